@@ -1,0 +1,113 @@
+"""What the chapters' cells share: a plot style, a stopwatch and the stored measurements."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mini_attn.errors import ConfigError
+
+STORED = Path(__file__).with_name("stored.json")
+
+# Okabe and Ito's colour-blind-safe order, each colour with a dash and a marker of its own,
+# so that a line is still told apart in grey.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def use_book_style() -> None:
+    """Draw matplotlib figures as the book does: vector pictures on a light card.
+
+    The card stays light in dark mode too, so that a printed page and a dark page show
+    the same picture. Works in Jupyter, in the browser and in a plain script.
+    """
+    import matplotlib as mpl
+
+    cycle = mpl.cycler(color=COLOURS, linestyle=DASHES, marker=MARKERS)
+    mpl.rcParams.update(
+        {
+            "axes.prop_cycle": cycle,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlelocation": "left",
+            "axes.titlesize": 11,
+            "axes.titleweight": "bold",
+            "figure.constrained_layout.use": True,
+            "figure.figsize": (7.0, 3.2),
+            "font.size": 10,
+            "grid.color": "#dddddd",
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+            "lines.linewidth": 2.0,
+            "lines.markersize": 5.0,
+            "svg.hashsalt": "mini_attn",  # the same figure gives the same bytes
+        }
+    )
+    try:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    except ImportError:
+        return  # a plain script: its own backend decides the format
+    set_matplotlib_formats("svg", metadata={"Date": None})
+
+
+def best_seconds(function: Callable[[], Any], *, repeats: int = 3) -> float:
+    """Shortest wall time of several calls.
+
+    The minimum is the run that the rest of the machine disturbed least.
+
+    Parameters
+    ----------
+    function : callable
+        Called without arguments, ``repeats`` times.
+    repeats : int
+        Number of calls, at least 1.
+
+    Returns
+    -------
+    float
+        Seconds of the fastest call.
+
+    Raises
+    ------
+    ConfigError
+        If ``repeats`` is below 1.
+    """
+    if repeats < 1:
+        raise ConfigError(f"best_seconds needs repeats >= 1, got {repeats}")
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def stored(key: str) -> dict[str, Any]:
+    """One stored measurement, for readers whose machine cannot make it.
+
+    Parameters
+    ----------
+    key : str
+        ``"<page>/<name>"``, as written by ``make bench``.
+
+    Returns
+    -------
+    dict
+        The measured values under their names with units, and ``machine``, ``versions``,
+        ``date`` and ``command``.
+
+    Raises
+    ------
+    ConfigError
+        If nothing is stored under ``key``.
+    """
+    table: dict[str, dict[str, Any]] = json.loads(STORED.read_text(encoding="utf-8"))
+    if key not in table:
+        raise ConfigError(f"no stored measurement {key!r}; stored are {sorted(table)}")
+    return table[key]
