@@ -13,3 +13,31 @@ help:  ## list the targets
 $(READY): requirements.txt pyproject.toml .ci/setup.py
 	@$(PYTHON) .ci/setup.py
 	@touch $@
+
+book: $(READY)  ## build the book with its browser notebooks into _build/html
+	@$(BIN)/python .ci/build.py
+	@echo "[book] open $(HTML)/index.html, or run \`make serve\` (the browser notebooks need it)"
+
+serve:  ## serve the built book on http://localhost:8000 (PORT=…)
+	@test -e $(HTML)/index.html || $(MAKE) book
+	@echo "[serve] http://localhost:$(PORT)/ (Ctrl-C ends it)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
+
+lab: $(READY)  ## open the chapters as notebooks in JupyterLab
+	@$(BIN)/jupyter lab book/
+
+test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
+	@$(BIN)/python .ci/test.py
+
+bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
+	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)
+
+bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
+	@$(BIN)/python .ci/bundle.py
+
+format: $(READY)  ## let ruff sort, fix and format the code
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format --quiet .
+
+clean:  ## remove what was built; environments and downloads stay
+	@rm -rf _build dist
