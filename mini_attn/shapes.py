@@ -1,0 +1,123 @@
+"""Shape checks by axis name, shared by both backends (they read ``.shape`` and nothing else)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.errors import ConfigError, ShapeError
+
+__all__ = ["check_count", "check_heads", "named_shapes"]
+
+
+def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
+    """Bind the axis names of several arrays to sizes that agree.
+
+    Parameters
+    ----------
+    **arrays : (array, str)
+        Per argument name the array and its axes, for example
+        ``q=(q, "batch n_heads q_len head_dim")``.
+
+    Returns
+    -------
+    dict
+        Size of every named axis.
+
+    Raises
+    ------
+    ShapeError
+        If an array has another number of axes, or two arrays disagree on a name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> named_shapes(k=(np.zeros((2, 3)), "kv_len head_dim"))
+    {'kv_len': 2, 'head_dim': 3}
+    """
+    sizes: dict[str, int] = {}
+    owners: dict[str, str] = {}
+    for name, (array, axes) in arrays.items():
+        expected = axes.split()
+        shape = getattr(array, "shape", None)
+        if shape is None:
+            raise ShapeError(f"{name} should be an array ({', '.join(expected)}), got {array!r:.60}")
+        shape = tuple(int(size) for size in shape)
+        if len(shape) != len(expected):
+            raise ShapeError(
+                f"{name} should have {len(expected)} axes ({', '.join(expected)}), "
+                f"got {len(shape)}: shape {shape}"
+            )
+        for axis, size in zip(expected, shape, strict=True):
+            if sizes.setdefault(axis, size) != size:
+                raise ShapeError(
+                    f"{name} has {axis} = {size} (shape {shape} as {', '.join(expected)}), "
+                    f"but {owners[axis]} has {axis} = {sizes[axis]}"
+                )
+            owners.setdefault(axis, name)
+    return sizes
+
+
+def check_heads(n_heads: int, n_kv_heads: int) -> int:
+    """Query heads per key/value head.
+
+    Parameters
+    ----------
+    n_heads, n_kv_heads : int
+        Numbers of query heads and of key/value heads.
+
+    Returns
+    -------
+    int
+        ``n_heads // n_kv_heads``.
+
+    Raises
+    ------
+    ConfigError
+        If the query heads cannot be shared out evenly.
+
+    Examples
+    --------
+    >>> check_heads(32, 8)
+    4
+    """
+    if n_kv_heads < 1 or n_heads < 1 or n_heads % n_kv_heads:
+        raise ConfigError(
+            f"n_heads must be a positive multiple of n_kv_heads, got n_heads = {n_heads} and "
+            f"n_kv_heads = {n_kv_heads}: every key/value head serves the same number of query heads"
+        )
+    return n_heads // n_kv_heads
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """A whole number that is not too small.
+
+    Parameters
+    ----------
+    name : str
+        What the number is, for the message.
+    value : int
+        The number; booleans and floats are refused.
+    least : int
+        Smallest allowed value.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ConfigError
+        If it is no whole number or below ``least``.
+
+    Examples
+    --------
+    >>> check_count("capacity", 8)
+    8
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ConfigError(f"{name} must be a whole number, got {value!r:.60} ({type(value).__name__})")
+    number = int(value.__index__())
+    if number < least:
+        raise ConfigError(f"{name} must be at least {least}, got {number}")
+    return number
