@@ -46,5 +46,5 @@ class WidgetStateError(MiniAttnError, ValueError):
     """A widget was given a state that its schema does not allow; it keeps the old one."""
 
 
-class CheckFailed(MiniAttnError, AssertionError):  # noqa: N818 - the name a learner reads
+class CheckFailed(MiniAttnError, AssertionError):
     """An answer to an exercise lacks an idea; the message names it."""

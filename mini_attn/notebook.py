@@ -26,8 +26,9 @@ def use_book_style() -> None:
     the same picture. Works in Jupyter, in the browser and in a plain script.
     """
     import matplotlib as mpl
+    from cycler import cycler
 
-    cycle = mpl.cycler(color=COLOURS, linestyle=DASHES, marker=MARKERS)
+    cycle = cycler(color=COLOURS, linestyle=DASHES, marker=MARKERS)
     mpl.rcParams.update(
         {
             "axes.prop_cycle": cycle,

@@ -40,7 +40,9 @@ def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
         expected = axes.split()
         shape = getattr(array, "shape", None)
         if shape is None:
-            raise ShapeError(f"{name} should be an array ({', '.join(expected)}), got {array!r:.60}")
+            raise ShapeError(
+                f"{name} should be an array ({', '.join(expected)}), got {array!r:.60}"
+            )
         shape = tuple(int(size) for size in shape)
         if len(shape) != len(expected):
             raise ShapeError(
@@ -116,7 +118,9 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     8
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ConfigError(f"{name} must be a whole number, got {value!r:.60} ({type(value).__name__})")
+        raise ConfigError(
+            f"{name} must be a whole number, got {value!r:.60} ({type(value).__name__})"
+        )
     number = int(value.__index__())
     if number < least:
         raise ConfigError(f"{name} must be at least {least}, got {number}")
