@@ -1,0 +1,64 @@
+"""The same names and signatures in PyTorch, for any device and data type."""
+
+from mini_attn.errors import (
+    CacheOverflowError,
+    CacheStateError,
+    CheckFailed,
+    ConfigError,
+    DTypeError,
+    MiniAttnError,
+    ShapeError,
+    WidgetStateError,
+)
+from mini_attn.torch.attention import attention_backward, scaled_dot_product_attention
+from mini_attn.torch.cache import KVCache
+from mini_attn.torch.decoder import Decoder, DecoderLayer, decode_step, generate, prefill
+from mini_attn.torch.dtypes import dtype_of
+from mini_attn.torch.heads import (
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    MultiQueryAttention,
+    merge_heads,
+    split_heads,
+)
+from mini_attn.torch.layers import MLP, GatedMLP, Linear, Norm, activate, layer_norm, rms_norm
+from mini_attn.torch.mask import causal_mask, combine_masks, visible
+from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
+
+__all__ = [
+    "MLP",
+    "CacheOverflowError",
+    "CacheStateError",
+    "CheckFailed",
+    "ConfigError",
+    "DTypeError",
+    "Decoder",
+    "DecoderLayer",
+    "GatedMLP",
+    "GroupedQueryAttention",
+    "KVCache",
+    "Linear",
+    "MiniAttnError",
+    "MultiHeadAttention",
+    "MultiQueryAttention",
+    "Norm",
+    "ShapeError",
+    "WidgetStateError",
+    "activate",
+    "attention_backward",
+    "causal_mask",
+    "combine_masks",
+    "decode_step",
+    "dtype_of",
+    "generate",
+    "layer_norm",
+    "logsumexp",
+    "merge_heads",
+    "prefill",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "softmax",
+    "softmax_backward",
+    "split_heads",
+    "visible",
+]

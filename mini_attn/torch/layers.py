@@ -1,0 +1,412 @@
+"""What stands around attention: projections, normalisation and the MLP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.shapes import check_count
+from mini_attn.torch.dtypes import dtype_of
+
+__all__ = ["MLP", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
+
+
+def _check_last(x: Tensor, weight: Tensor) -> None:
+    if x.shape[-1] != weight.shape[-1]:
+        raise ShapeError(f"x ends in {x.shape[-1]} features, the weight has {weight.shape[-1]}")
+
+
+def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
+    """Divide each row by its root mean square.
+
+    ``y = weight * x / sqrt(mean(x ** 2) + eps)``
+
+    Parameters
+    ----------
+    x : array (..., d)
+        Rows to normalise.
+    weight : array (d,)
+        Gain of each feature.
+    eps : float
+        Added to the mean square.
+
+    Returns
+    -------
+    array (..., d)
+        In the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` and ``weight`` disagree on ``d``.
+
+    Notes
+    -----
+    The mean is taken in float32 or wider.
+
+    References
+    ----------
+    zhang2019rmsnorm, equation 4
+
+    Examples
+    --------
+    >>> import torch
+    >>> rms_norm(torch.tensor([3.0, 4.0]), torch.ones(2), eps=0.0)
+    tensor([0.8485, 1.1314])
+    """
+    _check_last(x, weight)
+    wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
+    normed = F.rms_norm(wide, wide.shape[-1:], eps=eps)
+    return (normed * weight).to(x.dtype)
+
+
+def layer_norm(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, *, eps: float = 1e-5
+) -> Tensor:
+    """Give each row mean 0 and variance 1, then scale and shift.
+
+    ``y = weight * (x - mean(x)) / sqrt(var(x) + eps) + bias``
+
+    Parameters
+    ----------
+    x : array (..., d)
+        Rows to normalise.
+    weight : array (d,)
+        Gain of each feature.
+    bias : array (d,) or None
+        Shift of each feature; None shifts nothing.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    array (..., d)
+        In the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` and ``weight`` disagree on ``d``.
+
+    Notes
+    -----
+    The variance divides by ``d``. Statistics are float32 or wider.
+
+    References
+    ----------
+    ba2016layernorm, equation 4
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer_norm(torch.tensor([1.0, 3.0]), torch.ones(2), eps=0.0)
+    tensor([-1.,  1.])
+    """
+    _check_last(x, weight)
+    return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
+
+
+def activate(x: Tensor, name: str) -> Tensor:
+    """The MLP's non-linearity.
+
+    ``gelu(x) = x * Phi(x);  silu(x) = x / (1 + exp(-x));  relu(x) = max(x, 0)``
+
+    Parameters
+    ----------
+    x : array (...)
+        Any shape.
+    name : {"gelu_tanh", "gelu", "silu", "relu"}
+        ``"gelu_tanh"`` is the approximation that GPT-2 uses.
+
+    Returns
+    -------
+    array (...)
+        Same shape and dtype.
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown.
+
+    Notes
+    -----
+    PyTorch's fused kernels.
+
+    References
+    ----------
+    hendrycks2016gelu, section 2
+
+    Examples
+    --------
+    >>> import torch
+    >>> activate(torch.tensor([-1.0, 2.0]), "relu")
+    tensor([0., 2.])
+    """
+    if name == "gelu_tanh":
+        return F.gelu(x, approximate="tanh")
+    if name == "gelu":
+        return F.gelu(x)
+    if name == "silu":
+        return F.silu(x)
+    if name == "relu":
+        return F.relu(x)
+    raise ConfigError(f"activation must be gelu_tanh, gelu, silu or relu, got {name!r}")
+
+
+class Linear(nn.Linear):
+    """A matrix product with an optional bias.
+
+    ``y = x @ weight.T + bias``
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        Sizes of the rows that go in and come out.
+    bias : bool
+        Whether there is a bias.
+    seed : int
+        Seeds the weights, drawn uniformly within ``in_features ** -0.5``.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    ``2 * rows * in_features * out_features`` FLOPs. The weight has shape
+    (out_features, in_features).
+
+    References
+    ----------
+    none
+
+    Examples
+    --------
+    >>> import torch
+    >>> Linear(3, 2)(torch.zeros(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        bias: bool = False,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        check_count("in_features", in_features)
+        check_count("out_features", out_features)
+        super().__init__(in_features, out_features, bias, device, dtype_of(dtype))
+        bound = in_features**-0.5
+        rng = torch.Generator().manual_seed(seed)
+        drawn = torch.empty(out_features, in_features).uniform_(-bound, bound, generator=rng)
+        with torch.no_grad():
+            self.weight.copy_(drawn)
+            if bias:
+                self.bias.zero_()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows (..., in_features) to rows (..., out_features)."""
+        _check_last(x, self.weight)
+        return F.linear(x, self.weight, self.bias)
+
+
+class Norm(nn.Module):
+    """A normalisation with its weights.
+
+    ``y = layer_norm(x) or rms_norm(x)``
+
+    Parameters
+    ----------
+    d_model : int
+        Features of a row.
+    kind : {"layer_norm", "rms_norm"}
+        Which normalisation; the layer norm has a bias.
+    eps : float
+        Added to the variance.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or the kind is unknown.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Starts as the plain normalisation: weight 1, bias 0.
+
+    References
+    ----------
+    ba2016layernorm, equation 4
+    zhang2019rmsnorm, equation 4
+
+    Examples
+    --------
+    >>> import torch
+    >>> Norm(2, "rms_norm")(torch.tensor([[3.0, 3.0]])).round(decimals=3)
+    tensor([[1., 1.]], grad_fn=<RoundBackward1>)
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        kind: str,
+        *,
+        eps: float = 1e-5,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        check_count("d_model", d_model)
+        if kind not in ("layer_norm", "rms_norm"):
+            raise ConfigError(f"kind must be layer_norm or rms_norm, got {kind!r}")
+        self.kind, self.eps = kind, eps
+        self.weight = nn.Parameter(torch.ones(d_model, dtype=dtype_of(dtype), device=device))
+        bias = nn.Parameter(torch.zeros_like(self.weight)) if kind == "layer_norm" else None
+        self.register_parameter("bias", bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise rows (..., d_model)."""
+        if self.kind == "rms_norm":
+            return rms_norm(x, self.weight, eps=self.eps)
+        return layer_norm(x, self.weight, self.bias, eps=self.eps)
+
+
+class MLP(nn.Module):
+    """The plain feed-forward layer.
+
+    ``y = activate(x @ up.T) @ down.T``
+
+    Parameters
+    ----------
+    d_model, d_ff : int
+        Width outside and inside.
+    activation : str
+        As in `activate`.
+    bias : bool
+        Whether both products have a bias.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    ``4 * rows * d_model * d_ff`` FLOPs.
+
+    References
+    ----------
+    vaswani2017attention, equation 2
+
+    Examples
+    --------
+    >>> import torch
+    >>> MLP(4, 8, activation="relu")(torch.zeros(3, 4)).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        activation: str = "gelu_tanh",
+        bias: bool = True,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        kind: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
+        self.activation = activation
+        self.up_proj = Linear(d_model, d_ff, seed=seed, **kind)
+        self.down_proj = Linear(d_ff, d_model, seed=seed + 1, **kind)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows (..., d_model) to rows (..., d_model)."""
+        return self.down_proj(activate(self.up_proj(x), self.activation))
+
+
+class GatedMLP(nn.Module):
+    """The feed-forward layer with a gate.
+
+    ``y = (activate(x @ gate.T) * (x @ up.T)) @ down.T``
+
+    Parameters
+    ----------
+    d_model, d_ff : int
+        Width outside and inside.
+    activation : str
+        As in `activate`, of the gate.
+    bias : bool
+        Whether the products have a bias.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    ``6 * rows * d_model * d_ff`` FLOPs.
+
+    References
+    ----------
+    shazeer2020glu, equation 6
+
+    Examples
+    --------
+    >>> import torch
+    >>> GatedMLP(4, 8)(torch.zeros(3, 4)).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        activation: str = "silu",
+        bias: bool = False,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        kind: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
+        self.activation = activation
+        self.gate_proj = Linear(d_model, d_ff, seed=seed, **kind)
+        self.up_proj = Linear(d_model, d_ff, seed=seed + 1, **kind)
+        self.down_proj = Linear(d_ff, d_model, seed=seed + 2, **kind)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows (..., d_model) to rows (..., d_model)."""
+        return self.down_proj(activate(self.gate_proj(x), self.activation) * self.up_proj(x))

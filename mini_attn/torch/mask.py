@@ -1,0 +1,178 @@
+"""Who sees whom: decided by positions, never by lengths. True = may attend."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.shapes import check_count
+
+__all__ = ["causal_mask", "combine_masks", "visible"]
+
+
+def _check_positions(name: str, positions: Tensor) -> None:
+    """Positions are whole numbers with one or two axes."""
+    if not isinstance(positions, Tensor) or positions.dtype not in (torch.int32, torch.int64):
+        kind = getattr(positions, "dtype", type(positions).__name__)
+        raise DTypeError(f"{name} must be an integer tensor, got {kind}")
+    if positions.ndim not in (1, 2):
+        raise ShapeError(
+            f"{name} must be (seq,) or (batch, seq), got shape {tuple(positions.shape)}"
+        )
+
+
+def visible(
+    q_positions: Tensor, kv_positions: Tensor, *, causal: bool = False, window: int | None = None
+) -> Tensor:
+    """Which key each query may attend to.
+
+    ``visible = kv_pos >= 0 and (not causal or kv_pos <= q_pos)
+    and (window is None or q_pos - kv_pos < window)``
+
+    Parameters
+    ----------
+    q_positions : integer array (q_len,) or (batch, q_len)
+        Position of each query.
+    kv_positions : integer array (kv_len,) or (batch, kv_len)
+        Position of each key; -1 marks an empty or padded slot.
+    causal : bool
+        Whether a query sees only keys at its own position and before.
+    window : int or None
+        Number of keys that a query sees, its own included; None means all.
+
+    Returns
+    -------
+    boolean array (q_len, kv_len), or (batch, q_len, kv_len) if either input has a batch
+        True where the query may attend.
+
+    Raises
+    ------
+    DTypeError
+        If the positions are no integers.
+    ShapeError
+        If the positions have the wrong axes or batches differ.
+    ConfigError
+        If ``window`` is below 1 or comes without ``causal``.
+
+    Notes
+    -----
+    A padded query has position -1, so with ``causal`` it sees nothing.
+
+    References
+    ----------
+    beltagy2020longformer, section 3.1
+
+    Examples
+    --------
+    >>> import torch
+    >>> visible(torch.tensor([3]), torch.arange(5), causal=True, window=2).int()
+    tensor([[0, 0, 1, 1, 0]], dtype=torch.int32)
+    """
+    _check_positions("q_positions", q_positions)
+    _check_positions("kv_positions", kv_positions)
+    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
+        raise ShapeError(
+            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
+        )
+    if window is not None:
+        check_count("window", window)
+        if not causal:
+            raise ConfigError("window needs causal=True: a window looks back from each query")
+    q, kv = q_positions[..., :, None], kv_positions[..., None, :]
+    allowed = kv >= 0
+    if causal:
+        allowed = allowed & (kv <= q)
+    if window is not None:
+        allowed = allowed & (q - kv < window)
+    shape = torch.broadcast_shapes(allowed.shape, (*q.shape[:-1], kv.shape[-1]))
+    return allowed.broadcast_to(shape)
+
+
+def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Tensor:
+    """The causal mask of the last ``q_len`` of ``kv_len`` tokens.
+
+    ``mask[i, j] = j <= kv_len - q_len + i``
+
+    Parameters
+    ----------
+    q_len, kv_len : int
+        Numbers of queries and of keys; the queries are the last ones.
+    window : int or None
+        Number of keys that a query sees, its own included; None means all.
+
+    Returns
+    -------
+    boolean array (q_len, kv_len)
+        True where the query may attend; aligned to the bottom right.
+
+    Raises
+    ------
+    ConfigError
+        If a length is below 1, or there are more queries than keys.
+
+    Notes
+    -----
+    PyTorch's ``is_causal`` aligns to the top left, which differs as soon as there is a cache.
+
+    References
+    ----------
+    vaswani2017attention, section 3.2.3
+
+    Examples
+    --------
+    >>> causal_mask(2, 4).int()
+    tensor([[1, 1, 1, 0],
+            [1, 1, 1, 1]], dtype=torch.int32)
+    """
+    check_count("q_len", q_len)
+    check_count("kv_len", kv_len)
+    if q_len > kv_len:
+        raise ConfigError(f"q_len = {q_len} queries cannot be the last of kv_len = {kv_len} keys")
+    positions = torch.arange(kv_len)
+    return visible(positions[kv_len - q_len :], positions, causal=True, window=window)
+
+
+def combine_masks(*masks: Tensor | None) -> Tensor | None:
+    """Attend only where every mask allows it.
+
+    ``mask = mask_1 and mask_2 and ...``
+
+    Parameters
+    ----------
+    *masks : boolean array or None
+        Masks of shapes that broadcast together; None allows everything.
+
+    Returns
+    -------
+    boolean array or None
+        None if every argument is None.
+
+    Raises
+    ------
+    DTypeError
+        If a mask is not boolean.
+
+    Notes
+    -----
+    Additive masks of large negative numbers are refused: -1e9 is -inf in float16.
+
+    References
+    ----------
+    vaswani2017attention, section 3.2.3
+
+    Examples
+    --------
+    >>> import torch
+    >>> combine_masks(None, torch.tensor([True, False]), torch.tensor([True, True]))
+    tensor([ True, False])
+    """
+    combined: Tensor | None = None
+    for mask in masks:
+        if mask is None:
+            continue
+        if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+            kind = getattr(mask, "dtype", type(mask).__name__)
+            raise DTypeError(f"a mask must be boolean (True = may attend), got {kind}")
+        combined = mask if combined is None else combined & mask
+    return combined
