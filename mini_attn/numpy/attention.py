@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy.mask import visible
+from mini_attn.numpy.mask import combine_masks, visible
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.shapes import check_heads, named_shapes
 
@@ -30,95 +30,85 @@ def _check_inputs(q: Array, k: Array, v: Array) -> dict[str, int]:
             "q, k and v must share one floating-point dtype, "
             f"got q {q.dtype}, k {k.dtype}, v {v.dtype}"
         )
+    if sizes["head_dim"] < 1:
+        raise ShapeError(f"head_dim must be at least 1, got q of shape {q.shape}")
     check_heads(sizes["n_heads"], sizes["n_kv_heads"])
     return sizes
 
 
-def _resolve_positions(
-    q_positions: Array | None, kv_positions: Array | None, q_len: int, kv_len: int, causal: bool
-) -> tuple[Array, Array]:
-    """Keys default to 0 … kv_len-1, queries to the last of them (bottom right)."""
-    if kv_positions is None:
-        kv_positions = np.arange(kv_len)
-    if q_positions is None:
-        if causal and q_len > kv_len:
-            raise ShapeError(
-                f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
-            )
-        q_positions = kv_positions[..., max(kv_len - q_len, 0) :]
-    for name, positions, length in (("q", q_positions, q_len), ("kv", kv_positions, kv_len)):
-        if positions.shape[-1:] != (length,) and (name == "kv" or causal):
-            raise ShapeError(
-                f"{name}_positions must end in {name}_len = {length}, got {positions.shape}"
-            )
-    return q_positions, kv_positions
+def _check_scale(scale: float | None, softcap: float | None, head_dim: int) -> float:
+    """The factor of the scores, a finite number."""
+    if softcap is not None and not (math.isfinite(softcap) and softcap > 0):
+        raise ConfigError(f"softcap must be a positive finite number or None, got {softcap!r}")
+    factor = head_dim**-0.5 if scale is None else float(scale)
+    if not math.isfinite(factor):
+        raise ConfigError(f"scale must be a finite number or None, got {scale!r}")
+    return factor
 
 
-def _fit_heads(name: str, array: Array, sizes: dict[str, int]) -> Array:
-    """View a mask or bias as (batch, n_kv_heads, group, q_len, kv_len), with ones allowed."""
-    full = (sizes["batch"], sizes["n_heads"], sizes["q_len"], sizes["kv_len"])
-    shape = tuple(array.shape)
-    if len(shape) == 2:
-        shape = (1, 1, *shape)
-    elif len(shape) == 3:  # one mask per sequence, for all heads
-        shape = (shape[0], 1, *shape[1:])
-    if len(shape) != 4 or any(a not in (1, b) for a, b in zip(shape, full, strict=True)):
+def _grouped(array: Array, n_kv_heads: int) -> Array:
+    """(batch, n_heads, q_len, dim) as (batch, n_kv_heads, group * q_len, dim), a view.
+
+    The query heads of a group stand below each other as rows of one matrix, so that one
+    product per key/value head serves them all and no key is ever repeated.
+    """
+    return array.reshape(array.shape[0], n_kv_heads, -1, array.shape[-1])
+
+
+def _seen(
+    mask: Array | None,
+    causal: bool,
+    window: int | None,
+    q_positions: Array | None,
+    kv_positions: Array | None,
+    sizes: dict[str, int],
+) -> Array | None:
+    """Mask and positions together, True = may attend; None if everything is visible."""
+    masks = [None if mask is None else _fit_heads("mask", mask, sizes)]
+    if causal or window is not None or kv_positions is not None:
+        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
+        if kv_positions is None:
+            kv_positions = np.arange(kv_len)
+        if q_positions is None and not causal:
+            q_positions = np.zeros(q_len, np.int64)  # only the keys' own positions matter
+        elif q_positions is None:
+            if q_len > kv_len:
+                raise ShapeError(
+                    f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
+                )
+            q_positions = np.asarray(kv_positions)[..., kv_len - q_len :]
+        seen = visible(q_positions, kv_positions, causal=causal, window=window)
+        masks.append(_fit_heads("positions", seen, sizes, exact=True))
+    return combine_masks(*masks)
+
+
+def _fit_heads(name: str, array: Array, sizes: dict[str, int], *, exact: bool = False) -> Array:
+    """View a mask or bias as (batch, n_heads, q_len, kv_len), ones where it does not vary."""
+    full = tuple(sizes[axis] for axis in ("batch", "n_heads", "q_len", "kv_len"))
+    shape = tuple(getattr(array, "shape", ()))
+    four = (1, 1, *shape) if len(shape) == 2 else shape
+    four = (shape[0], 1, *shape[1:]) if len(shape) == 3 else four
+    fits = len(four) == 4 and all(a in (1, b) for a, b in zip(four, full, strict=True))
+    if not fits or (exact and four[2:] != full[2:]):
         raise ShapeError(
-            f"{name} must be (q_len, kv_len), (batch, q_len, kv_len) or "
-            f"(batch, n_heads, q_len, kv_len) = {full}, got {tuple(array.shape)}"
+            f"{name} must fit (batch, n_heads, q_len, kv_len) = {full} as (q_len, kv_len), "
+            f"(batch, q_len, kv_len) or with all four axes, got shape {shape}"
         )
-    groups = sizes["n_heads"] // sizes["n_kv_heads"]
-    heads = (1, 1) if shape[1] == 1 else (sizes["n_kv_heads"], groups)
-    return array.reshape(shape[0], *heads, *shape[2:])
+    return array.reshape(four)
 
 
 def _scores(
-    q: Array, k: Array, sizes: dict[str, int], scale: float, softcap: float | None
-) -> Array:
-    """Scores (batch, n_kv_heads, group, q_len, kv_len): no key is ever repeated."""
-    groups = sizes["n_heads"] // sizes["n_kv_heads"]
-    # The query heads of a group stand side by side as rows: one product per key/value head.
-    rows = q.reshape(sizes["batch"], sizes["n_kv_heads"], groups * sizes["q_len"], -1)
+    q: Array, k: Array, seen: Array | None, bias: Array | None, scale: float, softcap: float | None
+) -> tuple[Array, Array]:
+    """Scores (batch, n_heads, q_len, kv_len) in float32 or wider, before and after the mask."""
     wide = np.float32 if q.dtype == np.float16 else q.dtype
-    keys = k.astype(wide, copy=False).swapaxes(-1, -2)
-    scores = (rows.astype(wide, copy=False) * scale) @ keys
+    rows = _grouped(q.astype(wide, copy=False), k.shape[1]) * scale
+    capped = rows @ k.astype(wide, copy=False).swapaxes(-1, -2)
     if softcap is not None:
-        scores = softcap * np.tanh(scores / softcap)
-    return scores.reshape(
-        sizes["batch"], sizes["n_kv_heads"], groups, sizes["q_len"], sizes["kv_len"]
-    )
-
-
-def _weights(
-    q: Array, k: Array, v: Array, options: dict[str, Any]
-) -> tuple[Array, Array, dict[str, int], float]:
-    """Masked scores, weights, sizes and scale: what forward and backward share."""
-    sizes = _check_inputs(q, k, v)
-    scale, softcap = options["scale"], options["softcap"]
-    scale = sizes["head_dim"] ** -0.5 if scale is None else float(scale)
-    if not math.isfinite(scale) or (softcap is not None and not softcap > 0):
-        raise ConfigError(
-            f"scale must be finite and softcap positive, got {scale!r} and {softcap!r}"
-        )
-    scores = _scores(q, k, sizes, scale, softcap)
-    if options["bias"] is not None:
-        scores = scores + _fit_heads("bias", options["bias"], sizes).astype(scores.dtype)
-    if options["causal"] or options["kv_positions"] is not None or options["window"] is not None:
-        positions = _resolve_positions(
-            options["q_positions"],
-            options["kv_positions"],
-            sizes["q_len"],
-            sizes["kv_len"],
-            options["causal"],
-        )
-        seen = visible(*positions, causal=options["causal"], window=options["window"])
-        if not seen.all():
-            scores = np.where(_fit_heads("positions", seen, sizes), scores, -np.inf)
-    if options["mask"] is not None:
-        if options["mask"].dtype != np.bool_:
-            raise DTypeError(f"mask must be boolean (True = may attend): {options['mask'].dtype}")
-        scores = np.where(_fit_heads("mask", options["mask"], sizes), scores, -np.inf)
-    return scores, softmax(scores), sizes, scale
+        capped = softcap * np.tanh(capped / softcap)
+    capped = capped.reshape(*q.shape[:3], k.shape[2])
+    scores = capped if bias is None else capped + bias.astype(wide, copy=False)
+    return capped, scores if seen is None else np.where(seen, scores, -np.inf)
 
 
 def scaled_dot_product_attention(
@@ -163,7 +153,7 @@ def scaled_dot_product_attention(
     scale : float or None
         Factor of the scores; None means ``head_dim ** -0.5``.
     softcap : float or None
-        Scores become ``softcap * tanh(scores / softcap)``; None leaves them.
+        Scores become ``softcap * tanh(scores / softcap)`` before the bias; None leaves them.
     return_weights, return_lse : bool
         Whether to return the weights (batch, n_heads, q_len, kv_len) and the natural
         log-sum-exp of the scores (batch, n_heads, q_len) as well.
@@ -199,26 +189,18 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, k, v).shape
     (1, 2, 1, 4)
     """
-    options = {
-        "mask": mask,
-        "causal": causal,
-        "window": window,
-        "q_positions": q_positions,
-        "kv_positions": kv_positions,
-        "bias": bias,
-        "scale": scale,
-        "softcap": softcap,
-    }
-    scores, weights, sizes, _ = _weights(q, k, v, options)
-    batch, n_heads, q_len = sizes["batch"], sizes["n_heads"], sizes["q_len"]
-    groups = n_heads // sizes["n_kv_heads"]
-    rows = weights.reshape(batch, sizes["n_kv_heads"], groups * q_len, sizes["kv_len"])
-    out = (rows @ v.astype(rows.dtype, copy=False)).astype(q.dtype, copy=False)
-    answer = [out.reshape(batch, n_heads, q_len, sizes["v_head_dim"])]
+    sizes = _check_inputs(q, k, v)
+    scale = _check_scale(scale, softcap, sizes["head_dim"])
+    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes)
+    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    _, scores = _scores(q, k, seen, bias, scale, softcap)
+    weights = softmax(scores)
+    out = _grouped(weights, k.shape[1]) @ v.astype(weights.dtype, copy=False)
+    answer = [out.reshape(*q.shape[:3], -1).astype(q.dtype, copy=False)]
     if return_weights:
-        answer.append(weights.reshape(batch, n_heads, q_len, -1).astype(q.dtype, copy=False))
+        answer.append(weights.astype(q.dtype, copy=False))
     if return_lse:
-        answer.append(logsumexp(scores).reshape(batch, n_heads, q_len))
+        answer.append(logsumexp(scores))
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
@@ -285,32 +267,26 @@ def attention_backward(
     >>> d_v[0, 0, 0]
     array([1., 1., 1., 1.])
     """
-    options = {
-        "mask": mask,
-        "causal": causal,
-        "window": window,
-        "q_positions": q_positions,
-        "kv_positions": kv_positions,
-        "bias": bias,
-        "scale": scale,
-        "softcap": softcap,
-    }
-    _, weights, sizes, scale = _weights(q, k, v, options)
-    named_shapes(q=(q, "batch n_heads q_len _"), d_out=(d_out, "batch n_heads q_len v_head_dim"))
-    batch, n_kv_heads = sizes["batch"], sizes["n_kv_heads"]
-    wide = weights.dtype
-    rows = d_out.astype(wide, copy=False).reshape(batch, n_kv_heads, -1, sizes["v_head_dim"])
-    q_rows = q.astype(wide, copy=False).reshape(batch, n_kv_heads, -1, sizes["head_dim"])
-    flat = weights.reshape(batch, n_kv_heads, -1, sizes["kv_len"])
-    d_v = flat.swapaxes(-1, -2) @ rows
-    d_scores = softmax_backward(rows @ v.swapaxes(-1, -2).astype(wide, copy=False), flat)
-    if softcap is not None:  # derivative of softcap * tanh(s / softcap)
-        capped = _scores(q, k, sizes, scale, softcap).reshape(flat.shape)
-        d_scores = d_scores * (1 - (capped / softcap) ** 2)
-    d_q = scale * (d_scores @ k.astype(wide, copy=False))
-    d_k = scale * (d_scores.swapaxes(-1, -2) @ q_rows)
-    return (
-        d_q.reshape(q.shape).astype(q.dtype, copy=False),
-        d_k.astype(k.dtype, copy=False),
-        d_v.astype(v.dtype, copy=False),
+    sizes = _check_inputs(q, k, v)
+    named_shapes(
+        q=(q, "batch n_heads q_len head_dim"),
+        v=(v, "batch n_kv_heads kv_len v_head_dim"),
+        d_out=(d_out, "batch n_heads q_len v_head_dim"),
     )
+    if d_out.dtype != q.dtype:
+        raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
+    scale = _check_scale(scale, softcap, sizes["head_dim"])
+    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes)
+    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    capped, scores = _scores(q, k, seen, bias, scale, softcap)
+    weights = softmax(scores)
+    rows, q_rows, d_rows, k, v = (
+        array.astype(weights.dtype, copy=False)
+        for array in (*(_grouped(a, k.shape[1]) for a in (weights, q, d_out)), k, v)
+    )
+    d_scores = softmax_backward(d_rows @ v.swapaxes(-1, -2), rows)
+    if softcap is not None:  # derivative of softcap * tanh(s / softcap)
+        d_scores = d_scores * (1 - (_grouped(capped, k.shape[1]) / softcap) ** 2)
+    d_q = (scale * (d_scores @ k)).reshape(q.shape)
+    d_k, d_v = scale * (d_scores.swapaxes(-1, -2) @ q_rows), rows.swapaxes(-1, -2) @ d_rows
+    return d_q.astype(q.dtype), d_k.astype(q.dtype), d_v.astype(q.dtype)

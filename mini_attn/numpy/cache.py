@@ -1,7 +1,8 @@
-"""The contiguous KV cache: allocated once, written in place."""
+"""The key/value cache: allocated once, written in place."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -14,52 +15,54 @@ from mini_attn.errors import (
     DTypeError,
     ShapeError,
 )
-from mini_attn.numpy.dtypes import dtype_of
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = ["KVCache"]
 
 Array = NDArray[Any]
+DTYPES = ("float16", "float32", "float64")
 
 
 class KVCache:
-    """Keys and values of the tokens so far, for one layer.
+    """Keys and values of the tokens so far, of one layer.
 
-    ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
+    ``k_all[:, :, slots : slots + new] = k``
 
     Parameters
     ----------
-    batch, n_kv_heads, head_dim, capacity : int
-        Sequences, key/value heads, size of a key, and tokens there is room for.
+    batch, n_kv_heads, head_dim : int
+        Sequences, key/value heads, size of a key.
+    capacity : int
+        Slots of each sequence; they are allocated at once and never moved.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     dtype : str
-        Name of the data type, for example ``"float32"``.
+        Name of the element type.
 
     Raises
     ------
     ConfigError
         If a size is below 1.
     DTypeError
-        If the data type is unknown.
+        If the dtype is unknown.
 
     Notes
     -----
-    What `append` and `view` return are views of the cache's own memory: valid until the
-    next change. To keep a state, `fork` it.
+    An append writes the new tokens only, so its cost does not grow with the length. Rows of
+    a batch share their slots; padded slots have position -1. ``allocated_bytes`` counts keys
+    and values, not the integers that hold the positions.
 
     References
     ----------
-    pope2022scaling, section 3.3
+    shazeer2019mqa, section 2.4
 
     Examples
     --------
     >>> import numpy as np
-    >>> cache = KVCache(batch=1, n_kv_heads=2, head_dim=4, capacity=8)
-    >>> row = np.ones((1, 2, 1, 4), dtype="float32")
-    >>> k_all, v_all, kv_positions = cache.append(row, row)
-    >>> k_all.shape, kv_positions, cache.used_bytes
-    ((1, 2, 1, 4), array([[0]]), 64)
+    >>> cache = KVCache(1, 2, 4, capacity=8, dtype="float64")
+    >>> k, v, kv_positions = cache.append(np.ones((1, 2, 3, 4)), np.ones((1, 2, 3, 4)))
+    >>> k.shape, kv_positions
+    ((1, 2, 3, 4), array([0, 1, 2]))
     """
 
     def __init__(
@@ -72,184 +75,285 @@ class KVCache:
         v_head_dim: int | None = None,
         dtype: str = "float32",
     ) -> None:
-        v_head_dim = head_dim if v_head_dim is None else v_head_dim
-        sizes = {
-            "batch": batch,
-            "n_kv_heads": n_kv_heads,
-            "head_dim": head_dim,
-            "capacity": capacity,
-            "v_head_dim": v_head_dim,
-        }
-        for name, size in sizes.items():
-            check_count(name, size)
-        self.batch, self.capacity = batch, capacity
-        self._k = np.zeros((batch, n_kv_heads, capacity, head_dim), dtype=dtype_of(dtype))
-        self._v = np.zeros((batch, n_kv_heads, capacity, v_head_dim), dtype=dtype_of(dtype))
-        self._positions = np.full((batch, capacity), -1, dtype=np.int64)
-        self._slots = 0  # slots in use, the same for every row
-        self.has_padding = False
-
-    @property
-    def slots(self) -> int:
-        """Slots in use, padding included: what the next append starts from."""
-        return self._slots
-
-    @property
-    def length(self) -> Array:
-        """Tokens held in each row, padding not counted: integer array (batch,)."""
-        return np.asarray((self._positions[:, : self._slots] >= 0).sum(axis=1))
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of the key and value arrays."""
-        return int(self._k.nbytes + self._v.nbytes)
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the slots in use."""
-        return self.allocated_bytes // self.capacity * self._slots
+        if dtype not in DTYPES:
+            raise DTypeError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+        self.batch = check_count("batch", batch)
+        self.n_kv_heads = check_count("n_kv_heads", n_kv_heads)
+        self.head_dim = check_count("head_dim", head_dim)
+        self.capacity = check_count("capacity", capacity)
+        self.v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
+        self.slots = 0
+        self.contiguous = True
+        # Zeros, not empty memory: 0 * NaN would carry garbage into a masked sum.
+        self._k = np.zeros((batch, n_kv_heads, capacity, self.head_dim), dtype)
+        self._v = np.zeros((batch, n_kv_heads, capacity, self.v_head_dim), dtype)
+        self._count = np.arange(capacity)
+        self._positions = np.full((batch, capacity), -1, np.int64)
 
     def append(
         self, k: Array, v: Array, *, positions: Array | None = None
     ) -> tuple[Array, Array, Array]:
-        """Write new keys and values behind the old ones.
+        """Write new tokens behind the old ones.
+
+        ``k_all = concatenate(k_past, k)``
 
         Parameters
         ----------
-        k : array (batch, n_kv_heads, q_len, head_dim)
-            New keys, in the cache's dtype.
-        v : array (batch, n_kv_heads, q_len, v_head_dim)
-            New values, in the cache's dtype.
-        positions : integer array (batch, q_len) or None
-            Position of each new token, -1 for padding; None continues each row's count.
+        k : array (batch, n_kv_heads, new, head_dim)
+            Keys of the new tokens.
+        v : array (batch, n_kv_heads, new, v_head_dim)
+            Values of the new tokens.
+        positions : integer array (new,) or (batch, new), or None
+            Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
         tuple of arrays (k_all, v_all, kv_positions)
-            Views of all slots in use, and their positions (batch, kv_len).
+            Views of all tokens so far, (batch, n_kv_heads, slots, head_dim) and v_head_dim, and
+            their positions: (slots,) while every row holds 0 … slots-1, else (batch, slots).
 
         Raises
         ------
-        ShapeError, DTypeError
-            If an array does not fit the cache.
         CacheOverflowError
-            If there is no room for ``q_len`` more tokens.
+            If the new tokens do not fit; nothing is written.
+        ShapeError
+            If a shape is wrong; nothing is written.
+        DTypeError
+            If a dtype is not the cache's; nothing is written.
+        ConfigError
+            If a position is below -1 or not after the row's last; nothing is written.
+
+        Notes
+        -----
+        ``2 * batch * n_kv_heads * new * head_dim`` elements are written, none is moved.
+
+        References
+        ----------
+        shazeer2019mqa, section 2.4
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> cache, row = KVCache(1, 1, 2, capacity=2), np.ones((1, 1, 1, 2), np.float32)
+        >>> cache.append(row, row)[0].shape
+        (1, 1, 1, 2)
         """
-        start, stop = self._slots, self._check_append(k, v)
-        new = self._check_positions(positions, stop - start)
-        # Everything has been checked: from here on nothing can fail half-way.
-        self._k[:, :, start:stop] = k
-        self._v[:, :, start:stop] = v
-        self._positions[:, start:stop] = new
-        self._slots = stop
-        self.has_padding = self.has_padding or (positions is not None and bool((new < 0).any()))
+        new = self._check(k, v)
+        start, end = self.slots, self.slots + new
+        if positions is not None or not self.contiguous:
+            self._place(positions, start, end)
+        self._k[:, :, start:end] = k
+        self._v[:, :, start:end] = v
+        self.slots = end
         return self.view()
 
+    def _check(self, k: Array, v: Array) -> int:
+        """Number of new tokens, after every check that could refuse them."""
+        for name, given, held in (("k", k, self._k), ("v", v, self._v)):
+            shape = getattr(given, "shape", None)
+            if shape is None or len(shape) != 4:
+                named_shapes(**{name: (given, "batch n_kv_heads new head_dim")})
+            expected = (*held.shape[:2], k.shape[2], held.shape[3])
+            if shape != expected:
+                raise ShapeError(
+                    f"{name} must be (batch, n_kv_heads, new, dim) = {expected}, got {shape}"
+                )
+            if given.dtype != held.dtype:
+                raise DTypeError(f"the cache holds {held.dtype}, {name} is {given.dtype}")
+        if self.slots + k.shape[2] > self.capacity:
+            raise CacheOverflowError(
+                f"{k.shape[2]} new tokens do not fit: {self.slots} of {self.capacity} slots are "
+                "used; make the capacity prompt + new tokens"
+            )
+        return int(k.shape[2])
+
+    def _place(self, positions: Array | None, start: int, end: int) -> None:
+        """Check and store positions, and note whether every row is still 0, 1, 2, …"""
+        held = self._held_positions()
+        after = held.max(axis=1, keepdims=True, initial=-1)
+        if positions is None:
+            positions = after + 1 + self._count[: end - start]
+        if not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
+            raise DTypeError(f"positions must be an integer array, got {positions!r:.60}")
+        if positions.shape not in ((end - start,), (self.batch, end - start)):
+            raise ShapeError(
+                f"positions must be ({end - start},) or ({self.batch}, {end - start}), "
+                f"got {positions.shape}"
+            )
+        rows = np.broadcast_to(positions, (self.batch, end - start))
+        # Each real position must exceed all before it; padding takes the place of none.
+        before = np.maximum.accumulate(np.concatenate([after, rows], axis=1), axis=1)[:, :-1]
+        if (rows < -1).any() or ((rows >= 0) & (rows <= before)).any():
+            raise ConfigError(
+                "positions must be -1 (padding) or grow within a row, "
+                f"got {rows.tolist()!s:.80} after {after.ravel().tolist()!s:.40}"
+            )
+        self._positions[:, :start] = held
+        self._positions[:, start:end] = rows
+        self.contiguous = self.contiguous and bool((rows == self._count[start:end]).all())
+
+    def _held_positions(self) -> Array:
+        """Positions (batch, slots) of what is held."""
+        if self.contiguous:
+            return np.broadcast_to(self._count[: self.slots], (self.batch, self.slots))
+        return self._positions[:, : self.slots]
+
     def view(self) -> tuple[Array, Array, Array]:
-        """Keys, values and positions of the slots in use; read-only.
+        """Everything held, read-only and without a copy.
+
+        ``k_all, v_all, kv_positions``
 
         Returns
         -------
         tuple of arrays (k_all, v_all, kv_positions)
-            Shapes (batch, n_kv_heads, kv_len, head_dim), (…, v_head_dim), (batch, kv_len).
+            As `append` returns them.
+
+        Notes
+        -----
+        Later appends write behind the view. After `crop` or `reorder` a view taken before
+        shows what has been written since; `fork` keeps a state.
+
+        References
+        ----------
+        shazeer2019mqa, section 2.4
+
+        Examples
+        --------
+        >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
+        (1, 1, 0, 2)
         """
-        arrays = (self._k[:, :, : self._slots], self._v[:, :, : self._slots])
-        positions = self._positions[:, : self._slots]
-        for array in (*arrays, positions):
+        positions = self._count if self.contiguous else self._positions
+        held = (
+            self._k[:, :, : self.slots],
+            self._v[:, :, : self.slots],
+            positions[..., : self.slots],
+        )
+        for array in held:
             array.flags.writeable = False
-        return (*arrays, positions)
+        return held
+
+    @property
+    def length(self) -> Array:
+        """Tokens held, (batch,); padding is not counted."""
+        return np.asarray((self._held_positions() >= 0).sum(axis=1))
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the keys and values of all slots."""
+        return self._k.nbytes + self._v.nbytes
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled."""
+        return self.allocated_bytes // self.capacity * self.slots
 
     def crop(self, n: int) -> None:
-        """Forget all slots from the n-th on.
+        """Forget all but the first slots.
+
+        ``slots = n``
 
         Parameters
         ----------
         n : int
-            Slots to keep, at most those in use.
+            Slots to keep, padded ones counted.
 
         Raises
         ------
         CacheStateError
-            If fewer than ``n`` slots are in use.
+            If fewer than ``n`` slots are filled.
         ConfigError
-            If ``n`` is negative.
+            If ``n`` is no whole number or negative.
+
+        Notes
+        -----
+        Nothing is moved. Used to take back rejected tokens.
+
+        References
+        ----------
+        leviathan2023speculative, section 2.3
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> cache, rows = KVCache(1, 1, 2, capacity=4), np.ones((1, 1, 3, 2), np.float32)
+        >>> _ = cache.append(rows, rows)
+        >>> cache.crop(1)
+        >>> cache.length
+        array([1])
         """
-        check_count("n", n, least=0)
-        if n > self._slots:
-            raise CacheStateError(f"cannot crop to {n} slots: only {self._slots} are in use")
-        self._slots = n
-        self._positions[:, n:] = -1
-        self.has_padding = bool((self._positions[:, :n] < 0).any())
+        n = check_count("n", n, least=0)
+        if n > self.slots:
+            raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
+        if not self.contiguous:
+            self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
+        self.slots = n
 
     def fork(self) -> KVCache:
-        """An independent copy: what is appended to one is not seen by the other.
+        """A copy that shares nothing.
+
+        ``copy = cache``
 
         Returns
         -------
         KVCache
-            Same contents, own memory.
+            Same contents and capacity; appends to one do not show in the other.
+
+        Notes
+        -----
+        Copies every allocated slot.
+
+        References
+        ----------
+        kwon2023paged, section 4.4
+
+        Examples
+        --------
+        >>> KVCache(1, 1, 2, capacity=4).fork().capacity
+        4
         """
-        return self._copy(np.arange(self.batch))
+        return copy.deepcopy(self)
 
     def reorder(self, index: Array) -> None:
-        """Let row ``i`` continue row ``index[i]``, as beam search does.
+        """Let each row continue another row, as beam search needs.
+
+        ``k_all[i] = k_all[index[i]]``
 
         Parameters
         ----------
         index : integer array (batch,)
-            A row may be named several times; each gets a copy of its own.
+            For each row the row it continues; rows may be repeated or dropped.
 
         Raises
         ------
-        ShapeError, ConfigError
-            If there is not one index per row, or one is out of range.
+        ShapeError
+            If there is not one index for each row.
+        DTypeError
+            If the index holds no integers.
+        ConfigError
+            If an index is not a row.
+
+        Notes
+        -----
+        Copies the filled slots, so that repeated rows do not share memory.
+
+        References
+        ----------
+        kwon2023paged, section 4.4
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> cache = KVCache(2, 1, 2, capacity=4)
+        >>> cache.reorder(np.array([1, 1]))
         """
-        named_shapes(cache=(self._positions, "batch _"), index=(index, "batch"))
-        if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= self.batch:
-            raise ConfigError(f"index must hold rows 0 to {self.batch - 1}, got {index}")
-        copy = self._copy(index)
-        self._k, self._v, self._positions = copy._k, copy._v, copy._positions
-
-    def _copy(self, index: Array) -> KVCache:
-        """A cache with the rows that ``index`` names, in memory of its own."""
-        copy = object.__new__(type(self))
-        copy.batch, copy.capacity = self.batch, self.capacity
-        copy._slots, copy.has_padding = self._slots, self.has_padding
-        copy._k, copy._v = self._k[index], self._v[index]  # an integer index copies
-        copy._positions = self._positions[index]
-        return copy
-
-    def _check_append(self, k: Array, v: Array) -> int:
-        """Slots in use after the append; raises before anything is written."""
-        sizes = named_shapes(
-            cache_k=(self._k, "batch n_kv_heads capacity head_dim"),
-            cache_v=(self._v, "batch n_kv_heads capacity v_head_dim"),
-            k=(k, "batch n_kv_heads q_len head_dim"),
-            v=(v, "batch n_kv_heads q_len v_head_dim"),
-        )
-        if not k.dtype == v.dtype == self._k.dtype:
-            raise DTypeError(f"the cache holds {self._k.dtype}, got k {k.dtype} and v {v.dtype}")
-        stop = self._slots + sizes["q_len"]
-        if sizes["q_len"] < 1:
-            raise ShapeError("append needs at least one token, got q_len = 0")
-        if stop > self.capacity:
-            raise CacheOverflowError(
-                f"no room for {sizes['q_len']} more tokens: {self._slots} of capacity "
-                f"{self.capacity} are in use; make the cache larger or crop it"
-            )
-        return stop
-
-    def _check_positions(self, positions: Array | None, q_len: int) -> Array:
-        """Positions of the new slots; None continues each row."""
-        if positions is None:
-            if not self.has_padding:
-                return np.arange(self._slots, self._slots + q_len)
-            return np.asarray(self.length[:, None] + np.arange(q_len))
-        shape = tuple(getattr(positions, "shape", ()))
-        if shape != (self.batch, q_len) or positions.dtype.kind not in "iu":
-            raise ShapeError(
-                f"positions must be integers (batch, q_len) = {(self.batch, q_len)}, got {shape}"
-            )
-        if positions.min() < -1:
-            raise ConfigError(f"a position is -1 (padding) or counts from 0, got {positions.min()}")
-        return positions
+        named_shapes(index=(index, "batch"))
+        if index.dtype.kind not in "iu":
+            raise DTypeError(f"index must be an integer array, got {index.dtype}")
+        if index.shape != (self.batch,):
+            raise ShapeError(f"index must be (batch,) = ({self.batch},), got {index.shape}")
+        if (index < 0).any() or (index >= self.batch).any():
+            raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
+        # Indexing with an array copies before it writes, so repeated rows do not alias.
+        for held in (self._k, self._v):
+            held[:, :, : self.slots] = held[index, :, : self.slots]
+        self._positions[:, : self.slots] = self._positions[index, : self.slots]

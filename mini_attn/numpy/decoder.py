@@ -1,48 +1,58 @@
-"""A small decoder and the two ways to run it: all tokens again, or one new token and caches."""
+"""A decoder-only transformer and greedy generation, with and without a cache."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import CacheOverflowError, ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import Module
+from mini_attn.errors import (
+    CacheOverflowError,
+    CacheStateError,
+    ConfigError,
+    DTypeError,
+    MiniAttnError,
+    ShapeError,
+)
 from mini_attn.numpy.cache import KVCache
-from mini_attn.numpy.dtypes import dtype_of
-from mini_attn.numpy.heads import MultiHeadAttention
-from mini_attn.numpy.layers import MLP, GatedMLP, Linear, Norm
+from mini_attn.numpy.heads import GroupedQueryAttention
+from mini_attn.numpy.layers import GatedMLP, PlainMLP, Weighted, layer_norm, rms_norm
 from mini_attn.shapes import check_count, named_shapes
 
-__all__ = ["Decoder", "DecoderLayer", "decode_step", "generate", "prefill"]
+__all__ = ["Decoder", "decode_step", "generate", "prefill"]
 
 Array = NDArray[Any]
 
 
-class DecoderLayer(Module):
-    """Attention and MLP, each behind a normalisation and added to the stream.
+class Decoder(Weighted):
+    """Token and position embeddings, layers of attention and MLP, logits.
 
-    ``h = x + attention(norm(x));  y = h + mlp(norm(h))``
+    ``x = x + self_attn(norm(x));  x = x + mlp(norm(x));  logits = norm(x) @ embed_tokens.T``
 
     Parameters
     ----------
     config : DecoderConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Of the random weights.
     dtype : str
-        Name of the data type.
+        Name of the element type.
 
     Raises
     ------
+    ConfigError
+        If the configuration is of another kind.
     DTypeError
-        If the data type is unknown.
+        If the dtype is unknown.
 
     Notes
     -----
-    Everything but the attention works on each token alone.
+    Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
+    ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
+    ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
 
     References
     ----------
@@ -52,210 +62,261 @@ class DecoderLayer(Module):
     --------
     >>> import numpy as np
     >>> from mini_attn.config import AttentionConfig
-    >>> config = DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8)
-    >>> DecoderLayer(config)(np.zeros((1, 3, 8), dtype="float32")).shape
-    (1, 3, 8)
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> model(np.array([[3, 1, 4]])).shape
+    (1, 3, 16)
     """
 
     def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32") -> None:
-        mlp = MLP if config.mlp == "plain" else GatedMLP
-        self.attention_norm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
-        self.attention = MultiHeadAttention(config.attention, seed=seed, dtype=dtype)
-        self.mlp_norm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
-        self.mlp = mlp(
+        super().__init__(dtype)
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        self.config = config
+        rng = np.random.default_rng(check_count("seed", seed, least=0))
+        self._add_embedding("embed_tokens", config.vocab_size, rng)
+        if config.positions == "learned":
+            self._add_embedding("embed_positions", config.max_positions, rng)
+        for i in range(config.n_layers):
+            self._add_layer(f"layers.{i}", 2 * (seed * config.n_layers + i) + 1)
+        self._add_norm("norm")
+        if not config.tie_embeddings:
+            self.add_linear("lm_head", config.d_model, config.vocab_size, False, rng)
+
+    def _add_embedding(self, name: str, rows: int, rng: np.random.Generator) -> None:
+        table = 0.02 * rng.standard_normal((rows, self.config.d_model))
+        self.weights[f"{name}.weight"] = table.astype(self.dtype)
+
+    def _add_norm(self, name: str) -> None:
+        self.weights[f"{name}.weight"] = np.ones(self.config.d_model, self.dtype)
+        if self.config.norm == "layer_norm":
+            self.weights[f"{name}.bias"] = np.zeros(self.config.d_model, self.dtype)
+
+    def _add_layer(self, name: str, seed: int) -> None:
+        config, kind = self.config, PlainMLP if self.config.mlp == "plain" else GatedMLP
+        self._add_norm(f"{name}.input_layernorm")
+        self._add_norm(f"{name}.post_attention_layernorm")
+        self.inside[f"{name}.self_attn"] = GroupedQueryAttention(
+            config.attention, seed=seed, dtype=self.dtype.name
+        )
+        self.inside[f"{name}.mlp"] = kind(
             config.d_model,
             config.d_ff,
             activation=config.activation,
             bias=config.mlp_bias,
-            seed=seed + 10,
-            dtype=dtype,
+            seed=seed + 1,
+            dtype=self.dtype.name,
         )
 
-    def __call__(
-        self, x: Array, *, cache: KVCache | None = None, positions: Array | None = None
-    ) -> Array:
-        """Tokens (batch, q_len, d_model) to the same shape."""
-        x = x + self.attention(self.attention_norm(x), cache=cache, positions=positions)
-        return x + self.mlp(self.mlp_norm(x))
-
-
-class Decoder(Module):
-    """Token embedding, layers, and logits over the vocabulary.
-
-    ``logits = norm(layers(embed(tokens) + embed(positions))) @ W_vocab``
-
-    Parameters
-    ----------
-    config : DecoderConfig
-        Sizes and options.
-    seed : int
-        Seeds the weights.
-    dtype : str
-        Name of the data type.
-
-    Raises
-    ------
-    DTypeError
-        If the data type is unknown.
-
-    Notes
-    -----
-    With layer norms, learned positions, a plain MLP and tied embeddings it is GPT-2.
-
-    References
-    ----------
-    radford2019gpt2, section 2.3
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 2, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
-    >>> model(np.array([[3, 1, 4]])).shape
-    (1, 3, 64)
-    """
-
-    def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32") -> None:
-        self.config = config
-        rng = np.random.default_rng(seed)
-
-        def table(rows: int) -> Array:
-            return (0.02 * rng.standard_normal((rows, config.d_model))).astype(dtype_of(dtype))
-
-        self.embed_tokens = table(config.vocab_size)
-        if config.positions == "learned":
-            self.embed_positions = table(config.max_positions)
-        self.layers = [
-            DecoderLayer(config, seed=seed + 100 * (i + 1), dtype=dtype)
-            for i in range(config.n_layers)
-        ]
-        self.final_norm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
-        if not config.tie_embeddings:
-            self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 1, dtype=dtype)
-
     def new_caches(self, batch: int, capacity: int) -> list[KVCache]:
-        """One empty cache for each layer.
+        """One empty cache per layer.
+
+        ``caches = [KVCache(batch, n_kv_heads, head_dim, capacity)] * n_layers``
 
         Parameters
         ----------
         batch, capacity : int
-            Sequences, and tokens there is room for.
+            Sequences, and slots of each.
 
         Returns
         -------
         list of KVCache
-            In the dtype of the weights.
+            For `prefill`, `decode_step` and `generate`.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
         """
-        return [layer.attention.new_cache(batch, capacity) for layer in self.layers]
+        attention = self.config.attention
+        return [
+            KVCache(
+                batch,
+                attention.kv_heads,
+                attention.head_dim,
+                capacity,
+                v_head_dim=attention.value_dim,
+                dtype=self.dtype.name,
+            )
+            for _ in range(self.config.n_layers)
+        ]
 
     def __call__(
         self,
         tokens: Array,
         *,
-        caches: list[KVCache] | None = None,
+        caches: Sequence[KVCache] | None = None,
         positions: Array | None = None,
         last_only: bool = False,
     ) -> Array:
-        """Logits of the tokens.
+        """Logits of the token that follows each given one.
+
+        ``logits[b, i] = score of each token as the one after tokens[b, : i + 1]``
 
         Parameters
         ----------
         tokens : integer array (batch, seq)
-            Token ids; at padding any valid id.
+            Token ids.
         caches : list of KVCache or None
-            One per layer; None computes from these tokens alone.
-        positions : integer array (batch, seq) or None
-            Position of each token, -1 for padding; None counts on from the caches.
+            Past keys and values of each layer; the new tokens are appended.
+        positions : integer array (seq,) or (batch, seq), or None
+            Positions, -1 for padding; None continues the caches, or counts from 0.
         last_only : bool
-            Whether to return the logits of the last token only.
+            Whether to compute the logits of the last token only.
 
         Returns
         -------
-        array (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
-            Scores of every possible next token.
+        array (batch, seq, vocab_size), or (batch, 1, vocab_size) with ``last_only``
+            Logits.
 
         Raises
         ------
-        ShapeError, DTypeError, ConfigError
-            If tokens or positions do not fit the model.
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If tokens or positions are no integers.
+        ConfigError
+            If a token or position is out of range, or there is not one cache per layer.
         CacheOverflowError
-            If a cache or the learned positions have no room.
+            If a cache is full. After any error the caches are as they were.
         """
-        places = self._check(tokens, caches, positions)
-        x = self.embed_tokens[tokens]
-        if self.config.positions == "learned":
-            x = x + self.embed_positions[np.maximum(places, 0)]
-        for i, layer in enumerate(self.layers):
-            x = layer(x, cache=None if caches is None else caches[i], positions=positions)
-        x = self.final_norm(x[:, -1] if last_only else x)
-        return x @ self.embed_tokens.T if self.config.tie_embeddings else self.lm_head(x)
+        _check_tokens(tokens, self.config)
+        if positions is not None:
+            _check_positions(positions, tokens.shape, self.config.max_positions)
+        held = [] if caches is None else list(caches)
+        if caches is not None and len(held) != self.config.n_layers:
+            raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
+        x = self._embed(tokens, held[0] if held else None, positions)
+        before = [cache.slots for cache in held]
+        try:
+            for i in range(self.config.n_layers):
+                x = self._layer(x, f"layers.{i}", held[i] if held else None, positions)
+        except MiniAttnError:
+            for cache, slots in zip(held, before, strict=True):
+                cache.crop(min(slots, cache.slots))
+            raise
+        return self._logits(x[:, -1:] if last_only else x)
 
-    def _check(self, tokens: Array, caches: list[KVCache] | None, positions: Array | None) -> Array:
-        """Refuse what does not fit before any cache is touched; gives the positions."""
-        sizes = named_shapes(tokens=(tokens, "batch seq"))
-        if tokens.dtype.kind not in "iu":
-            raise DTypeError(f"tokens must be integers, got {tokens.dtype}")
-        if not sizes["seq"]:
-            raise ShapeError("tokens must hold at least one token, got seq = 0")
-        if tokens.min() < 0 or tokens.max() >= self.config.vocab_size:
-            raise ConfigError(
-                f"tokens must be 0 to {self.config.vocab_size - 1}, "
-                f"got {tokens.min()} to {tokens.max()}"
-            )
-        if caches is not None and len(caches) != self.config.n_layers:
-            raise ConfigError(f"{self.config.n_layers} layers need as many caches: {len(caches)}")
-        for cache in caches or ():
-            if cache.slots + sizes["seq"] > cache.capacity:
-                raise CacheOverflowError(
-                    f"no room for {sizes['seq']} more tokens: {cache.slots} of capacity "
-                    f"{cache.capacity} are in use"
-                )
+    def _embed(self, tokens: Array, cache: KVCache | None, positions: Array | None) -> Array:
+        """Token embeddings, with those of the positions added."""
+        x = self.weights["embed_tokens.weight"][tokens]
+        if self.config.positions == "none":
+            return x
         if positions is None:
-            start = np.zeros(sizes["batch"], int) if caches is None else caches[0].length
-            positions = start[:, None] + np.arange(sizes["seq"])
-        if positions.shape != tokens.shape:
-            raise ShapeError(f"positions must be {tokens.shape} as the tokens: {positions.shape}")
-        if self.config.positions == "learned" and positions.max() >= self.config.max_positions:
-            raise CacheOverflowError(
-                f"position {positions.max()} is beyond max_positions = {self.config.max_positions}"
-            )
-        return positions
+            start = np.zeros(1, np.int64) if cache is None else cache.length
+            positions = start[:, None] + np.arange(tokens.shape[1])
+            _check_positions(positions, positions.shape, self.config.max_positions)
+        # Padding takes the row of position 0: nobody attends to it.
+        return np.asarray(x + self.weights["embed_positions.weight"][np.maximum(positions, 0)])
+
+    def _layer(self, x: Array, name: str, cache: KVCache | None, positions: Array | None) -> Array:
+        """One layer: attention and MLP, each on the normalised stream and added to it."""
+        attention, mlp = self.inside[f"{name}.self_attn"], self.inside[f"{name}.mlp"]
+        assert isinstance(attention, GroupedQueryAttention)
+        assert isinstance(mlp, PlainMLP | GatedMLP)
+        x = x + attention(
+            self._norm(f"{name}.input_layernorm", x), cache=cache, positions=positions
+        )
+        return np.asarray(x + mlp(self._norm(f"{name}.post_attention_layernorm", x)))
+
+    def _norm(self, name: str, x: Array) -> Array:
+        weight = self.weights[f"{name}.weight"]
+        if self.config.norm == "rms_norm":
+            return rms_norm(x, weight, eps=self.config.eps)
+        return layer_norm(x, weight, self.weights[f"{name}.bias"], eps=self.config.eps)
+
+    def _logits(self, x: Array) -> Array:
+        x = self._norm("norm", x)
+        if self.config.tie_embeddings:
+            return np.asarray(x @ self.weights["embed_tokens.weight"].T)
+        return self.linear("lm_head", x)
+
+
+def _check_tokens(tokens: Array, config: DecoderConfig) -> None:
+    """Token ids (batch, seq), at least one, all in the vocabulary."""
+    named_shapes(tokens=(tokens, "batch seq"))
+    if tokens.dtype.kind not in "iu":
+        raise DTypeError(f"tokens must be an integer array, got {tokens.dtype}")
+    if not tokens.size:
+        raise ShapeError(f"tokens must not be empty, got shape {tokens.shape}")
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < 0 or high >= config.vocab_size:
+        raise ConfigError(
+            f"tokens must lie in 0 … {config.vocab_size - 1}, got {low if low < 0 else high}"
+        )
+
+
+def _check_positions(positions: Array, shape: tuple[int, ...], max_positions: int) -> None:
+    """Positions of the tokens, from -1 to the last that the decoder has."""
+    if not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
+        raise DTypeError(f"positions must be an integer array, got {positions!r:.60}")
+    if positions.shape not in (shape, shape[1:]):
+        raise ShapeError(f"positions must be {shape} or {shape[1:]}, got {positions.shape}")
+    if int(positions.min()) < -1 or int(positions.max()) >= max_positions:
+        raise ConfigError(
+            f"positions must lie in -1 … {max_positions - 1} (max_positions = {max_positions}), "
+            f"got {int(positions.min())} … {int(positions.max())}"
+        )
+
+
+def _padded_positions(padding: Array | None, tokens: Array) -> Array | None:
+    """Positions (batch, seq) that count from 0 after each row's padding; -1 within it."""
+    named_shapes(tokens=(tokens, "batch seq"))
+    if padding is None:
+        return None
+    named_shapes(tokens=(tokens, "batch seq"), padding=(padding, "batch"))
+    if padding.dtype.kind not in "iu":
+        raise DTypeError(f"padding must be an integer array, got {padding.dtype}")
+    seq = tokens.shape[1]
+    if int(padding.min(initial=0)) < 0 or int(padding.max(initial=0)) >= max(seq, 1):
+        raise ConfigError(f"padding must lie in 0 … {seq - 1}, got {padding.tolist()!s:.80}")
+    return np.asarray(np.maximum(np.arange(seq) - padding[:, None], -1))
 
 
 def prefill(
-    model: Decoder, tokens: Array, caches: list[KVCache], *, lengths: Array | None = None
+    model: Decoder,
+    tokens: Array,
+    caches: Sequence[KVCache],
+    *,
+    padding: Array | None = None,
 ) -> Array:
-    """Run a prompt, or a chunk of one, into the caches.
+    """Process the whole prompt in one pass and fill the caches.
 
     ``logits = model(tokens)[:, -1]``
 
     Parameters
     ----------
     model : Decoder
-        The model.
+        The decoder.
     tokens : integer array (batch, seq)
-        Tokens that follow what the caches hold.
+        The prompts, aligned at their ends.
     caches : list of KVCache
-        One per layer; they grow by ``seq``.
-    lengths : integer array (batch,) or None
-        Real tokens in each row, which stand at its end; the rest is padding on the left.
-        None means that all are real.
+        One per layer; the prompt is appended.
+    padding : integer array (batch,) or None
+        How many tokens at the start of each row are padding; None means none.
 
     Returns
     -------
     array (batch, vocab_size)
-        Logits after the last token.
+        Logits of the token after the prompt.
 
     Raises
     ------
-    ShapeError, DTypeError, ConfigError
-        If something does not fit the model.
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If tokens or padding are no integers.
+    ConfigError
+        If a token is out of range, padding leaves no token, or caches do not fit the layers.
     CacheOverflowError
-        If there is no room.
+        If the prompt does not fit. After any error the caches are as they were.
+    CacheStateError
+        If there is padding and the caches are not empty.
 
     Notes
     -----
-    Works on many rows at once: bound by arithmetic, not by reading.
+    Logits are computed for the last token only. A longer prompt can come in pieces: the
+    second call continues after the first.
 
     References
     ----------
@@ -265,51 +326,50 @@ def prefill(
     --------
     >>> import numpy as np
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
     >>> prefill(model, np.array([[3, 1, 4]]), model.new_caches(1, 8)).shape
-    (1, 64)
+    (1, 16)
     """
-    positions = None
-    if lengths is not None:
-        sizes = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))
-        if lengths.min() < 1 or lengths.max() > sizes["seq"]:
-            raise ConfigError(f"lengths must be 1 to seq = {sizes['seq']}, got {lengths}")
-        if caches[0].slots:
-            raise ConfigError("lengths pads the first chunk only: these caches hold tokens already")
-        offset = sizes["seq"] - lengths[:, None]
-        positions = np.maximum(np.arange(sizes["seq"]) - offset, -1)
-    return model(tokens, caches=caches, positions=positions, last_only=True)
+    if padding is not None and any(cache.slots for cache in caches):
+        raise CacheStateError("padding starts a row, but the caches are not empty")
+    positions = _padded_positions(padding, tokens)
+    return model(tokens, caches=caches, positions=positions, last_only=True)[:, -1]
 
 
-def decode_step(model: Decoder, token: Array, caches: list[KVCache]) -> Array:
-    """Run one new token of each sequence.
+def decode_step(model: Decoder, token: Array, caches: Sequence[KVCache]) -> Array:
+    """Process one more token of each row, reading the past from the caches.
 
-    ``logits = model(token, caches)``
+    ``logits = model(token)[:, 0]``
 
     Parameters
     ----------
     model : Decoder
-        The model.
-    token : integer array (batch, 1)
-        The newest token of each row.
+        The decoder.
+    token : integer array (batch,)
+        The latest token of each row.
     caches : list of KVCache
-        One per layer; they grow by 1.
+        One per layer; the token is appended.
 
     Returns
     -------
     array (batch, vocab_size)
-        Logits of the next token.
+        Logits of the token after it.
 
     Raises
     ------
-    ShapeError, DTypeError, ConfigError
-        If something does not fit the model.
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If the tokens are no integers.
+    ConfigError
+        If a token or its position is out of range, or caches do not fit the layers.
     CacheOverflowError
-        If there is no room.
+        If a cache is full. After any error the caches are as they were.
 
     Notes
     -----
-    Reads all weights and the whole cache for one row each: bound by reading.
+    The cost of everything but attention is that of one token, however long the past.
 
     References
     ----------
@@ -319,14 +379,13 @@ def decode_step(model: Decoder, token: Array, caches: list[KVCache]) -> Array:
     --------
     >>> import numpy as np
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
-    >>> caches = model.new_caches(1, 8)
-    >>> decode_step(model, np.array([[3]]), caches).shape, caches[0].slots
-    ((1, 64), 1)
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> decode_step(model, np.array([3]), model.new_caches(1, 8)).shape
+    (1, 16)
     """
-    if tuple(getattr(token, "shape", ()))[1:] != (1,):
-        raise ShapeError(f"token must be (batch, 1), got {getattr(token, 'shape', token)!r}")
-    return model(token, caches=caches, last_only=True)
+    named_shapes(token=(token, "batch"))
+    return model(token[:, None], caches=caches)[:, -1]
 
 
 def generate(
@@ -334,83 +393,100 @@ def generate(
     tokens: Array,
     *,
     max_new_tokens: int,
-    caches: list[KVCache] | None = None,
-    lengths: Array | None = None,
+    caches: Sequence[KVCache] | None = None,
+    padding: Array | None = None,
 ) -> Array:
-    """Continue the tokens greedily, with caches or by computing everything again.
+    """Append the likeliest token, again and again.
 
-    ``token[t + 1] = argmax(logits(token[0..t]))``
+    ``tokens = concatenate(tokens, argmax(logits))``
 
     Parameters
     ----------
     model : Decoder
-        The model.
+        The decoder.
     tokens : integer array (batch, seq)
-        The prompt.
+        The prompts, aligned at their ends.
     max_new_tokens : int
-        Tokens to add.
+        Tokens to append to each row.
     caches : list of KVCache or None
-        Empty caches, one per layer; None recomputes the whole past in every step.
-    lengths : integer array (batch,) or None
-        Real tokens in each row of a left-padded prompt; needs ``caches``.
+        One per layer, with room for ``seq + max_new_tokens - 1`` more tokens; None recomputes
+        all tokens in every step.
+    padding : integer array (batch,) or None
+        How many tokens at the start of each row are padding; None means none.
 
     Returns
     -------
     integer array (batch, seq + max_new_tokens)
-        Prompt and continuation.
+        The prompts and what follows them.
 
     Raises
     ------
-    ShapeError, DTypeError, ConfigError
-        If something does not fit the model.
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If tokens or padding are no integers.
+    ConfigError
+        If a number is out of range, or the result would exceed ``max_positions``.
     CacheOverflowError
-        If the caches or the model have no room for all new tokens; checked before the start.
+        If prompt and new tokens do not fit; nothing is written.
+    CacheStateError
+        If there is padding and the caches are not empty.
 
     Notes
     -----
-    Token passes: ``seq + max_new_tokens - 1`` with caches, the sum of
-    ``seq … seq + max_new_tokens - 1`` without. The last token is not run through the model.
+    The last new token is returned but not processed, so it takes no slot.
 
     References
     ----------
-    pope2022scaling, section 2
+    radford2019gpt2, section 2
 
     Examples
     --------
     >>> import numpy as np
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
-    >>> generate(model, np.array([[3, 1]]), max_new_tokens=3).shape
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> prompt = np.array([[3, 1, 4]])
+    >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     (1, 5)
     """
-    _check_room(model, tokens, max_new_tokens, caches)
-    if caches is None and lengths is not None:
-        raise ConfigError("lengths needs caches: padding is kept as positions in the caches")
-    for step in range(max_new_tokens):
+    _check_tokens(tokens, model.config)
+    new = check_count("max_new_tokens", max_new_tokens)
+    positions = _padded_positions(padding, tokens)
+    _check_room(model, tokens, new, caches, positions)
+    if caches is not None:
+        logits = prefill(model, tokens, caches, padding=padding)
+    for step in range(new):
         if caches is None:
-            logits = model(tokens, last_only=True)
-        elif step == 0:
-            logits = prefill(model, tokens, caches, lengths=lengths)
-        else:
-            logits = decode_step(model, tokens[:, -1:], caches)
-        tokens = np.concatenate([tokens, logits.argmax(axis=-1)[:, None]], axis=1)
+            logits = model(tokens, positions=positions, last_only=True)[:, -1]
+        elif step:
+            logits = decode_step(model, tokens[:, -1], caches)
+        token = logits.argmax(axis=-1).astype(tokens.dtype)
+        tokens = np.concatenate([tokens, token[:, None]], axis=1)
+        if positions is not None:
+            positions = np.concatenate([positions, positions[:, -1:] + 1], axis=1)
     return tokens
 
 
 def _check_room(
-    model: Decoder, tokens: Array, max_new_tokens: int, caches: list[KVCache] | None
+    model: Decoder,
+    tokens: Array,
+    new: int,
+    caches: Sequence[KVCache] | None,
+    positions: Array | None,
 ) -> None:
-    """Refuse at the start what would fail in the middle."""
-    sizes = named_shapes(tokens=(tokens, "batch seq"))
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    last = sizes["seq"] + max_new_tokens - 1
-    if model.config.positions == "learned" and last > model.config.max_positions:
-        raise CacheOverflowError(
-            f"{last} positions are needed, the model has max_positions = "
+    """Refuse before the first step what would fail in a later one."""
+    fed = tokens.shape[1] + new - 1
+    for cache in caches or ():
+        if cache.slots + fed > cache.capacity:
+            raise CacheOverflowError(
+                f"{tokens.shape[1]} prompt and {new} new tokens need {fed} slots, but "
+                f"{cache.slots} of {cache.capacity} are used: make the capacity {cache.slots + fed}"
+            )
+    start = max((int(cache.length.max()) for cache in caches or ()), default=0)
+    last = start + fed if positions is None else int(positions.max()) + new
+    if last > model.config.max_positions:
+        raise ConfigError(
+            f"{start + tokens.shape[1]} tokens and {new} new ones exceed max_positions = "
             f"{model.config.max_positions}"
         )
-    for cache in caches or ():
-        if cache.slots:
-            raise ConfigError(f"generate needs empty caches, one holds {cache.slots} tokens")
-        if last > cache.capacity:
-            raise CacheOverflowError(f"{last} slots are needed, a cache has {cache.capacity}")

@@ -1,4 +1,4 @@
-"""Attention layers: projections, heads, cache; MHA, GQA and MQA are one class and a number."""
+"""Attention layers: projections into heads, attention, projection back."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import AttentionConfig
-from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.numpy._module import Module
+from mini_attn.errors import ConfigError, MiniAttnError, ShapeError
 from mini_attn.numpy.attention import scaled_dot_product_attention
 from mini_attn.numpy.cache import KVCache
-from mini_attn.numpy.dtypes import dtype_of
-from mini_attn.numpy.layers import Linear, rms_norm
+from mini_attn.numpy.layers import Weighted, rms_norm
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = [
@@ -28,9 +26,9 @@ Array = NDArray[Any]
 
 
 def split_heads(x: Array, n_heads: int) -> Array:
-    """Cut the features of each token into heads.
+    """Cut the last axis into heads.
 
-    ``heads[b, h, t, i] = x[b, t, h * head_dim + i]``
+    ``out[b, h, s] = x[b, s, h * head_dim : (h + 1) * head_dim]``
 
     Parameters
     ----------
@@ -42,18 +40,18 @@ def split_heads(x: Array, n_heads: int) -> Array:
     Returns
     -------
     array (batch, n_heads, seq, head_dim)
-        A view of ``x``.
+        A view.
 
     Raises
     ------
     ShapeError
-        If the features do not divide into ``n_heads``.
+        If the last axis cannot be cut evenly.
     ConfigError
         If ``n_heads`` is below 1.
 
     Notes
     -----
-    No number moves: only the shape and the strides change.
+    No element is moved: only the axes are read in another order.
 
     References
     ----------
@@ -65,28 +63,26 @@ def split_heads(x: Array, n_heads: int) -> Array:
     >>> split_heads(np.zeros((1, 5, 8)), 2).shape
     (1, 2, 5, 4)
     """
-    sizes = named_shapes(x=(x, "batch seq features"))
-    check_count("n_heads", n_heads)
-    if sizes["features"] % n_heads:
-        raise ShapeError(f"{sizes['features']} features do not divide into {n_heads} heads")
-    batch, seq = sizes["batch"], sizes["seq"]
-    return x.reshape(batch, seq, n_heads, sizes["features"] // n_heads).swapaxes(1, 2)
+    width = named_shapes(x=(x, "batch seq width"))["width"]
+    if width % check_count("n_heads", n_heads):
+        raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
+    return x.reshape(*x.shape[:2], n_heads, width // n_heads).swapaxes(1, 2)
 
 
-def merge_heads(heads: Array) -> Array:
-    """Put the heads of each token side by side again.
+def merge_heads(x: Array) -> Array:
+    """Put the heads side by side: the inverse of `split_heads`.
 
-    ``x[b, t, h * head_dim + i] = heads[b, h, t, i]``
+    ``out[b, s, h * head_dim : (h + 1) * head_dim] = x[b, h, s]``
 
     Parameters
     ----------
-    heads : array (batch, n_heads, seq, head_dim)
-        Output of each head.
+    x : array (batch, n_heads, seq, head_dim)
+        One result per head.
 
     Returns
     -------
     array (batch, seq, n_heads * head_dim)
-        The inverse of `split_heads`.
+        A copy, as the heads do not lie side by side in memory.
 
     Raises
     ------
@@ -95,7 +91,7 @@ def merge_heads(heads: Array) -> Array:
 
     Notes
     -----
-    Copies when ``seq`` and ``n_heads`` are both above 1.
+    Head 0 comes first.
 
     References
     ----------
@@ -107,92 +103,64 @@ def merge_heads(heads: Array) -> Array:
     >>> merge_heads(np.zeros((1, 2, 5, 4))).shape
     (1, 5, 8)
     """
-    sizes = named_shapes(heads=(heads, "batch n_heads seq head_dim"))
-    return heads.swapaxes(1, 2).reshape(
+    sizes = named_shapes(x=(x, "batch n_heads seq head_dim"))
+    return x.swapaxes(1, 2).reshape(
         sizes["batch"], sizes["seq"], sizes["n_heads"] * sizes["head_dim"]
     )
 
 
-class MultiHeadAttention(Module):
-    """Attention with its projections; the key/value heads may be fewer than the query heads.
+class GroupedQueryAttention(Weighted):
+    """Attention whose query heads share key/value heads in groups.
 
-    ``y = merge(attention(split(x @ W_q), split(x @ W_k), split(x @ W_v))) @ W_o``
+    ``out = merge_heads(attention(q_proj(x), k_proj(x), v_proj(x))) @ o_proj``
 
     Parameters
     ----------
     config : AttentionConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Of the random weights.
     dtype : str
-        Name of the data type.
+        Name of the element type.
 
     Raises
     ------
     ConfigError
-        If the configuration does not fit the class.
+        If the configuration is of another kind.
     DTypeError
-        If the data type is unknown.
+        If the dtype is unknown.
 
     Notes
     -----
-    Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj``, and ``q_norm``, ``k_norm`` with
-    ``qk_norm``. Parameters and FLOPs of the projections do not depend on how ``d_model`` is
-    cut into heads.
+    Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
+    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``.
 
     References
     ----------
-    vaswani2017attention, section 3.2.2
     ainslie2023gqa, section 2.2
 
     Examples
     --------
     >>> import numpy as np
-    >>> layer = MultiHeadAttention(AttentionConfig(8, 2, 4), dtype="float64")
-    >>> layer(np.zeros((1, 5, 8))).shape
-    (1, 5, 8)
+    >>> config = AttentionConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2)
+    >>> GroupedQueryAttention(config)(np.ones((1, 3, 8), np.float32)).shape
+    (1, 3, 8)
     """
 
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
-        self._check_config(config)
+        super().__init__(dtype)
+        if not isinstance(config, AttentionConfig):
+            raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_size, k_size = config.n_heads * config.head_dim, config.kv_heads * config.head_dim
-        v_size, out_size = config.kv_heads * config.value_dim, config.n_heads * config.value_dim
-        bias, d_model = config.bias, config.d_model
-        self.q_proj = Linear(d_model, q_size, bias=bias, seed=seed, dtype=dtype)
-        self.k_proj = Linear(d_model, k_size, bias=bias, seed=seed + 1, dtype=dtype)
-        self.v_proj = Linear(d_model, v_size, bias=bias, seed=seed + 2, dtype=dtype)
-        out_bias = bool(config.out_bias)
-        self.o_proj = Linear(out_size, d_model, bias=out_bias, seed=seed + 3, dtype=dtype)
+        rng = np.random.default_rng(check_count("seed", seed, least=0))
+        q_width, out_width = (config.n_heads * d for d in (config.head_dim, config.value_dim))
+        kv_widths = (config.kv_heads * d for d in (config.head_dim, config.value_dim))
+        for name, width in zip(("q_proj", "k_proj", "v_proj"), (q_width, *kv_widths), strict=True):
+            self.add_linear(name, config.d_model, width, config.bias, rng)
+        self.add_linear("o_proj", out_width, config.d_model, bool(config.out_bias), rng)
         if config.qk_norm:
-            self.q_norm = np.ones(config.head_dim, dtype=dtype_of(dtype))
-            self.k_norm = np.ones(config.head_dim, dtype=dtype_of(dtype))
-
-    def _check_config(self, config: AttentionConfig) -> None:
-        """Subclasses say which numbers of key/value heads are theirs."""
-
-    def new_cache(self, batch: int, capacity: int) -> KVCache:
-        """An empty cache that fits this layer.
-
-        Parameters
-        ----------
-        batch, capacity : int
-            Sequences, and tokens there is room for.
-
-        Returns
-        -------
-        KVCache
-            In the dtype of the weights.
-        """
-        config = self.config
-        return KVCache(
-            batch,
-            config.kv_heads,
-            config.head_dim,
-            capacity,
-            v_head_dim=config.value_dim,
-            dtype=str(self.q_proj.weight.dtype),
-        )
+            for name in ("q_norm", "k_norm"):
+                self.weights[f"{name}.weight"] = np.ones(config.head_dim, self.dtype)
 
     def __call__(
         self,
@@ -200,126 +168,183 @@ class MultiHeadAttention(Module):
         *,
         context: Array | None = None,
         cache: KVCache | None = None,
-        positions: Array | None = None,
         mask: Array | None = None,
+        positions: Array | None = None,
         causal: bool = True,
     ) -> Array:
-        """Attend from the tokens ``x``.
+        """Let each token gather from those it may attend to.
+
+        ``out = merge_heads(attention(q_proj(x), k_proj(x), v_proj(x))) @ o_proj``
+
+        Parameters
+        ----------
+        x : array (batch, q_len, d_model)
+            Tokens.
+        context : array (batch, kv_len, d_model) or None
+            Where keys and values come from; all of it is visible. None means from ``x``.
+        cache : KVCache or None
+            Past keys and values, to which those of ``x`` are appended.
+        mask : boolean array, shapes as in `scaled_dot_product_attention`, or None
+            True = may attend; None allows all that positions allow.
+        positions : integer array (q_len,) or (batch, q_len), or None
+            Positions of ``x``, -1 for padding; None continues the cache, or counts from 0.
+        causal : bool
+            Whether a token sees only itself and what is before; without ``context`` only.
+
+        Returns
+        -------
+        array (batch, q_len, d_model)
+            Gathered tokens; a padded token gets the output projection's bias.
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If a dtype is not the weights'.
+        ConfigError
+            If ``context`` comes with ``cache`` or ``positions``.
+        CacheOverflowError
+            If the cache is full. After any error the cache is as it was.
+        """
+        self.check_input(x, self.config.d_model)
+        if context is not None:
+            self.check_input(context, self.config.d_model, "context")
+            if cache is not None or positions is not None:
+                raise ConfigError("context excludes cache and positions: they belong to x")
+        q, k, v = self.project(x, x if context is None else context)
+        if cache is None:
+            out = self._attend(q, k, v, mask, positions, causal and context is None)
+            return self.linear("o_proj", merge_heads(out))
+        slots = cache.slots
+        k, v, kv_positions = cache.append(k, v, positions=positions)
+        try:
+            out = self._attend(q, k, v, mask, kv_positions, causal)
+        except MiniAttnError:
+            cache.crop(slots)
+            raise
+        return self.linear("o_proj", merge_heads(out))
+
+    def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
+        """Queries of ``x``, keys and values of ``context``, cut into heads.
+
+        ``q, k, v = q_proj(x), k_proj(context), v_proj(context)``
 
         Parameters
         ----------
         x : array (batch, q_len, d_model)
             Tokens that ask.
-        context : array (batch, kv_len, d_model) or None
-            Tokens that are read (cross-attention, never causal); None means ``x`` itself.
-        cache : KVCache or None
-            Keys and values of earlier tokens; those of ``x`` are appended.
-        positions : integer array (batch, q_len) or None
-            Positions of ``x``, -1 for padding; None counts on from the cache.
-        mask : boolean array or None
-            Further restriction, True = may attend.
-        causal : bool
-            Whether a token sees only itself and what came before.
+        context : array (batch, kv_len, d_model)
+            Tokens that answer.
 
         Returns
         -------
-        array (batch, q_len, d_model)
-            Output of the layer.
+        tuple of arrays (q, k, v)
+            (batch, n_heads, q_len, head_dim), (batch, n_kv_heads, kv_len, head_dim) and
+            (batch, n_kv_heads, kv_len, v_head_dim).
         """
-        config = self.config
-        if context is not None and cache is not None:
-            raise ConfigError("pass context= or cache=, not both: a context does not grow")
-        source = x if context is None else context
-        q = split_heads(self.q_proj(x), config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split_heads(self.k_proj(source), config.kv_heads)
-        v = split_heads(self.v_proj(source), config.kv_heads)
-        if config.qk_norm:
-            q = rms_norm(q, self.q_norm, eps=config.eps)
-            k = rms_norm(k, self.k_norm, eps=config.eps)
-        kv_positions = positions
-        if cache is not None:
-            k, v, kv_positions = cache.append(k, v, positions=positions)
-        causal = causal and context is None
-        if causal and config.window is None and cache is not None:
-            # One new token is the last one and sees every key, unless some slots are padding.
-            causal = x.shape[1] > 1 or cache.has_padding
-            kv_positions = kv_positions if causal else None
-        out = scaled_dot_product_attention(
+        q = split_heads(self.linear("q_proj", x), self.config.n_heads)
+        k = split_heads(self.linear("k_proj", context), self.config.kv_heads)
+        v = split_heads(self.linear("v_proj", context), self.config.kv_heads)
+        if self.config.qk_norm:
+            q = rms_norm(q, self.weights["q_norm.weight"], eps=self.config.eps)
+            k = rms_norm(k, self.weights["k_norm.weight"], eps=self.config.eps)
+        return q, k, v
+
+    def _attend(
+        self,
+        q: Array,
+        k: Array,
+        v: Array,
+        mask: Array | None,
+        kv_positions: Array | None,
+        causal: bool,
+    ) -> Array:
+        """Attention with the configuration's options; queries have the last keys' positions."""
+        out: Array = scaled_dot_product_attention(
             q,
             k,
             v,
             mask=mask,
             causal=causal,
-            window=config.window if causal else None,
-            kv_positions=kv_positions if context is None else None,
-            scale=config.scale,
-            softcap=config.softcap,
+            window=self.config.window if causal else None,
+            kv_positions=kv_positions,
+            scale=self.config.scale,
+            softcap=self.config.softcap,
         )
-        return self.o_proj(merge_heads(out))
+        return out
 
 
-class GroupedQueryAttention(MultiHeadAttention):
-    """Attention in which each key/value head serves a group of query heads.
+class MultiHeadAttention(GroupedQueryAttention):
+    """Attention in which every query head has its own key/value head.
 
-    ``kv_head(h) = h // (n_heads // n_kv_heads)``
+    ``out = concatenate(head_1, ..., head_n) @ o_proj``
 
     Parameters
     ----------
     config : AttentionConfig
-        Must give ``n_kv_heads``.
+        Sizes and options, with ``n_kv_heads == n_heads``.
     seed : int
-        Seeds the weights.
+        Of the random weights.
     dtype : str
-        Name of the data type.
+        Name of the element type.
 
     Raises
     ------
     ConfigError
-        If the heads do not divide.
+        If heads are shared.
     DTypeError
-        If the data type is unknown.
+        If the dtype is unknown.
 
     Notes
     -----
-    The cache and its reading shrink by ``n_heads / n_kv_heads``; the FLOPs of scores and
-    weighted sum stay. With all heads it is multi-head, with one it is multi-query attention.
+    The case of `GroupedQueryAttention` with groups of one head.
 
     References
     ----------
-    ainslie2023gqa, section 2.2
+    vaswani2017attention, section 3.2.2
 
     Examples
     --------
-    >>> layer = GroupedQueryAttention(AttentionConfig(8, 4, 2, n_kv_heads=2))
-    >>> layer.k_proj.weight.shape
-    (4, 8)
+    >>> import numpy as np
+    >>> config = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> MultiHeadAttention(config)(np.ones((1, 3, 8), np.float32)).shape
+    (1, 3, 8)
     """
 
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(config, seed=seed, dtype=dtype)
+        if config.kv_heads != config.n_heads:
+            raise ConfigError(
+                f"MultiHeadAttention needs n_kv_heads = n_heads = {config.n_heads}, "
+                f"got {config.kv_heads}: use GroupedQueryAttention"
+            )
 
-class MultiQueryAttention(MultiHeadAttention):
-    """Attention in which all query heads read one key/value head.
 
-    ``kv_head(h) = 0``
+class MultiQueryAttention(GroupedQueryAttention):
+    """Attention in which all query heads share one key/value head.
+
+    ``out = concatenate(head_1, ..., head_n) @ o_proj, all heads with the same k and v``
 
     Parameters
     ----------
     config : AttentionConfig
-        With ``n_kv_heads=1``.
+        Sizes and options, with ``n_kv_heads == 1``.
     seed : int
-        Seeds the weights.
+        Of the random weights.
     dtype : str
-        Name of the data type.
+        Name of the element type.
 
     Raises
     ------
     ConfigError
-        If ``n_kv_heads`` is not 1.
+        If there is more than one key/value head.
     DTypeError
-        If the data type is unknown.
+        If the dtype is unknown.
 
     Notes
     -----
-    The cache shrinks by ``n_heads``.
+    The case of `GroupedQueryAttention` with one group.
 
     References
     ----------
@@ -327,10 +352,16 @@ class MultiQueryAttention(MultiHeadAttention):
 
     Examples
     --------
-    >>> MultiQueryAttention(AttentionConfig(8, 4, 2, n_kv_heads=1)).k_proj.weight.shape
-    (2, 8)
+    >>> import numpy as np
+    >>> config = AttentionConfig(d_model=8, n_heads=2, head_dim=4, n_kv_heads=1)
+    >>> MultiQueryAttention(config)(np.ones((1, 3, 8), np.float32)).shape
+    (1, 3, 8)
     """
 
-    def _check_config(self, config: AttentionConfig) -> None:
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(config, seed=seed, dtype=dtype)
         if config.kv_heads != 1:
-            raise ConfigError(f"multi-query attention has n_kv_heads = 1, got {config.kv_heads}")
+            raise ConfigError(
+                f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
+                "use GroupedQueryAttention"
+            )

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.errors import DTypeError
+from mini_attn.errors import DTypeError, ShapeError
 
 __all__ = ["logsumexp", "softmax", "softmax_backward"]
 
 Array = NDArray[Any]
 
 
-def _statistics(scores: Array) -> Array:
+def _statistics(scores: Array, axis: int) -> Array:
     """The scores in the type in which sums and maxima are taken: float32 or wider."""
     if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f":
         kind = getattr(scores, "dtype", type(scores).__name__)
         raise DTypeError(f"scores must be a floating-point array, got {kind}")
+    if not -scores.ndim <= axis < scores.ndim:
+        raise ShapeError(f"axis = {axis} does not exist in shape {scores.shape}")
     return scores.astype(np.float32) if scores.dtype == np.float16 else scores
 
 
@@ -43,6 +45,8 @@ def softmax(scores: Array, *, axis: int = -1) -> Array:
     ------
     DTypeError
         If the scores are not floating point.
+    ShapeError
+        If the axis does not exist.
 
     Notes
     -----
@@ -59,7 +63,7 @@ def softmax(scores: Array, *, axis: int = -1) -> Array:
     >>> softmax(np.array([0.0, 0.0, -np.inf]))
     array([0.5, 0.5, 0. ])
     """
-    wide = _statistics(scores)
+    wide = _statistics(scores, axis)
     top = wide.max(axis=axis, keepdims=True, initial=-np.inf)
     # exp(-inf - (-inf)) is NaN: a row without any finite score is shifted by 0 instead.
     weights = np.exp(wide - np.where(np.isneginf(top), 0, top))
@@ -89,6 +93,8 @@ def logsumexp(scores: Array, *, axis: int = -1) -> Array:
     ------
     DTypeError
         If the scores are not floating point.
+    ShapeError
+        If the axis does not exist.
 
     Notes
     -----
@@ -104,7 +110,7 @@ def logsumexp(scores: Array, *, axis: int = -1) -> Array:
     >>> float(logsumexp(np.zeros(4)).round(4))
     1.3863
     """
-    wide = _statistics(scores)
+    wide = _statistics(scores, axis)
     top = wide.max(axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isneginf(top), 0, top).astype(wide.dtype)
     with np.errstate(divide="ignore"):  # log(0) = -inf is the answer for an empty row
@@ -135,6 +141,8 @@ def softmax_backward(d_weights: Array, weights: Array, *, axis: int = -1) -> Arr
     ------
     DTypeError
         If the arrays are not floating point.
+    ShapeError
+        If the two arrays differ in shape or dtype, or the axis does not exist.
 
     Notes
     -----
@@ -150,6 +158,11 @@ def softmax_backward(d_weights: Array, weights: Array, *, axis: int = -1) -> Arr
     >>> softmax_backward(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     array([ 0.25, -0.25])
     """
-    d_wide, wide = _statistics(d_weights), _statistics(weights)
+    d_wide, wide = _statistics(d_weights, axis), _statistics(weights, axis)
+    if d_wide.shape != wide.shape or d_weights.dtype != weights.dtype:
+        raise ShapeError(
+            f"d_weights {d_weights.shape} {d_weights.dtype} must be like "
+            f"weights {weights.shape} {weights.dtype}"
+        )
     dot = (d_wide * wide).sum(axis=axis, keepdims=True)
     return (wide * (d_wide - dot)).astype(weights.dtype, copy=False)

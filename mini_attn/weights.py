@@ -1,0 +1,135 @@
+"""Weights by name: checks of a state dict, and the names that published checkpoints use.
+
+Only shapes, slices and transposes are used, so arrays and tensors both pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.config import DecoderConfig
+from mini_attn.errors import ConfigError, ShapeError
+
+__all__ = ["check_state", "from_gpt2"]
+
+
+def check_state(expected: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Compare the names and shapes of two state dicts.
+
+    Parameters
+    ----------
+    expected, given : mapping of str to array
+        The weights that a layer has, and those that it is about to get.
+
+    Raises
+    ------
+    ShapeError
+        If a name is missing or unknown, or a shape differs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_state({"weight": np.ones(2)}, {"weight": np.zeros(2)})
+    """
+    missing, unknown = (
+        sorted(expected.keys() - given.keys()),
+        sorted(given.keys() - expected.keys()),
+    )
+    if missing or unknown:
+        raise ShapeError(f"weights are missing: {missing[:4]}, unknown: {unknown[:4]}")
+    for name, weight in expected.items():
+        if tuple(given[name].shape) != tuple(weight.shape):
+            raise ShapeError(
+                f"{name} must have shape {tuple(weight.shape)}, got {tuple(given[name].shape)}"
+            )
+
+
+def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
+    """GPT-2's weights, as Hugging Face names and stores them, under this package's names.
+
+    ``q_proj.weight, k_proj.weight, v_proj.weight = split(c_attn.weight, 3, axis=1).T``
+
+    Parameters
+    ----------
+    state : mapping of str to array
+        ``GPT2LMHeadModel(...).state_dict()`` or ``GPT2Model(...).state_dict()``.
+    config : DecoderConfig
+        Sizes of the decoder that gets the weights.
+
+    Returns
+    -------
+    dict of str to array
+        For ``Decoder(config).load_state_dict``; views of the given arrays.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is not GPT-2's layout or a weight is missing.
+
+    Notes
+    -----
+    GPT-2's projections are stored (in, out), the transpose of a linear layer's, and its
+    query, key and value projections are one matrix.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+
+    Examples
+    --------
+    >>> from mini_attn.config import AttentionConfig
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> from_gpt2({}, DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: GPT-2 needs bias=True, got False
+    """
+    attention = config.attention
+    needs = (
+        ("bias", attention.bias, True),
+        ("n_kv_heads", attention.kv_heads, attention.n_heads),
+        ("mlp", config.mlp, "plain"),
+        ("norm", config.norm, "layer_norm"),
+        ("positions", config.positions, "learned"),
+        ("tie_embeddings", config.tie_embeddings, True),
+    )
+    for name, value, needed in needs:
+        if value != needed:
+            raise ConfigError(f"GPT-2 needs {name}={needed!r}, got {value!r}")
+    source = {name.removeprefix("transformer."): weight for name, weight in state.items()}
+    try:
+        weights = {
+            "embed_tokens.weight": source["wte.weight"],
+            "embed_positions.weight": source["wpe.weight"],
+            "norm.weight": source["ln_f.weight"],
+            "norm.bias": source["ln_f.bias"],
+        }
+        for layer in range(config.n_layers):
+            part = _gpt2_layer(source, f"h.{layer}.", attention.n_heads * attention.head_dim)
+            weights.update({f"layers.{layer}.{name}": value for name, value in part.items()})
+    except KeyError as missing:
+        raise ConfigError(f"the state dict has no {missing}: is it GPT-2's?") from None
+    return weights
+
+
+def _gpt2_layer(source: Mapping[str, Any], prefix: str, width: int) -> dict[str, Any]:
+    """One layer's weights; ``width`` separates queries, keys and values."""
+    plain = {
+        "input_layernorm": "ln_1",
+        "post_attention_layernorm": "ln_2",
+        "self_attn.o_proj": "attn.c_proj",
+        "mlp.up_proj": "mlp.c_fc",
+        "mlp.down_proj": "mlp.c_proj",
+    }
+    weights = {
+        f"{ours}.{kind}": source[f"{prefix}{theirs}.{kind}"].T
+        if kind == "weight" and "proj" in ours
+        else source[f"{prefix}{theirs}.{kind}"]
+        for ours, theirs in plain.items()
+        for kind in ("weight", "bias")
+    }
+    for i, name in enumerate(("q_proj", "k_proj", "v_proj")):
+        part = slice(i * width, (i + 1) * width)
+        weights[f"self_attn.{name}.weight"] = source[f"{prefix}attn.c_attn.weight"][:, part].T
+        weights[f"self_attn.{name}.bias"] = source[f"{prefix}attn.c_attn.bias"][part]
+    return weights
