@@ -1,0 +1,351 @@
+"""Token passes and floating-point operations. A multiply-add is 2 FLOPs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count
+
+__all__ = [
+    "attention_flops",
+    "decode_step_flops",
+    "elementwise_ops",
+    "generation_flops",
+    "matmul_flops",
+    "token_passes",
+    "visible_pairs",
+]
+
+
+def token_passes(prompt_len: int, n_new: int, *, cached: bool) -> int:
+    """How often a token runs through the model while ``n_new`` tokens are chosen.
+
+    ``cached: prompt_len + n_new - 1;  else: sum of prompt_len … prompt_len + n_new - 1``
+
+    Parameters
+    ----------
+    prompt_len, n_new : int
+        Tokens given (a start token counts) and tokens chosen.
+    cached : bool
+        Whether keys and values are kept.
+
+    Returns
+    -------
+    int
+        Token passes; the last chosen token is not run.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1.
+
+    Notes
+    -----
+    From one start token: ``n`` with a cache, ``n (n + 1) / 2`` without.
+
+    References
+    ----------
+    pope2022scaling, section 2
+
+    Examples
+    --------
+    >>> token_passes(1, 100, cached=False), token_passes(1, 100, cached=True)
+    (5050, 100)
+    """
+    check_count("prompt_len", prompt_len)
+    check_count("n_new", n_new)
+    if cached:
+        return prompt_len + n_new - 1
+    return n_new * prompt_len + n_new * (n_new - 1) // 2
+
+
+def visible_pairs(q_len: int, kv_len: int, *, window: int | None = None) -> int:
+    """Pairs of a query and a key that it may see, causally, aligned to the end.
+
+    ``sum over queries i of min(kv_len - q_len + i + 1, window)``
+
+    Parameters
+    ----------
+    q_len, kv_len : int
+        Queries, which are the last of the keys, and keys.
+    window : int or None
+        Keys that a query sees at most, its own included; None means all.
+
+    Returns
+    -------
+    int
+        Number of pairs.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1 or there are more queries than keys.
+
+    Examples
+    --------
+    >>> visible_pairs(4, 4), visible_pairs(1, 4), visible_pairs(4, 4, window=2)
+    (10, 4, 7)
+    """
+    check_count("q_len", q_len)
+    check_count("kv_len", kv_len)
+    if q_len > kv_len:
+        raise ConfigError(f"q_len = {q_len} queries cannot be the last of kv_len = {kv_len} keys")
+    if window is None:
+        return q_len * kv_len - q_len * (q_len - 1) // 2
+    check_count("window", window)
+    short = min(q_len, max(0, min(kv_len, window) - (kv_len - q_len)))  # rows below the window
+    first = kv_len - q_len + 1
+    return short * first + short * (short - 1) // 2 + (q_len - short) * min(window, kv_len)
+
+
+def attention_flops(
+    q_len: int,
+    kv_len: int,
+    *,
+    n_heads: int,
+    head_dim: int,
+    v_head_dim: int | None = None,
+    causal: str = "full",
+    window: int | None = None,
+) -> dict[str, int]:
+    """FLOPs of the two products of one attention layer.
+
+    ``scores: 2 * n_heads * head_dim * pairs;  weighted sum: 2 * n_heads * v_head_dim * pairs``
+
+    Parameters
+    ----------
+    q_len, kv_len : int
+        Queries and keys.
+    n_heads, head_dim : int
+        Query heads, size of a query.
+    v_head_dim : int or None
+        Size of a value; None means ``head_dim``.
+    causal : {"full", "exact"}
+        Whether all ``q_len * kv_len`` pairs are computed, or only the visible ones.
+    window : int or None
+        With ``"exact"``: keys that a query sees at most.
+
+    Returns
+    -------
+    dict
+        ``scores`` and ``weighted sum``.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1 or ``causal`` is unknown.
+
+    Notes
+    -----
+    Key/value heads do not appear: sharing them saves bytes, not these FLOPs.
+
+    References
+    ----------
+    vaswani2017attention, equation 1
+
+    Examples
+    --------
+    >>> attention_flops(1, 100, n_heads=12, head_dim=64)
+    {'scores': 153600, 'weighted sum': 153600}
+    """
+    check_count("n_heads", n_heads)
+    check_count("head_dim", head_dim)
+    if causal not in ("full", "exact"):
+        raise ConfigError(f"causal must be 'full' or 'exact', got {causal!r}")
+    exact = visible_pairs(q_len, kv_len, window=window)
+    pairs = exact if causal == "exact" else q_len * kv_len
+    v_head_dim = head_dim if v_head_dim is None else v_head_dim
+    return {
+        "scores": 2 * n_heads * head_dim * pairs,
+        "weighted sum": 2 * n_heads * v_head_dim * pairs,
+    }
+
+
+def matmul_flops(
+    model: Any,
+    *,
+    q_len: int,
+    kv_len: int,
+    batch: int = 1,
+    causal: str = "full",
+    logit_rows: int = 1,
+) -> dict[str, int]:
+    """FLOPs of all matrix products of one pass, by part.
+
+    ``projections = 2 * rows * d_model * head_dim * (n_heads + 2 * n_kv_heads)`` and so on
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    q_len, kv_len, batch : int
+        New tokens, tokens they attend to (the new ones included), sequences.
+    causal : {"full", "exact"}
+        As in `attention_flops`.
+    logit_rows : int
+        Rows for which logits are computed, per sequence.
+
+    Returns
+    -------
+    dict
+        ``projections``, ``scores``, ``weighted sum``, ``output``, ``mlp``, ``logits``.
+
+    Raises
+    ------
+    ConfigError
+        If a count is out of range, or the model is latent or has experts, whose work is not
+        counted yet.
+
+    References
+    ----------
+    pope2022scaling, section 2
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> matmul_flops(MODELS["gpt2"], q_len=1, kv_len=100)["projections"]
+    42467328
+    """
+    if model.attention == "mla" or model.n_experts:
+        raise ConfigError(f"FLOPs of latent attention and experts are not counted: {model.name}")
+    check_count("batch", batch)
+    check_count("logit_rows", logit_rows, least=0)
+    rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
+    qkv = (model.n_heads + model.n_kv_heads) * model.head_dim + model.n_kv_heads * model.v_head_dim
+    full_layers = model.n_full_layers
+    pair_work = {"scores": 0, "weighted sum": 0}
+    for layers, window in ((full_layers, None), (n_layers - full_layers, model.window)):
+        work = attention_flops(
+            q_len,
+            kv_len,
+            n_heads=model.n_heads,
+            head_dim=model.head_dim,
+            v_head_dim=model.v_head_dim,
+            causal=causal,
+            window=window,
+        )
+        for part, flops in work.items():
+            pair_work[part] += layers * batch * flops
+    return {
+        "projections": 2 * rows * d_model * qkv * n_layers,
+        **pair_work,
+        "output": 2 * rows * model.n_heads * model.v_head_dim * d_model * n_layers,
+        "mlp": 2 * rows * d_model * model.d_ff * model.mlp_matrices * n_layers,
+        "logits": 2 * batch * logit_rows * d_model * model.vocab_size,
+    }
+
+
+def elementwise_ops(model: Any, *, q_len: int, kv_len: int, batch: int = 1) -> dict[str, int]:
+    """Operations outside the matrix products, by part; counted apart because they are few.
+
+    ``softmax = 5 * n_heads * q_len * kv_len``: scale, subtract the maximum, exponential, add, divide
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    q_len, kv_len, batch : int
+        New tokens, tokens they attend to, sequences.
+
+    Returns
+    -------
+    dict
+        ``softmax``, ``activation`` (one per number inside the MLP), ``norms`` (four per number
+        of each normalised row).
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> elementwise_ops(MODELS["gpt2"], q_len=1, kv_len=100)["softmax"]
+    72000
+    """
+    rows = check_count("batch", batch) * check_count("q_len", q_len)
+    check_count("kv_len", kv_len)
+    norms = model.norms_per_layer * model.n_layers + 1
+    return {
+        "softmax": 5 * model.n_heads * rows * kv_len * model.n_layers,
+        "activation": rows * model.d_ff * model.n_layers,
+        "norms": 4 * rows * model.d_model * norms,
+    }
+
+
+def decode_step_flops(model: Any, *, kv_len: int, batch: int = 1) -> int:
+    """FLOPs of one cached step at a given length.
+
+    ``sum(matmul_flops(q_len=1))``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    kv_len, batch : int
+        Tokens attended to, the new one included; sequences.
+
+    Returns
+    -------
+    int
+        FLOPs of all matrix products.
+
+    Raises
+    ------
+    ConfigError
+        As `matmul_flops`.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> decode_step_flops(MODELS["gpt2"], kv_len=100)
+    250750464
+    """
+    return sum(matmul_flops(model, q_len=1, kv_len=kv_len, batch=batch, causal="exact").values())
+
+
+def generation_flops(
+    model: Any, prompt_len: int, n_new: int, *, cached: bool, causal: str = "exact"
+) -> int:
+    """FLOPs of choosing ``n_new`` tokens after a prompt.
+
+    ``sum over the passes of matmul_flops``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    prompt_len, n_new : int
+        Tokens given and chosen.
+    cached : bool
+        Whether each step runs one token, or all of them.
+    causal : {"full", "exact"}
+        As in `attention_flops`.
+
+    Returns
+    -------
+    int
+        FLOPs of all matrix products; logits for the last row of each pass.
+
+    Raises
+    ------
+    ConfigError
+        As `matmul_flops`.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> plain, kept = (generation_flops(MODELS["gpt2"], 1, 100, cached=c) for c in (False, True))
+    >>> round(plain / kept, 1)
+    35.0
+    """
+    check_count("prompt_len", prompt_len)
+    check_count("n_new", n_new)
+    total = 0
+    for step in range(n_new):
+        kv_len = prompt_len + step
+        q_len = 1 if cached and step else kv_len
+        total += sum(matmul_flops(model, q_len=q_len, kv_len=kv_len, causal=causal).values())
+    return total
