@@ -239,7 +239,7 @@ def matmul_flops(
 def elementwise_ops(model: Any, *, q_len: int, kv_len: int, batch: int = 1) -> dict[str, int]:
     """Operations outside the matrix products, by part; counted apart because they are few.
 
-    ``softmax = 5 * n_heads * q_len * kv_len``: scale, subtract the maximum, exponential, add, divide
+    ``softmax = 5 * n_heads * q_len * kv_len`` and so on
 
     Parameters
     ----------
@@ -251,8 +251,8 @@ def elementwise_ops(model: Any, *, q_len: int, kv_len: int, batch: int = 1) -> d
     Returns
     -------
     dict
-        ``softmax``, ``activation`` (one per number inside the MLP), ``norms`` (four per number
-        of each normalised row).
+        ``softmax`` (scale, subtract the maximum, exponential, add, divide), ``activation`` (one
+        per number inside the MLP), ``norms`` (four per number of each normalised row).
 
     Raises
     ------
