@@ -1,0 +1,1 @@
+"""The living pictures: views of what the package computes, never a second model."""

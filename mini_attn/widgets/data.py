@@ -1,0 +1,80 @@
+"""What the widgets' JavaScript knows of the package, generated so that nothing is typed twice.
+
+``make bundle`` writes the files; a test generates them again and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mini_attn import cost, example
+from mini_attn.models import MODELS
+from mini_attn.variants import REGISTRY
+
+__all__ = ["FOLDER", "generate", "write"]
+
+FOLDER = Path(__file__).with_name("js") / "data"
+
+
+def _models() -> list[dict[str, Any]]:
+    """Every published configuration with its counted parameters."""
+    return [{**asdict(m), "parameters": cost.parameter_count(m)} for m in MODELS.values()]
+
+
+def _layouts() -> list[dict[str, Any]]:
+    """What each variant leaves in the cache: the registry's own fields and rule."""
+    return [
+        {
+            "name": entry.name,
+            "title": entry.title,
+            "cache": [asdict(field) for field in entry.cache],
+            "length_rule": entry.length_rule,
+            "options": dict(entry.options),
+        }
+        for entry in REGISTRY.values()
+    ]
+
+
+def _devices() -> list[dict[str, Any]]:
+    """Name and memory of each device."""
+    return [
+        {"key": key, "name": device.name, "memory_bytes": device.memory_bytes}
+        for key, device in cost.DEVICES.items()
+    ]
+
+
+def generate() -> dict[str, Any]:
+    """All generated data by file name.
+
+    Returns
+    -------
+    dict
+        ``models.json``, ``layouts.json``, ``devices.json`` and ``example.json``.
+    """
+    return {
+        "models.json": _models(),
+        "layouts.json": _layouts(),
+        "devices.json": _devices(),
+        "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
+    }
+
+
+def as_text(data: Any) -> str:
+    """JSON as it is committed: one item a line, so that a change shows where it is."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def write(folder: Path = FOLDER) -> None:
+    """Write the generated files.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they go; the widgets' own data folder unless told otherwise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in generate().items():
+        (folder / name).write_text(as_text(data), encoding="utf-8")
