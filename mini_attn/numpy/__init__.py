@@ -1,10 +1,18 @@
-"""The reference implementation in NumPy: ``import mini_attn.numpy as ma``."""
+"""The reference: attention and what surrounds it in NumPy, written to be read."""
 
-from __future__ import annotations
-
+from mini_attn.errors import (
+    CacheOverflowError,
+    CacheStateError,
+    CheckFailed,
+    ConfigError,
+    DTypeError,
+    MiniAttnError,
+    ShapeError,
+    WidgetStateError,
+)
 from mini_attn.numpy.attention import attention_backward, scaled_dot_product_attention
 from mini_attn.numpy.cache import KVCache
-from mini_attn.numpy.decoder import Decoder, decode_step, generate, prefill
+from mini_attn.numpy.decoder import Decoder, DecoderLayer, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
     GroupedQueryAttention,
     MultiHeadAttention,
@@ -12,18 +20,40 @@ from mini_attn.numpy.heads import (
     merge_heads,
     split_heads,
 )
-from mini_attn.numpy.layers import GatedMLP, PlainMLP, layer_norm, rms_norm
+from mini_attn.numpy.layers import (
+    MLP,
+    Embedding,
+    GatedMLP,
+    Linear,
+    Norm,
+    activate,
+    layer_norm,
+    rms_norm,
+)
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
+    "MLP",
+    "CacheOverflowError",
+    "CacheStateError",
+    "CheckFailed",
+    "ConfigError",
+    "DTypeError",
     "Decoder",
+    "DecoderLayer",
+    "Embedding",
     "GatedMLP",
     "GroupedQueryAttention",
     "KVCache",
+    "Linear",
+    "MiniAttnError",
     "MultiHeadAttention",
     "MultiQueryAttention",
-    "PlainMLP",
+    "Norm",
+    "ShapeError",
+    "WidgetStateError",
+    "activate",
     "attention_backward",
     "causal_mask",
     "combine_masks",

@@ -6,8 +6,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.shapes import named_shapes
+from mini_attn.weights import check_state
+
+Array = NDArray[Any]
+DTYPES = ("float16", "float32", "float64")
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The data type for a name; NumPy has no bfloat16."""
+    if name not in DTYPES:
+        raise DTypeError(f"dtype must be one of {', '.join(DTYPES)}, got {name!r}")
+    return np.dtype(name)
+
+
+def check_tokens(name: str, x: Array, weight: Array) -> None:
+    """Refuse an input that is not (batch, seq, features of the weight) in the weight's dtype."""
+    features = named_shapes(**{name: (x, "batch seq features")})["features"]
+    if features != weight.shape[-1]:
+        raise ShapeError(f"{name} has {features} features, the layer takes {weight.shape[-1]}")
+    if x.dtype != weight.dtype:
+        raise DTypeError(f"{name} is {x.dtype}, the weights are {weight.dtype}")
 
 
 class Module:
@@ -20,29 +42,23 @@ class Module:
             else:
                 yield name, value
 
-    def state_dict(self) -> dict[str, np.ndarray[Any, Any]]:
+    def state_dict(self) -> dict[str, Array]:
         """All weights under their dotted names; the arrays themselves, no copies."""
-        weights: dict[str, np.ndarray[Any, Any]] = {}
+        weights: dict[str, Array] = {}
         for name, value in self._children():
             if isinstance(value, Module):
-                inner = value.state_dict().items()
-                weights.update((f"{name}.{key}", array) for key, array in inner)
+                weights.update((f"{name}.{key}", w) for key, w in value.state_dict().items())
             elif isinstance(value, np.ndarray):
                 weights[name] = value
         return weights
 
-    def load_state_dict(self, weights: Mapping[str, Any]) -> None:
-        """Copy weights in; every name and shape must fit, or nothing is changed."""
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Copy weights in, in the module's dtype; every name and shape must fit."""
         own = self.state_dict()
-        if missing := sorted(own.keys() - weights.keys()):
-            raise ConfigError(f"weights are missing: {', '.join(missing[:5])}")
-        if unknown := sorted(weights.keys() - own.keys()):
-            raise ConfigError(f"unknown weights: {', '.join(unknown[:5])}")
-        for name, array in own.items():
-            new = weights[name]
-            if tuple(new.shape) != array.shape:
-                raise ShapeError(f"{name} has shape {array.shape}, got {tuple(new.shape)}")
-            if np.asarray(new).dtype.kind != "f":
-                raise DTypeError(f"{name} must be floating point, got {np.asarray(new).dtype}")
-        for name, array in own.items():
-            array[...] = np.asarray(weights[name])
+        check_state(own, state_dict)
+        arrays = {name: np.asarray(weight) for name, weight in state_dict.items()}
+        for name, array in arrays.items():
+            if array.dtype.kind != "f":
+                raise DTypeError(f"{name} must be floating point, got {array.dtype}")
+        for name, weight in own.items():
+            weight[...] = arrays[name]

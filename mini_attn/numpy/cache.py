@@ -15,18 +15,18 @@ from mini_attn.errors import (
     DTypeError,
     ShapeError,
 )
+from mini_attn.numpy._module import dtype_of
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = ["KVCache"]
 
 Array = NDArray[Any]
-DTYPES = ("float16", "float32", "float64")
 
 
 class KVCache:
     """Keys and values of the tokens so far, of one layer.
 
-    ``k_all[:, :, slots : slots + new] = k``
+    ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ class KVCache:
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     dtype : str
-        Name of the element type.
+        Name of the data type.
 
     Raises
     ------
     ConfigError
         If a size is below 1.
     DTypeError
-        If the dtype is unknown.
+        If the data type is unknown.
 
     Notes
     -----
@@ -54,7 +54,7 @@ class KVCache:
 
     References
     ----------
-    shazeer2019mqa, section 2.4
+    pope2022scaling, section 3.3
 
     Examples
     --------
@@ -62,7 +62,7 @@ class KVCache:
     >>> cache = KVCache(1, 2, 4, capacity=8, dtype="float64")
     >>> k, v, kv_positions = cache.append(np.ones((1, 2, 3, 4)), np.ones((1, 2, 3, 4)))
     >>> k.shape, kv_positions
-    ((1, 2, 3, 4), array([0, 1, 2]))
+    ((1, 2, 3, 4), array([[0, 1, 2]]))
     """
 
     def __init__(
@@ -75,8 +75,7 @@ class KVCache:
         v_head_dim: int | None = None,
         dtype: str = "float32",
     ) -> None:
-        if dtype not in DTYPES:
-            raise DTypeError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+        kind = dtype_of(dtype)
         self.batch = check_count("batch", batch)
         self.n_kv_heads = check_count("n_kv_heads", n_kv_heads)
         self.head_dim = check_count("head_dim", head_dim)
@@ -85,8 +84,8 @@ class KVCache:
         self.slots = 0
         self.contiguous = True
         # Zeros, not empty memory: 0 * NaN would carry garbage into a masked sum.
-        self._k = np.zeros((batch, n_kv_heads, capacity, self.head_dim), dtype)
-        self._v = np.zeros((batch, n_kv_heads, capacity, self.v_head_dim), dtype)
+        self._k = np.zeros((batch, n_kv_heads, capacity, self.head_dim), kind)
+        self._v = np.zeros((batch, n_kv_heads, capacity, self.v_head_dim), kind)
         self._count = np.arange(capacity)
         self._positions = np.full((batch, capacity), -1, np.int64)
 
@@ -99,18 +98,18 @@ class KVCache:
 
         Parameters
         ----------
-        k : array (batch, n_kv_heads, new, head_dim)
+        k : array (batch, n_kv_heads, q_len, head_dim)
             Keys of the new tokens.
-        v : array (batch, n_kv_heads, new, v_head_dim)
+        v : array (batch, n_kv_heads, q_len, v_head_dim)
             Values of the new tokens.
-        positions : integer array (new,) or (batch, new), or None
+        positions : integer array (q_len,) or (batch, q_len), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
         tuple of arrays (k_all, v_all, kv_positions)
-            Views of all tokens so far, (batch, n_kv_heads, slots, head_dim) and v_head_dim, and
-            their positions: (slots,) while every row holds 0 … slots-1, else (batch, slots).
+            Views of all tokens so far: (batch, n_kv_heads, kv_len, head_dim), the same with
+            v_head_dim, and their positions (batch, kv_len).
 
         Raises
         ------
@@ -125,11 +124,11 @@ class KVCache:
 
         Notes
         -----
-        ``2 * batch * n_kv_heads * new * head_dim`` elements are written, none is moved.
+        ``2 * batch * n_kv_heads * q_len * head_dim`` elements are written, none is moved.
 
         References
         ----------
-        shazeer2019mqa, section 2.4
+        pope2022scaling, section 3.3
 
         Examples
         --------
@@ -138,12 +137,16 @@ class KVCache:
         >>> cache.append(row, row)[0].shape
         (1, 1, 1, 2)
         """
-        new = self._check(k, v)
-        start, end = self.slots, self.slots + new
-        if positions is not None or not self.contiguous:
-            self._place(positions, start, end)
+        start, end = self.slots, self.slots + self._check(k, v)
+        if positions is None and self.contiguous:
+            new_positions = self._count[start:end]
+        else:
+            new_positions = self._new_positions(positions, end - start)
+            self.contiguous &= bool((new_positions == self._count[start:end]).all())
+        # Everything has been checked: from here on nothing can fail half-way.
         self._k[:, :, start:end] = k
         self._v[:, :, start:end] = v
+        self._positions[:, start:end] = new_positions
         self.slots = end
         return self.view()
 
@@ -152,14 +155,16 @@ class KVCache:
         for name, given, held in (("k", k, self._k), ("v", v, self._v)):
             shape = getattr(given, "shape", None)
             if shape is None or len(shape) != 4:
-                named_shapes(**{name: (given, "batch n_kv_heads new head_dim")})
+                named_shapes(**{name: (given, "batch n_kv_heads q_len head_dim")})
             expected = (*held.shape[:2], k.shape[2], held.shape[3])
             if shape != expected:
                 raise ShapeError(
-                    f"{name} must be (batch, n_kv_heads, new, dim) = {expected}, got {shape}"
+                    f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, got {shape}"
                 )
             if given.dtype != held.dtype:
                 raise DTypeError(f"the cache holds {held.dtype}, {name} is {given.dtype}")
+        if k.shape[2] < 1:
+            raise ShapeError("append needs at least one token, got q_len = 0")
         if self.slots + k.shape[2] > self.capacity:
             raise CacheOverflowError(
                 f"{k.shape[2]} new tokens do not fit: {self.slots} of {self.capacity} slots are "
@@ -167,36 +172,27 @@ class KVCache:
             )
         return int(k.shape[2])
 
-    def _place(self, positions: Array | None, start: int, end: int) -> None:
-        """Check and store positions, and note whether every row is still 0, 1, 2, …"""
-        held = self._held_positions()
-        after = held.max(axis=1, keepdims=True, initial=-1)
+    def _new_positions(self, positions: Array | None, new: int) -> Array:
+        """Checked positions (batch, new) of the tokens to come."""
+        after = self._positions[:, : self.slots].max(axis=1, keepdims=True, initial=-1)
         if positions is None:
-            positions = after + 1 + self._count[: end - start]
-        if not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
-            raise DTypeError(f"positions must be an integer array, got {positions!r:.60}")
-        if positions.shape not in ((end - start,), (self.batch, end - start)):
+            return np.asarray(after + 1 + self._count[:new])
+        named_shapes(positions=(positions, "batch new" if np.ndim(positions) == 2 else "new"))
+        if positions.dtype.kind not in "iu":
+            raise DTypeError(f"positions must be an integer array, got {positions.dtype}")
+        if positions.shape not in ((new,), (self.batch, new)):
             raise ShapeError(
-                f"positions must be ({end - start},) or ({self.batch}, {end - start}), "
-                f"got {positions.shape}"
+                f"positions must be ({new},) or ({self.batch}, {new}), got {positions.shape}"
             )
-        rows = np.broadcast_to(positions, (self.batch, end - start))
-        # Each real position must exceed all before it; padding takes the place of none.
+        rows = np.broadcast_to(positions, (self.batch, new)).astype(np.int64)
+        # A real position must exceed all before it in its row; padding is not compared.
         before = np.maximum.accumulate(np.concatenate([after, rows], axis=1), axis=1)[:, :-1]
         if (rows < -1).any() or ((rows >= 0) & (rows <= before)).any():
             raise ConfigError(
                 "positions must be -1 (padding) or grow within a row, "
                 f"got {rows.tolist()!s:.80} after {after.ravel().tolist()!s:.40}"
             )
-        self._positions[:, :start] = held
-        self._positions[:, start:end] = rows
-        self.contiguous = self.contiguous and bool((rows == self._count[start:end]).all())
-
-    def _held_positions(self) -> Array:
-        """Positions (batch, slots) of what is held."""
-        if self.contiguous:
-            return np.broadcast_to(self._count[: self.slots], (self.batch, self.slots))
-        return self._positions[:, : self.slots]
+        return rows
 
     def view(self) -> tuple[Array, Array, Array]:
         """Everything held, read-only and without a copy.
@@ -215,18 +211,17 @@ class KVCache:
 
         References
         ----------
-        shazeer2019mqa, section 2.4
+        pope2022scaling, section 3.3
 
         Examples
         --------
         >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
         (1, 1, 0, 2)
         """
-        positions = self._count if self.contiguous else self._positions
         held = (
             self._k[:, :, : self.slots],
             self._v[:, :, : self.slots],
-            positions[..., : self.slots],
+            self._positions[:, : self.slots],
         )
         for array in held:
             array.flags.writeable = False
@@ -235,7 +230,7 @@ class KVCache:
     @property
     def length(self) -> Array:
         """Tokens held, (batch,); padding is not counted."""
-        return np.asarray((self._held_positions() >= 0).sum(axis=1))
+        return np.asarray((self._positions[:, : self.slots] >= 0).sum(axis=1))
 
     @property
     def allocated_bytes(self) -> int:
@@ -284,9 +279,8 @@ class KVCache:
         n = check_count("n", n, least=0)
         if n > self.slots:
             raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
-        if not self.contiguous:
-            self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
         self.slots = n
+        self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
 
     def fork(self) -> KVCache:
         """A copy that shares nothing.

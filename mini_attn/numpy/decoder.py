@@ -17,17 +17,82 @@ from mini_attn.errors import (
     MiniAttnError,
     ShapeError,
 )
+from mini_attn.numpy._module import Module
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.heads import GroupedQueryAttention
-from mini_attn.numpy.layers import GatedMLP, PlainMLP, Weighted, layer_norm, rms_norm
+from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
 from mini_attn.shapes import check_count, named_shapes
 
-__all__ = ["Decoder", "decode_step", "generate", "prefill"]
+__all__ = ["Decoder", "DecoderLayer", "decode_step", "generate", "prefill"]
 
 Array = NDArray[Any]
 
 
-class Decoder(Weighted):
+class DecoderLayer(Module):
+    """Attention and MLP, each behind a normalisation and added to the stream.
+
+    ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        Sizes and options.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Everything but the attention works on each token by itself.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mini_attn.config import AttentionConfig
+    >>> config = DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8)
+    >>> DecoderLayer(config)(np.zeros((1, 3, 8), dtype="float32")).shape
+    (1, 3, 8)
+    """
+
+    def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        mlp = MLP if config.mlp == "plain" else GatedMLP
+        self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
+        self.self_attn = GroupedQueryAttention(config.attention, seed=seed, dtype=dtype)
+        self.post_attention_layernorm = Norm(
+            config.d_model, config.norm, eps=config.eps, dtype=dtype
+        )
+        self.mlp = mlp(
+            config.d_model,
+            config.d_ff,
+            activation=config.activation,
+            bias=config.mlp_bias,
+            seed=seed + 10,
+            dtype=dtype,
+        )
+
+    def __call__(
+        self, x: Array, *, cache: KVCache | None = None, positions: Array | None = None
+    ) -> Array:
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
+        x = x + self.self_attn(self.input_layernorm(x), cache=cache, positions=positions)
+        return np.asarray(x + self.mlp(self.post_attention_layernorm(x)))
+
+
+class Decoder(Module):
     """Token and position embeddings, layers of attention and MLP, logits.
 
     ``x = x + self_attn(norm(x));  x = x + mlp(norm(x));  logits = norm(x) @ embed_tokens.T``
@@ -37,16 +102,16 @@ class Decoder(Weighted):
     config : DecoderConfig
         Sizes and options.
     seed : int
-        Of the random weights.
+        Seeds the weights.
     dtype : str
-        Name of the element type.
+        Name of the data type.
 
     Raises
     ------
     ConfigError
         If the configuration is of another kind.
     DTypeError
-        If the dtype is unknown.
+        If the data type is unknown.
 
     Notes
     -----
@@ -69,44 +134,21 @@ class Decoder(Weighted):
     """
 
     def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32") -> None:
-        super().__init__(dtype)
         if not isinstance(config, DecoderConfig):
             raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
         self.config = config
-        rng = np.random.default_rng(check_count("seed", seed, least=0))
-        self._add_embedding("embed_tokens", config.vocab_size, rng)
+        self.embed_tokens = Embedding(config.vocab_size, config.d_model, seed=seed, dtype=dtype)
         if config.positions == "learned":
-            self._add_embedding("embed_positions", config.max_positions, rng)
-        for i in range(config.n_layers):
-            self._add_layer(f"layers.{i}", 2 * (seed * config.n_layers + i) + 1)
-        self._add_norm("norm")
+            self.embed_positions = Embedding(
+                config.max_positions, config.d_model, seed=seed + 1, dtype=dtype
+            )
+        self.layers = [
+            DecoderLayer(config, seed=seed + 100 * (i + 1), dtype=dtype)
+            for i in range(config.n_layers)
+        ]
+        self.norm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
         if not config.tie_embeddings:
-            self.add_linear("lm_head", config.d_model, config.vocab_size, False, rng)
-
-    def _add_embedding(self, name: str, rows: int, rng: np.random.Generator) -> None:
-        table = 0.02 * rng.standard_normal((rows, self.config.d_model))
-        self.weights[f"{name}.weight"] = table.astype(self.dtype)
-
-    def _add_norm(self, name: str) -> None:
-        self.weights[f"{name}.weight"] = np.ones(self.config.d_model, self.dtype)
-        if self.config.norm == "layer_norm":
-            self.weights[f"{name}.bias"] = np.zeros(self.config.d_model, self.dtype)
-
-    def _add_layer(self, name: str, seed: int) -> None:
-        config, kind = self.config, PlainMLP if self.config.mlp == "plain" else GatedMLP
-        self._add_norm(f"{name}.input_layernorm")
-        self._add_norm(f"{name}.post_attention_layernorm")
-        self.inside[f"{name}.self_attn"] = GroupedQueryAttention(
-            config.attention, seed=seed, dtype=self.dtype.name
-        )
-        self.inside[f"{name}.mlp"] = kind(
-            config.d_model,
-            config.d_ff,
-            activation=config.activation,
-            bias=config.mlp_bias,
-            seed=seed + 1,
-            dtype=self.dtype.name,
-        )
+            self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, dtype=dtype)
 
     def new_caches(self, batch: int, capacity: int) -> list[KVCache]:
         """One empty cache per layer.
@@ -128,18 +170,7 @@ class Decoder(Weighted):
         ConfigError
             If a number is below 1.
         """
-        attention = self.config.attention
-        return [
-            KVCache(
-                batch,
-                attention.kv_heads,
-                attention.head_dim,
-                capacity,
-                v_head_dim=attention.value_dim,
-                dtype=self.dtype.name,
-            )
-            for _ in range(self.config.n_layers)
-        ]
+        return [layer.self_attn.new_cache(batch, capacity) for layer in self.layers]
 
     def __call__(
         self,
@@ -166,7 +197,7 @@ class Decoder(Weighted):
 
         Returns
         -------
-        array (batch, seq, vocab_size), or (batch, 1, vocab_size) with ``last_only``
+        array (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
             Logits.
 
         Raises
@@ -181,55 +212,46 @@ class Decoder(Weighted):
             If a cache is full. After any error the caches are as they were.
         """
         _check_tokens(tokens, self.config)
-        if positions is not None:
-            _check_positions(positions, tokens.shape, self.config.max_positions)
-        held = [] if caches is None else list(caches)
-        if caches is not None and len(held) != self.config.n_layers:
+        held = [None] * self.config.n_layers if caches is None else list(caches)
+        if len(held) != self.config.n_layers:
             raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
-        x = self._embed(tokens, held[0] if held else None, positions)
-        before = [cache.slots for cache in held]
+        x = self.embed_tokens(tokens)
+        if self.config.positions == "learned":
+            places = self._places(tokens, held[0], positions)
+            x = x + self.embed_positions(np.maximum(places, 0))  # nobody attends to padding
+        before = [0 if cache is None else cache.slots for cache in held]
         try:
-            for i in range(self.config.n_layers):
-                x = self._layer(x, f"layers.{i}", held[i] if held else None, positions)
-        except MiniAttnError:
+            for layer, cache in zip(self.layers, held, strict=True):
+                x = layer(x, cache=cache, positions=positions)
+        except MiniAttnError:  # a later layer refused: take back what earlier ones wrote
             for cache, slots in zip(held, before, strict=True):
-                cache.crop(min(slots, cache.slots))
+                if cache is not None:
+                    cache.crop(min(slots, cache.slots))
             raise
-        return self._logits(x[:, -1:] if last_only else x)
+        return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
-    def _embed(self, tokens: Array, cache: KVCache | None, positions: Array | None) -> Array:
-        """Token embeddings, with those of the positions added."""
-        x = self.weights["embed_tokens.weight"][tokens]
-        if self.config.positions == "none":
-            return x
+    def _logits(self, x: Array) -> Array:
+        x = self.norm(x)
+        if self.config.tie_embeddings:
+            return np.asarray(x @ self.embed_tokens.weight.T)
+        return self.lm_head(x)
+
+    def _places(self, tokens: Array, cache: KVCache | None, positions: Array | None) -> Array:
+        """Positions of the tokens, none beyond the last that has an embedding."""
         if positions is None:
             start = np.zeros(1, np.int64) if cache is None else cache.length
             positions = start[:, None] + np.arange(tokens.shape[1])
-            _check_positions(positions, positions.shape, self.config.max_positions)
-        # Padding takes the row of position 0: nobody attends to it.
-        return np.asarray(x + self.weights["embed_positions.weight"][np.maximum(positions, 0)])
-
-    def _layer(self, x: Array, name: str, cache: KVCache | None, positions: Array | None) -> Array:
-        """One layer: attention and MLP, each on the normalised stream and added to it."""
-        attention, mlp = self.inside[f"{name}.self_attn"], self.inside[f"{name}.mlp"]
-        assert isinstance(attention, GroupedQueryAttention)
-        assert isinstance(mlp, PlainMLP | GatedMLP)
-        x = x + attention(
-            self._norm(f"{name}.input_layernorm", x), cache=cache, positions=positions
-        )
-        return np.asarray(x + mlp(self._norm(f"{name}.post_attention_layernorm", x)))
-
-    def _norm(self, name: str, x: Array) -> Array:
-        weight = self.weights[f"{name}.weight"]
-        if self.config.norm == "rms_norm":
-            return rms_norm(x, weight, eps=self.config.eps)
-        return layer_norm(x, weight, self.weights[f"{name}.bias"], eps=self.config.eps)
-
-    def _logits(self, x: Array) -> Array:
-        x = self._norm("norm", x)
-        if self.config.tie_embeddings:
-            return np.asarray(x @ self.weights["embed_tokens.weight"].T)
-        return self.linear("lm_head", x)
+        elif not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
+            raise DTypeError(f"positions must be an integer array, got {positions!r:.60}")
+        elif positions.shape not in (tokens.shape, tokens.shape[1:]):
+            raise ShapeError(f"positions must be {tokens.shape} as tokens, got {positions.shape}")
+        low, high = int(positions.min()), int(positions.max())
+        if low < -1 or high >= self.config.max_positions:
+            raise ConfigError(
+                f"positions must lie in -1 … {self.config.max_positions - 1} "
+                f"(max_positions = {self.config.max_positions}), got {low} … {high}"
+            )
+        return positions
 
 
 def _check_tokens(tokens: Array, config: DecoderConfig) -> None:
@@ -246,31 +268,22 @@ def _check_tokens(tokens: Array, config: DecoderConfig) -> None:
         )
 
 
-def _check_positions(positions: Array, shape: tuple[int, ...], max_positions: int) -> None:
-    """Positions of the tokens, from -1 to the last that the decoder has."""
-    if not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
-        raise DTypeError(f"positions must be an integer array, got {positions!r:.60}")
-    if positions.shape not in (shape, shape[1:]):
-        raise ShapeError(f"positions must be {shape} or {shape[1:]}, got {positions.shape}")
-    if int(positions.min()) < -1 or int(positions.max()) >= max_positions:
-        raise ConfigError(
-            f"positions must lie in -1 … {max_positions - 1} (max_positions = {max_positions}), "
-            f"got {int(positions.min())} … {int(positions.max())}"
-        )
-
-
-def _padded_positions(padding: Array | None, tokens: Array) -> Array | None:
+def _padded_positions(
+    tokens: Array, lengths: Array | None, caches: Sequence[KVCache] | None
+) -> Array | None:
     """Positions (batch, seq) that count from 0 after each row's padding; -1 within it."""
-    named_shapes(tokens=(tokens, "batch seq"))
-    if padding is None:
+    if lengths is None:
         return None
-    named_shapes(tokens=(tokens, "batch seq"), padding=(padding, "batch"))
-    if padding.dtype.kind not in "iu":
-        raise DTypeError(f"padding must be an integer array, got {padding.dtype}")
-    seq = tokens.shape[1]
-    if int(padding.min(initial=0)) < 0 or int(padding.max(initial=0)) >= max(seq, 1):
-        raise ConfigError(f"padding must lie in 0 … {seq - 1}, got {padding.tolist()!s:.80}")
-    return np.asarray(np.maximum(np.arange(seq) - padding[:, None], -1))
+    seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
+    if lengths.dtype.kind not in "iu":
+        raise DTypeError(f"lengths must be an integer array, got {lengths.dtype}")
+    if (lengths < 1).any() or (lengths > seq).any():
+        raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
+    if caches and caches[0].slots:
+        raise CacheStateError(
+            f"lengths pads the first chunk only, but {caches[0].slots} slots are filled"
+        )
+    return np.asarray(np.maximum(np.arange(seq) - (seq - lengths[:, None]), -1))
 
 
 def prefill(
@@ -278,7 +291,7 @@ def prefill(
     tokens: Array,
     caches: Sequence[KVCache],
     *,
-    padding: Array | None = None,
+    lengths: Array | None = None,
 ) -> Array:
     """Process the whole prompt in one pass and fill the caches.
 
@@ -292,8 +305,8 @@ def prefill(
         The prompts, aligned at their ends.
     caches : list of KVCache
         One per layer; the prompt is appended.
-    padding : integer array (batch,) or None
-        How many tokens at the start of each row are padding; None means none.
+    lengths : integer array (batch,) or None
+        Real tokens of each row, at its end; what is before them is padding. None means all.
 
     Returns
     -------
@@ -305,13 +318,13 @@ def prefill(
     ShapeError
         If a shape is wrong.
     DTypeError
-        If tokens or padding are no integers.
+        If tokens or lengths are no integers.
     ConfigError
-        If a token is out of range, padding leaves no token, or caches do not fit the layers.
+        If a token is out of range, a length is not 1 to seq, or caches do not fit the layers.
     CacheOverflowError
         If the prompt does not fit. After any error the caches are as they were.
     CacheStateError
-        If there is padding and the caches are not empty.
+        If there are lengths and the caches are not empty.
 
     Notes
     -----
@@ -331,10 +344,8 @@ def prefill(
     >>> prefill(model, np.array([[3, 1, 4]]), model.new_caches(1, 8)).shape
     (1, 16)
     """
-    if padding is not None and any(cache.slots for cache in caches):
-        raise CacheStateError("padding starts a row, but the caches are not empty")
-    positions = _padded_positions(padding, tokens)
-    return model(tokens, caches=caches, positions=positions, last_only=True)[:, -1]
+    positions = _padded_positions(tokens, lengths, caches)
+    return model(tokens, caches=caches, positions=positions, last_only=True)
 
 
 def decode_step(model: Decoder, token: Array, caches: Sequence[KVCache]) -> Array:
@@ -346,7 +357,7 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[KVCache]) -> Arra
     ----------
     model : Decoder
         The decoder.
-    token : integer array (batch,)
+    token : integer array (batch, 1)
         The latest token of each row.
     caches : list of KVCache
         One per layer; the token is appended.
@@ -381,11 +392,12 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[KVCache]) -> Arra
     >>> from mini_attn.config import AttentionConfig
     >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
     >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
-    >>> decode_step(model, np.array([3]), model.new_caches(1, 8)).shape
+    >>> decode_step(model, np.array([[3]]), model.new_caches(1, 8)).shape
     (1, 16)
     """
-    named_shapes(token=(token, "batch"))
-    return model(token[:, None], caches=caches)[:, -1]
+    if named_shapes(token=(token, "batch seq"))["seq"] != 1:
+        raise ShapeError(f"token must be (batch, 1), got shape {token.shape}")
+    return model(token, caches=caches, last_only=True)
 
 
 def generate(
@@ -394,7 +406,7 @@ def generate(
     *,
     max_new_tokens: int,
     caches: Sequence[KVCache] | None = None,
-    padding: Array | None = None,
+    lengths: Array | None = None,
 ) -> Array:
     """Append the likeliest token, again and again.
 
@@ -411,8 +423,8 @@ def generate(
     caches : list of KVCache or None
         One per layer, with room for ``seq + max_new_tokens - 1`` more tokens; None recomputes
         all tokens in every step.
-    padding : integer array (batch,) or None
-        How many tokens at the start of each row are padding; None means none.
+    lengths : integer array (batch,) or None
+        Real tokens of each row, at its end; what is before them is padding. None means all.
 
     Returns
     -------
@@ -424,13 +436,13 @@ def generate(
     ShapeError
         If a shape is wrong.
     DTypeError
-        If tokens or padding are no integers.
+        If tokens or lengths are no integers.
     ConfigError
         If a number is out of range, or the result would exceed ``max_positions``.
     CacheOverflowError
         If prompt and new tokens do not fit; nothing is written.
     CacheStateError
-        If there is padding and the caches are not empty.
+        If there are lengths and the caches are not empty.
 
     Notes
     -----
@@ -451,18 +463,18 @@ def generate(
     (1, 5)
     """
     _check_tokens(tokens, model.config)
-    new = check_count("max_new_tokens", max_new_tokens)
-    positions = _padded_positions(padding, tokens)
-    _check_room(model, tokens, new, caches, positions)
-    if caches is not None:
-        logits = prefill(model, tokens, caches, padding=padding)
-    for step in range(new):
+    check_count("max_new_tokens", max_new_tokens, least=0)
+    positions = _padded_positions(tokens, lengths, caches)
+    _check_room(model, tokens, max_new_tokens, caches, positions)
+    for step in range(max_new_tokens):
         if caches is None:
-            logits = model(tokens, positions=positions, last_only=True)[:, -1]
-        elif step:
-            logits = decode_step(model, tokens[:, -1], caches)
-        token = logits.argmax(axis=-1).astype(tokens.dtype)
-        tokens = np.concatenate([tokens, token[:, None]], axis=1)
+            logits = model(tokens, positions=positions, last_only=True)
+        elif step == 0:
+            logits = prefill(model, tokens, caches, lengths=lengths)
+        else:
+            logits = decode_step(model, tokens[:, -1:], caches)
+        token = logits.argmax(axis=-1)[:, None].astype(tokens.dtype)
+        tokens = np.concatenate([tokens, token], axis=1)
         if positions is not None:
             positions = np.concatenate([positions, positions[:, -1:] + 1], axis=1)
     return tokens
@@ -476,17 +488,18 @@ def _check_room(
     positions: Array | None,
 ) -> None:
     """Refuse before the first step what would fail in a later one."""
-    fed = tokens.shape[1] + new - 1
+    fed = tokens.shape[1] + max(new - 1, 0)  # the last new token is not run
     for cache in caches or ():
         if cache.slots + fed > cache.capacity:
             raise CacheOverflowError(
                 f"{tokens.shape[1]} prompt and {new} new tokens need {fed} slots, but "
                 f"{cache.slots} of {cache.capacity} are used: make the capacity {cache.slots + fed}"
             )
-    start = max((int(cache.length.max()) for cache in caches or ()), default=0)
-    last = start + fed if positions is None else int(positions.max()) + new
-    if last > model.config.max_positions:
+    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
+    if positions is not None:
+        longest = int(positions.max()) + 1
+    if model.config.positions == "learned" and longest + new - 1 > model.config.max_positions:
         raise ConfigError(
-            f"{start + tokens.shape[1]} tokens and {new} new ones exceed max_positions = "
+            f"{longest} tokens and {new} new ones exceed max_positions = "
             f"{model.config.max_positions}"
         )

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from mini_attn.config import AttentionConfig
 from mini_attn.errors import ConfigError, MiniAttnError, ShapeError
+from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy.attention import scaled_dot_product_attention
 from mini_attn.numpy.cache import KVCache
-from mini_attn.numpy.layers import Weighted, rms_norm
+from mini_attn.numpy.layers import Linear, Norm
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = [
@@ -66,7 +67,7 @@ def split_heads(x: Array, n_heads: int) -> Array:
     width = named_shapes(x=(x, "batch seq width"))["width"]
     if width % check_count("n_heads", n_heads):
         raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
-    return x.reshape(*x.shape[:2], n_heads, width // n_heads).swapaxes(1, 2)
+    return np.asarray(x.reshape(*x.shape[:2], n_heads, width // n_heads).swapaxes(1, 2))
 
 
 def merge_heads(x: Array) -> Array:
@@ -109,7 +110,7 @@ def merge_heads(x: Array) -> Array:
     )
 
 
-class GroupedQueryAttention(Weighted):
+class GroupedQueryAttention(Module):
     """Attention whose query heads share key/value heads in groups.
 
     ``out = merge_heads(attention(q_proj(x), k_proj(x), v_proj(x))) @ o_proj``
@@ -119,16 +120,16 @@ class GroupedQueryAttention(Weighted):
     config : AttentionConfig
         Sizes and options.
     seed : int
-        Of the random weights.
+        Seeds the weights.
     dtype : str
-        Name of the element type.
+        Name of the data type.
 
     Raises
     ------
     ConfigError
         If the configuration is of another kind.
     DTypeError
-        If the dtype is unknown.
+        If the data type is unknown.
 
     Notes
     -----
@@ -148,19 +149,49 @@ class GroupedQueryAttention(Weighted):
     """
 
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
-        super().__init__(dtype)
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        rng = np.random.default_rng(check_count("seed", seed, least=0))
-        q_width, out_width = (config.n_heads * d for d in (config.head_dim, config.value_dim))
-        kv_widths = (config.kv_heads * d for d in (config.head_dim, config.value_dim))
-        for name, width in zip(("q_proj", "k_proj", "v_proj"), (q_width, *kv_widths), strict=True):
-            self.add_linear(name, config.d_model, width, config.bias, rng)
-        self.add_linear("o_proj", out_width, config.d_model, bool(config.out_bias), rng)
+        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.value_dim
+        k_width, v_width = config.kv_heads * config.head_dim, config.kv_heads * config.value_dim
+        bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
+        self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, dtype=dtype)
+        self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, dtype=dtype)
+        self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, dtype=dtype)
+        self.o_proj = Linear(out_width, d_model, bias=out_bias, seed=seed + 3, dtype=dtype)
         if config.qk_norm:
-            for name in ("q_norm", "k_norm"):
-                self.weights[f"{name}.weight"] = np.ones(config.head_dim, self.dtype)
+            self.q_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
+            self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
+
+    def new_cache(self, batch: int, capacity: int) -> KVCache:
+        """An empty cache that fits this layer.
+
+        ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
+
+        Parameters
+        ----------
+        batch, capacity : int
+            Sequences, and slots of each.
+
+        Returns
+        -------
+        KVCache
+            In the dtype of the weights.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
+        """
+        config = self.config
+        return KVCache(
+            batch,
+            config.kv_heads,
+            config.head_dim,
+            capacity,
+            v_head_dim=config.value_dim,
+            dtype=self.q_proj.weight.dtype.name,
+        )
 
     def __call__(
         self,
@@ -203,27 +234,31 @@ class GroupedQueryAttention(Weighted):
         DTypeError
             If a dtype is not the weights'.
         ConfigError
-            If ``context`` comes with ``cache`` or ``positions``.
+            If ``context`` comes with ``cache`` or ``positions``, or a window is not causal.
         CacheOverflowError
             If the cache is full. After any error the cache is as it was.
         """
-        self.check_input(x, self.config.d_model)
+        check_tokens("x", x, self.q_proj.weight)
         if context is not None:
-            self.check_input(context, self.config.d_model, "context")
+            check_tokens("context", context, self.q_proj.weight)
             if cache is not None or positions is not None:
-                raise ConfigError("context excludes cache and positions: they belong to x")
+                raise ConfigError("context excludes cache and positions: those belong to x")
         q, k, v = self.project(x, x if context is None else context)
-        if cache is None:
-            out = self._attend(q, k, v, mask, positions, causal and context is None)
-            return self.linear("o_proj", merge_heads(out))
-        slots = cache.slots
-        k, v, kv_positions = cache.append(k, v, positions=positions)
+        kv_positions, slots = positions, 0
+        causal = causal and context is None
+        if cache is not None:
+            slots = cache.slots
+            k, v, kv_positions = cache.append(k, v, positions=positions)
+            if cache.contiguous:  # rows hold 0, 1, 2, …: the defaults, and a lone query is last
+                kv_positions = None
+                causal = causal and (x.shape[1] > 1 or self.config.window is not None)
         try:
             out = self._attend(q, k, v, mask, kv_positions, causal)
         except MiniAttnError:
-            cache.crop(slots)
+            if cache is not None:
+                cache.crop(slots)
             raise
-        return self.linear("o_proj", merge_heads(out))
+        return self.o_proj(merge_heads(out))
 
     def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.
@@ -242,13 +277,20 @@ class GroupedQueryAttention(Weighted):
         tuple of arrays (q, k, v)
             (batch, n_heads, q_len, head_dim), (batch, n_kv_heads, kv_len, head_dim) and
             (batch, n_kv_heads, kv_len, v_head_dim).
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If a dtype is not the weights'.
         """
-        q = split_heads(self.linear("q_proj", x), self.config.n_heads)
-        k = split_heads(self.linear("k_proj", context), self.config.kv_heads)
-        v = split_heads(self.linear("v_proj", context), self.config.kv_heads)
+        named_shapes(x=(x, "batch q_len d_model"), context=(context, "batch kv_len d_model"))
+        q = split_heads(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
+        k = split_heads(self.k_proj(context), self.config.kv_heads)
+        v = split_heads(self.v_proj(context), self.config.kv_heads)
         if self.config.qk_norm:
-            q = rms_norm(q, self.weights["q_norm.weight"], eps=self.config.eps)
-            k = rms_norm(k, self.weights["k_norm.weight"], eps=self.config.eps)
+            q, k = self.q_norm(q), self.k_norm(k)
         return q, k, v
 
     def _attend(
@@ -267,7 +309,7 @@ class GroupedQueryAttention(Weighted):
             v,
             mask=mask,
             causal=causal,
-            window=self.config.window if causal else None,
+            window=self.config.window,
             kv_positions=kv_positions,
             scale=self.config.scale,
             softcap=self.config.softcap,
@@ -285,16 +327,16 @@ class MultiHeadAttention(GroupedQueryAttention):
     config : AttentionConfig
         Sizes and options, with ``n_kv_heads == n_heads``.
     seed : int
-        Of the random weights.
+        Seeds the weights.
     dtype : str
-        Name of the element type.
+        Name of the data type.
 
     Raises
     ------
     ConfigError
         If heads are shared.
     DTypeError
-        If the dtype is unknown.
+        If the data type is unknown.
 
     Notes
     -----
@@ -331,16 +373,16 @@ class MultiQueryAttention(GroupedQueryAttention):
     config : AttentionConfig
         Sizes and options, with ``n_kv_heads == 1``.
     seed : int
-        Of the random weights.
+        Seeds the weights.
     dtype : str
-        Name of the element type.
+        Name of the data type.
 
     Raises
     ------
     ConfigError
         If there is more than one key/value head.
     DTypeError
-        If the dtype is unknown.
+        If the data type is unknown.
 
     Notes
     -----

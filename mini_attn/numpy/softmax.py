@@ -69,7 +69,7 @@ def softmax(scores: Array, *, axis: int = -1) -> Array:
     weights = np.exp(wide - np.where(np.isneginf(top), 0, top))
     total = weights.sum(axis=axis, keepdims=True)
     weights /= np.where(total == 0, 1, total)
-    return weights.astype(scores.dtype, copy=False)
+    return np.asarray(weights.astype(scores.dtype, copy=False))
 
 
 def logsumexp(scores: Array, *, axis: int = -1) -> Array:
@@ -165,4 +165,4 @@ def softmax_backward(d_weights: Array, weights: Array, *, axis: int = -1) -> Arr
             f"weights {weights.shape} {weights.dtype}"
         )
     dot = (d_wide * wide).sum(axis=axis, keepdims=True)
-    return (wide * (d_wide - dot)).astype(weights.dtype, copy=False)
+    return np.asarray((wide * (d_wide - dot)).astype(weights.dtype, copy=False))
