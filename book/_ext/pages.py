@@ -1,0 +1,117 @@
+"""What every page gets, and the files beside the pages.
+
+* pages with a living picture: the one bundle and its style sheet, once; no widget state;
+* chapters: the links to run them in the browser and to download them, with a stamp;
+* all: a description for previews; a start page, a page for dead links.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from docutils import nodes
+from sphinx.application import Sphinx
+
+WIDGET_STATE = re.compile(
+    r'<script type="application/vnd\.jupyter\.widget-(?:state|view)\+json">.*?</script>', re.DOTALL
+)
+LIVING = re.compile(r'class="[^"]*\bliving\b')
+BUNDLE = ("living.page.js", "living.css")
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def notebook_name(app: Sphinx, pagename: str) -> str:
+    """File name of a chapter's notebook; it changes with each release."""
+    return f"{Path(pagename).name}-{app.config.stamp['version']}.ipynb"
+
+
+def is_notebook(app: Sphinx, pagename: str) -> bool:
+    """Whether a page comes from a notebook."""
+    return pagename in app.env.found_docs and app.env.doc2path(pagename).endswith(".ipynb")
+
+
+def copy_bundle(app: Sphinx) -> None:
+    """Put the widgets' bundle among the static files, before pages ask for its checksum."""
+    static = Path(app.confdir, "mini_attn/widgets/static")
+    target = Path(app.outdir, "_static")
+    target.mkdir(parents=True, exist_ok=True)
+    for name in BUNDLE:
+        if (static / name).exists():
+            shutil.copyfile(static / name, target / name)
+
+
+def finish_page(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Complete one page."""
+    body = WIDGET_STATE.sub("", context.get("body", ""))
+    if is_notebook(app, pagename):
+        links = (TEMPLATES / "run.html").read_text(encoding="utf-8")
+        links = app.builder.templates.render_string(
+            links,
+            {
+                "notebook": notebook_name(app, pagename),
+                "root": context["pathto"]("", resource=True) or "./",
+                "megabytes": app.config.lite_megabytes,
+            },
+        )
+        body = body.replace("</h1>", f"</h1>\n{links}", 1)
+    if LIVING.search(body):
+        app.add_css_file("living.css")
+        app.add_js_file("living.page.js", defer="defer")
+    context["body"] = body
+    context["metatags"] = context.get("metatags", "") + previews(app, context, doctree)
+
+
+def previews(app: Sphinx, context: dict[str, Any], doctree: Any) -> str:
+    """Meta tags with facts of this page; addresses only where the book has a public one."""
+    title = html.escape(re.sub(r"<[^>]*>", "", context.get("title", "")), quote=True)
+    facts = {"og:type": "article", "og:title": title, "og:site_name": app.config.html_title}
+    paragraph = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None
+    tags = ""
+    if paragraph is not None:
+        text = " ".join(paragraph.astext().split())
+        text = text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
+        facts["og:description"] = html.escape(text, quote=True)
+        tags += f'<meta name="description" content="{facts["og:description"]}" />\n'
+    if app.config.html_baseurl:
+        facts["og:url"] = f"{app.config.html_baseurl.rstrip('/')}/{context.get('pagename')}.html"
+    return tags + "".join(
+        f'<meta property="{name}" content="{value}" />\n' for name, value in facts.items()
+    )
+
+
+def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
+    """Write the start page, the page for dead links and the notebooks to download."""
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    start = {"title": app.config.html_title, "target": f"{app.config.root_doc}.html"}
+    for source, name in (("start.html", "index.html"), ("lost.html", "404.html")):
+        text = (TEMPLATES / source).read_text(encoding="utf-8")
+        page = app.builder.templates.render_string(text, start)
+        (out / name).write_text(page, encoding="utf-8")
+    folder = out / "notebooks"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for pagename in sorted(app.env.found_docs):
+        if is_notebook(app, pagename):
+            notebook = nbformat.read(app.env.doc2path(pagename), as_version=4)
+            notebook.metadata["mini_attn"] = dict(app.config.stamp)
+            nbformat.write(notebook, folder / notebook_name(app, pagename))
+    (folder / "stamp.json").write_text(json.dumps(app.config.stamp) + "\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the page's additions; they come after the theme's own."""
+    app.add_config_value("lite_megabytes", 40, "html", int)
+    app.connect("builder-inited", copy_bundle)
+    app.connect("html-page-context", finish_page, priority=600)
+    app.connect("build-finished", write_neighbours)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

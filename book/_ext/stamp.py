@@ -1,0 +1,64 @@
+"""A stamp of version, commit and date on every page and in every notebook that is handed out."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+from importlib.metadata import version
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+PACKAGE = "mini_attn"
+
+
+def git(folder: str, *arguments: str) -> str:
+    """Output of a git command in a folder; empty where there is no git or no repository."""
+    try:
+        answer = subprocess.run(
+            ["git", "-C", folder, *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return answer.stdout.strip()
+
+
+def read_stamp(folder: str) -> dict[str, str]:
+    """Version of the package; commit and its date, or today where there is no repository."""
+    commit, _, date = git(folder, "log", "-1", "--format=%h %cs").partition(" ")
+    if commit and git(folder, "status", "--porcelain", "--untracked-files=no"):
+        commit += " with changes"
+    if not date:
+        seconds = os.environ.get("SOURCE_DATE_EPOCH")
+        moment = datetime.datetime.fromtimestamp(
+            float(seconds) if seconds else datetime.datetime.now().timestamp(), datetime.UTC
+        )
+        date = moment.date().isoformat()
+    return {"version": version(PACKAGE), "commit": commit, "date": date}
+
+
+def set_stamp(app: Sphinx, config: Config) -> None:
+    """Make the stamp a configuration value: when it changes, Sphinx writes every page anew."""
+    config["stamp"] = read_stamp(app.confdir)
+
+
+def add_stamp(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Hand the stamp and the page's own date to the footer's template."""
+    date = ""
+    if doctree is not None:
+        source = app.env.doc2path(pagename)
+        date = git(app.confdir, "log", "-1", "--format=%cs", "--", source)
+    context["stamp"] = {**app.config["stamp"], "page_date": date}
+    context["author"] = app.config.author
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the stamp."""
+    app.add_config_value("stamp", {}, "html", dict)
+    app.connect("config-inited", set_stamp)
+    app.connect("html-page-context", add_stamp)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

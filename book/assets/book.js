@@ -1,0 +1,40 @@
+// Small things that a page needs after it has loaded. One classic script, also for file://.
+(function () {
+  "use strict";
+
+  // Python in the browser needs a server: say so where the page was opened as a file.
+  function explainFile() {
+    if (location.protocol !== "file:") return;
+    document.querySelectorAll(".run-file").forEach(function (hint) {
+      hint.hidden = false;
+    });
+    document.querySelectorAll(".run-here").forEach(function (link) {
+      link.setAttribute("aria-disabled", "true");
+      link.addEventListener("click", function (event) {
+        event.preventDefault();
+      });
+    });
+  }
+
+  // What scrolls sideways must be reachable by keyboard, and only that.
+  var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output";
+  function markScrollers() {
+    document.querySelectorAll(SCROLLERS).forEach(function (box) {
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
+    });
+  }
+
+  function start() {
+    explainFile();
+    markScrollers();
+    addEventListener("resize", markScrollers);
+  }
+
+  // The search page fetches pages for their summaries; a browser refuses that for files.
+  if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) {
+    window.DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  }
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();
