@@ -13,7 +13,6 @@ from mini_attn.errors import (
 from mini_attn.torch.attention import attention_backward, scaled_dot_product_attention
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.decoder import Decoder, DecoderLayer, decode_step, generate, prefill
-from mini_attn.torch.dtypes import dtype_of
 from mini_attn.torch.heads import (
     GroupedQueryAttention,
     MultiHeadAttention,
@@ -21,7 +20,16 @@ from mini_attn.torch.heads import (
     merge_heads,
     split_heads,
 )
-from mini_attn.torch.layers import MLP, GatedMLP, Linear, Norm, activate, layer_norm, rms_norm
+from mini_attn.torch.layers import (
+    MLP,
+    Embedding,
+    GatedMLP,
+    Linear,
+    Norm,
+    activate,
+    layer_norm,
+    rms_norm,
+)
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
@@ -34,6 +42,7 @@ __all__ = [
     "DTypeError",
     "Decoder",
     "DecoderLayer",
+    "Embedding",
     "GatedMLP",
     "GroupedQueryAttention",
     "KVCache",
@@ -49,7 +58,6 @@ __all__ = [
     "causal_mask",
     "combine_masks",
     "decode_step",
-    "dtype_of",
     "generate",
     "layer_norm",
     "logsumexp",

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_heads, named_shapes
-from mini_attn.torch.mask import visible
+from mini_attn.torch._module import wide
+from mini_attn.torch.mask import combine_masks, visible
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = ["attention_backward", "scaled_dot_product_attention"]
@@ -29,139 +30,114 @@ def _check_inputs(q: Tensor, k: Tensor, v: Tensor) -> dict[str, int]:
             "q, k and v must share one floating-point dtype, "
             f"got q {q.dtype}, k {k.dtype}, v {v.dtype}"
         )
+    if sizes["head_dim"] < 1:
+        raise ShapeError(f"head_dim must be at least 1, got q of shape {tuple(q.shape)}")
     check_heads(sizes["n_heads"], sizes["n_kv_heads"])
     return sizes
 
 
-def _resolve_positions(
-    q_positions: Tensor | None, kv_positions: Tensor | None, q: Tensor, kv_len: int, causal: bool
-) -> tuple[Tensor, Tensor]:
-    """Keys default to 0 … kv_len-1, queries to the last of them (bottom right)."""
-    q_len = q.shape[2]
-    if kv_positions is None:
-        kv_positions = torch.arange(kv_len, device=q.device)
-    if q_positions is None:
-        if causal and q_len > kv_len:
-            raise ShapeError(
-                f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
-            )
-        q_positions = kv_positions[..., max(kv_len - q_len, 0) :]
-    for name, positions, length in (("q", q_positions, q_len), ("kv", kv_positions, kv_len)):
-        if positions.shape[-1:] != (length,) and (name == "kv" or causal):
-            raise ShapeError(
-                f"{name}_positions must end in {name}_len = {length}, got {tuple(positions.shape)}"
-            )
-    return q_positions, kv_positions
+def _check_scale(scale: float | None, softcap: float | None, head_dim: int) -> float:
+    """The factor of the scores, a finite number."""
+    if softcap is not None and not (math.isfinite(softcap) and softcap > 0):
+        raise ConfigError(f"softcap must be a positive finite number or None, got {softcap!r}")
+    factor = head_dim**-0.5 if scale is None else float(scale)
+    if not math.isfinite(factor):
+        raise ConfigError(f"scale must be a finite number or None, got {scale!r}")
+    return factor
 
 
-def _fit_heads(name: str, tensor: Tensor, sizes: dict[str, int]) -> Tensor:
-    """View a mask or bias as (batch, n_kv_heads, group, q_len, kv_len), with ones allowed."""
-    full = (sizes["batch"], sizes["n_heads"], sizes["q_len"], sizes["kv_len"])
-    shape = tuple(tensor.shape)
-    if len(shape) == 2:
-        shape = (1, 1, *shape)
-    elif len(shape) == 3:  # one mask per sequence, for all heads
-        shape = (shape[0], 1, *shape[1:])
-    if len(shape) != 4 or any(a not in (1, b) for a, b in zip(shape, full, strict=True)):
+def _grouped(tensor: Tensor, n_kv_heads: int) -> Tensor:
+    """(batch, n_heads, q_len, dim) as (batch, n_kv_heads, group * q_len, dim), a view.
+
+    The query heads of a group stand below each other as rows of one matrix, so that one
+    product per key/value head serves them all and no key is ever repeated.
+    """
+    return tensor.reshape(tensor.shape[0], n_kv_heads, -1, tensor.shape[-1])
+
+
+def _seen(
+    mask: Tensor | None,
+    causal: bool,
+    window: int | None,
+    q_positions: Tensor | None,
+    kv_positions: Tensor | None,
+    sizes: dict[str, int],
+    device: torch.device,
+) -> Tensor | None:
+    """Mask and positions together, True = may attend; None if everything is visible."""
+    masks = [None if mask is None else _fit_heads("mask", mask, sizes)]
+    if causal or window is not None or kv_positions is not None:
+        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
+        if kv_positions is None:
+            kv_positions = torch.arange(kv_len, device=device)
+        if q_positions is None and not causal:
+            q_positions = kv_positions.new_zeros(q_len)  # only the keys' own positions matter
+        elif q_positions is None:
+            if q_len > kv_len:
+                raise ShapeError(
+                    f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
+                )
+            q_positions = kv_positions[..., kv_len - q_len :]
+        seen = visible(q_positions, kv_positions, causal=causal, window=window)
+        masks.append(_fit_heads("positions", seen, sizes, exact=True))
+    return combine_masks(*masks)
+
+
+def _fit_heads(name: str, tensor: Tensor, sizes: dict[str, int], *, exact: bool = False) -> Tensor:
+    """View a mask or bias as (batch, n_heads, q_len, kv_len), ones where it does not vary."""
+    full = tuple(sizes[axis] for axis in ("batch", "n_heads", "q_len", "kv_len"))
+    shape = tuple(getattr(tensor, "shape", ()))
+    four = (1, 1, *shape) if len(shape) == 2 else shape
+    four = (shape[0], 1, *shape[1:]) if len(shape) == 3 else four
+    fits = len(four) == 4 and all(a in (1, b) for a, b in zip(four, full, strict=True))
+    if not fits or (exact and four[2:] != full[2:]):
         raise ShapeError(
-            f"{name} must be (q_len, kv_len), (batch, q_len, kv_len) or "
-            f"(batch, n_heads, q_len, kv_len) = {full}, got {tuple(tensor.shape)}"
+            f"{name} must fit (batch, n_heads, q_len, kv_len) = {full} as (q_len, kv_len), "
+            f"(batch, q_len, kv_len) or with all four axes, got shape {shape}"
         )
-    groups = sizes["n_heads"] // sizes["n_kv_heads"]
-    heads = (1, 1) if shape[1] == 1 else (sizes["n_kv_heads"], groups)
-    return tensor.reshape(shape[0], *heads, *shape[2:])
-
-
-def _wide(tensor: Tensor) -> Tensor:
-    """float32 or wider, for scores and sums."""
-    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
+    return tensor.reshape(four)
 
 
 def _scores(
-    q: Tensor, k: Tensor, sizes: dict[str, int], scale: float, softcap: float | None
-) -> Tensor:
-    """Scores (batch, n_kv_heads, group, q_len, kv_len): no key is ever repeated."""
-    groups = sizes["n_heads"] // sizes["n_kv_heads"]
-    # The query heads of a group stand side by side as rows: one product per key/value head.
-    rows = q.reshape(sizes["batch"], sizes["n_kv_heads"], groups * sizes["q_len"], -1)
-    # A product in half precision would round the scores: they are statistics of the softmax.
-    scores = (_wide(rows) * scale) @ _wide(k).transpose(-1, -2)
+    q: Tensor,
+    k: Tensor,
+    seen: Tensor | None,
+    bias: Tensor | None,
+    scale: float,
+    softcap: float | None,
+) -> tuple[Tensor, Tensor]:
+    """Scores (batch, n_heads, q_len, kv_len) in float32 or wider, before and after the mask."""
+    capped = (_grouped(wide(q), k.shape[1]) * scale) @ wide(k).transpose(-1, -2)
     if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    return scores.reshape(
-        sizes["batch"], sizes["n_kv_heads"], groups, sizes["q_len"], sizes["kv_len"]
-    )
-
-
-def _mask_of(q: Tensor, sizes: dict[str, int], options: dict[str, Any]) -> Tensor | None:
-    """What positions and mask allow, as (batch, n_kv_heads, group, q_len, kv_len) with ones."""
-    allowed: Tensor | None = None
-    if options["causal"] or options["kv_positions"] is not None or options["window"] is not None:
-        positions = _resolve_positions(
-            options["q_positions"], options["kv_positions"], q, sizes["kv_len"], options["causal"]
-        )
-        seen = visible(*positions, causal=options["causal"], window=options["window"])
-        allowed = _fit_heads("positions", seen, sizes)
-    if options["mask"] is not None:
-        if options["mask"].dtype != torch.bool:
-            raise DTypeError(f"mask must be boolean (True = may attend): {options['mask'].dtype}")
-        mask = _fit_heads("mask", options["mask"], sizes)
-        allowed = mask if allowed is None else allowed & mask
-    return allowed
-
-
-def _check_factors(scale: float | None, softcap: float | None, head_dim: int) -> float:
-    """The factor of the scores, once both factors are known to make sense."""
-    scale = head_dim**-0.5 if scale is None else float(scale)
-    if not math.isfinite(scale) or (softcap is not None and not softcap > 0):
-        raise ConfigError(
-            f"scale must be finite and softcap positive, got {scale!r} and {softcap!r}"
-        )
-    return scale
-
-
-def _weights(
-    q: Tensor, k: Tensor, sizes: dict[str, int], options: dict[str, Any]
-) -> tuple[Tensor, Tensor, float]:
-    """Masked scores, weights and scale: what forward and backward share."""
-    scale = _check_factors(options["scale"], options["softcap"], sizes["head_dim"])
-    scores = _scores(q, k, sizes, scale, options["softcap"])
-    if options["bias"] is not None:
-        scores = scores + _fit_heads("bias", options["bias"], sizes).to(scores.dtype)
-    allowed = _mask_of(q, sizes, options)
-    if allowed is not None:
-        scores = scores.masked_fill(~allowed, -torch.inf)
-    return scores, softmax(scores), scale
-
-
-def _is_square_causal(sizes: dict[str, int], options: dict[str, Any]) -> bool:
-    """Whether the mask is the plain triangle, which the fused kernel draws itself."""
-    others = ("mask", "window", "q_positions", "kv_positions", "bias")
-    return (
-        options["causal"]
-        and sizes["q_len"] == sizes["kv_len"]
-        and all(options[name] is None for name in others)
-    )
+        capped = softcap * torch.tanh(capped / softcap)
+    capped = capped.reshape(*q.shape[:3], k.shape[2])
+    scores = capped if bias is None else capped + bias.to(capped.dtype)
+    return capped, scores if seen is None else scores.masked_fill(~seen, -torch.inf)
 
 
 def _fused(
-    q: Tensor, k: Tensor, v: Tensor, sizes: dict[str, int], options: dict[str, Any]
-) -> Tensor | None:
-    """PyTorch's fused kernel where it computes the same thing and no slower; else None."""
-    plain = options["softcap"] is None and options["bias"] is None
-    if not plain or (sizes["q_len"] == 1 and sizes["n_heads"] != sizes["n_kv_heads"]):
-        return None  # grouped decode: reading each key once beats the kernel's own grouping
-    scale = _check_factors(options["scale"], None, sizes["head_dim"])
-    grouped = sizes["n_heads"] != sizes["n_kv_heads"]
-    if _is_square_causal(sizes, options):
-        return F.scaled_dot_product_attention(
-            q, k, v, is_causal=True, scale=scale, enable_gqa=grouped
-        )
-    allowed = _mask_of(q, sizes, options)
-    if allowed is not None and (grouped or not bool(allowed.any(-1).all())):
-        return None  # a row without any key must give zeros, in the gradient too
-    mask = None if allowed is None else allowed.flatten(1, 2)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale, enable_gqa=grouped)
+    q: Tensor, k: Tensor, v: Tensor, seen: Tensor | None, scale: float, *, square: bool
+) -> Tensor:
+    """The same by PyTorch's own kernel, which never holds all scores at once."""
+    batch, n_kv_heads, group = q.shape[0], k.shape[1], q.shape[1] // k.shape[1]
+    full = (*q.shape[:3], v.shape[3])
+    alive: Tensor | None = None
+    if seen is not None:
+        # The kernel must not meet a row without keys: such rows see all and are zeroed after.
+        alive = seen.any(dim=-1, keepdim=True)
+        seen = seen | ~alive
+    if group > 1 and q.shape[2] == 1 and (seen is None or seen.shape[1] == 1):
+        q = _grouped(q, n_kv_heads)  # the group's heads are the rows of one query
+    elif group > 1:
+        # One sequence per key/value head; expand repeats keys by a stride of 0, not in memory.
+        q = q.reshape(batch * n_kv_heads, group, *q.shape[2:])
+        k, v = (a.reshape(-1, 1, *a.shape[2:]).expand(-1, group, -1, -1) for a in (k, v))
+        if seen is not None:
+            seen = seen.expand(batch, n_kv_heads * group, -1, -1)
+            seen = seen.reshape(batch * n_kv_heads, group, *seen.shape[2:])
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=square, scale=scale)
+    out = out.reshape(full)
+    return out if alive is None else torch.where(alive, out, 0.0)
 
 
 def scaled_dot_product_attention(
@@ -206,7 +182,7 @@ def scaled_dot_product_attention(
     scale : float or None
         Factor of the scores; None means ``head_dim ** -0.5``.
     softcap : float or None
-        Scores become ``softcap * tanh(scores / softcap)``; None leaves them.
+        Scores become ``softcap * tanh(scores / softcap)`` before the bias; None leaves them.
     return_weights, return_lse : bool
         Whether to return the weights (batch, n_heads, q_len, kv_len) and the natural
         log-sum-exp of the scores (batch, n_heads, q_len) as well.
@@ -229,7 +205,7 @@ def scaled_dot_product_attention(
     -----
     ``2 * q_len * kv_len * n_heads * (head_dim + v_head_dim)`` FLOPs for the two products.
     Grouped heads are read in place, keys and values are never repeated. PyTorch's fused
-    kernel does the work where it computes the same thing.
+    kernel does the work unless a bias, a soft cap, the weights or the lse are asked for.
 
     References
     ----------
@@ -243,30 +219,24 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, k, v).shape
     torch.Size([1, 2, 1, 4])
     """
-    options = {
-        "mask": mask,
-        "causal": causal,
-        "window": window,
-        "q_positions": q_positions,
-        "kv_positions": kv_positions,
-        "bias": bias,
-        "scale": scale,
-        "softcap": softcap,
-    }
     sizes = _check_inputs(q, k, v)
-    if not (return_weights or return_lse):
-        fused = _fused(q, k, v, sizes, options)
-        if fused is not None:
-            return fused
-    scores, weights, _ = _weights(q, k, sizes, options)
-    batch, n_heads, q_len = sizes["batch"], sizes["n_heads"], sizes["q_len"]
-    rows = weights.reshape(batch, sizes["n_kv_heads"], -1, sizes["kv_len"])
-    out = (rows @ _wide(v)).to(q.dtype)
-    answer = [out.reshape(batch, n_heads, q_len, sizes["v_head_dim"])]
+    scale = _check_scale(scale, softcap, sizes["head_dim"])
+    plain = bias is None and softcap is None and not return_weights and not return_lse
+    triangle = mask is None and window is None and q_positions is None and kv_positions is None
+    if plain and causal and triangle and sizes["q_len"] == sizes["kv_len"]:
+        return _fused(q, k, v, None, scale, square=True)  # the kernel draws this mask itself
+    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
+    if plain and sizes["kv_len"]:
+        return _fused(q, k, v, seen, scale, square=False)
+    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    _, scores = _scores(q, k, seen, bias, scale, softcap)
+    weights = softmax(scores)
+    out = _grouped(weights, k.shape[1]) @ wide(v)
+    answer = [out.reshape(*q.shape[:3], -1).to(q.dtype)]
     if return_weights:
-        answer.append(weights.reshape(batch, n_heads, q_len, -1).to(q.dtype))
+        answer.append(weights.to(q.dtype))
     if return_lse:
-        answer.append(logsumexp(scores).reshape(batch, n_heads, q_len))
+        answer.append(logsumexp(scores))
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
@@ -333,28 +303,22 @@ def attention_backward(
     >>> d_v[0, 0, 0]
     tensor([1., 1., 1., 1.])
     """
-    options = {
-        "mask": mask,
-        "causal": causal,
-        "window": window,
-        "q_positions": q_positions,
-        "kv_positions": kv_positions,
-        "bias": bias,
-        "scale": scale,
-        "softcap": softcap,
-    }
     sizes = _check_inputs(q, k, v)
-    _, weights, scale = _weights(q, k, sizes, options)
-    named_shapes(q=(q, "batch n_heads q_len _"), d_out=(d_out, "batch n_heads q_len v_head_dim"))
-    batch, n_kv_heads = sizes["batch"], sizes["n_kv_heads"]
-    rows = _wide(d_out).reshape(batch, n_kv_heads, -1, sizes["v_head_dim"])
-    q_rows = _wide(q).reshape(batch, n_kv_heads, -1, sizes["head_dim"])
-    flat = weights.reshape(batch, n_kv_heads, -1, sizes["kv_len"])
-    d_v = flat.transpose(-1, -2) @ rows
-    d_scores = softmax_backward(rows @ _wide(v).transpose(-1, -2), flat)
+    named_shapes(
+        q=(q, "batch n_heads q_len head_dim"),
+        v=(v, "batch n_kv_heads kv_len v_head_dim"),
+        d_out=(d_out, "batch n_heads q_len v_head_dim"),
+    )
+    if d_out.dtype != q.dtype:
+        raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
+    scale = _check_scale(scale, softcap, sizes["head_dim"])
+    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
+    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    capped, scores = _scores(q, k, seen, bias, scale, softcap)
+    rows, q_rows, d_rows = (_grouped(wide(a), k.shape[1]) for a in (softmax(scores), q, d_out))
+    d_scores = softmax_backward(d_rows @ wide(v).transpose(-1, -2), rows)
     if softcap is not None:  # derivative of softcap * tanh(s / softcap)
-        capped = _scores(q, k, sizes, scale, softcap).reshape(flat.shape)
-        d_scores = d_scores * (1 - (capped / softcap) ** 2)
-    d_q = scale * (d_scores @ _wide(k))
-    d_k = scale * (d_scores.transpose(-1, -2) @ q_rows)
-    return d_q.reshape(q.shape).to(q.dtype), d_k.to(k.dtype), d_v.to(v.dtype)
+        d_scores = d_scores * (1 - (_grouped(capped, k.shape[1]) / softcap) ** 2)
+    d_q = (scale * (d_scores @ wide(k))).reshape(q.shape)
+    d_k, d_v = scale * (d_scores.transpose(-1, -2) @ q_rows), rows.transpose(-1, -2) @ d_rows
+    return d_q.to(q.dtype), d_k.to(q.dtype), d_v.to(q.dtype)

@@ -1,7 +1,8 @@
-"""The contiguous KV cache: allocated once, written in place."""
+"""The key/value cache: allocated once, written in place."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -15,24 +16,26 @@ from mini_attn.errors import (
     ShapeError,
 )
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch.dtypes import dtype_of
+from mini_attn.torch._module import dtype_of, is_whole
 
 __all__ = ["KVCache"]
 
 
 class KVCache:
-    """Keys and values of the tokens so far, for one layer.
+    """Keys and values of the tokens so far, of one layer.
 
     ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
 
     Parameters
     ----------
-    batch, n_kv_heads, head_dim, capacity : int
-        Sequences, key/value heads, size of a key, and tokens there is room for.
+    batch, n_kv_heads, head_dim : int
+        Sequences, key/value heads, size of a key.
+    capacity : int
+        Slots of each sequence; they are allocated at once and never moved.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     dtype : str
-        Name of the data type, for example ``"float32"``.
+        Name of the data type.
 
     Raises
     ------
@@ -43,8 +46,9 @@ class KVCache:
 
     Notes
     -----
-    What `append` and `view` return are views of the cache's own memory: valid until the
-    next change. To keep a state, `fork` it.
+    An append writes the new tokens only, so its cost does not grow with the length. Rows of
+    a batch share their slots; padded slots have position -1. ``allocated_bytes`` counts keys
+    and values, not the integers that hold the positions. A cache carries no gradients.
 
     References
     ----------
@@ -53,11 +57,10 @@ class KVCache:
     Examples
     --------
     >>> import torch
-    >>> cache = KVCache(batch=1, n_kv_heads=2, head_dim=4, capacity=8)
-    >>> row = torch.ones(1, 2, 1, 4)
-    >>> k_all, v_all, kv_positions = cache.append(row, row)
-    >>> k_all.shape, kv_positions, cache.used_bytes
-    (torch.Size([1, 2, 1, 4]), tensor([[0]]), 64)
+    >>> cache = KVCache(1, 2, 4, capacity=8)
+    >>> k, v, kv_positions = cache.append(torch.ones(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
+    >>> k.shape, kv_positions
+    (torch.Size([1, 2, 3, 4]), tensor([[0, 1, 2]]))
     """
 
     def __init__(
@@ -71,188 +74,285 @@ class KVCache:
         dtype: str = "float32",
         device: Any = None,
     ) -> None:
-        v_head_dim = head_dim if v_head_dim is None else v_head_dim
-        sizes = {
-            "batch": batch,
-            "n_kv_heads": n_kv_heads,
-            "head_dim": head_dim,
-            "capacity": capacity,
-            "v_head_dim": v_head_dim,
-        }
-        for name, size in sizes.items():
-            check_count(name, size)
-        self.batch, self.capacity = batch, capacity
-        kind: dict[str, Any] = {"dtype": dtype_of(dtype), "device": device}
-        self._k = torch.zeros((batch, n_kv_heads, capacity, head_dim), **kind)
-        self._v = torch.zeros((batch, n_kv_heads, capacity, v_head_dim), **kind)
-        self._positions = torch.full((batch, capacity), -1, device=device)
-        self._counting = torch.arange(capacity, device=device)
-        self._slots = 0  # a host integer: no step waits for the device to learn it
-        self.has_padding = False
-
-    @property
-    def slots(self) -> int:
-        """Slots in use, padding included: what the next append starts from."""
-        return self._slots
-
-    @property
-    def length(self) -> Tensor:
-        """Tokens held in each row, padding not counted: integer array (batch,)."""
-        return (self._positions[:, : self._slots] >= 0).sum(dim=1)
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of the key and value arrays."""
-        return self._k.nbytes + self._v.nbytes
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the slots in use."""
-        return self.allocated_bytes // self.capacity * self._slots
+        kind = dtype_of(dtype)
+        self.batch = check_count("batch", batch)
+        self.n_kv_heads = check_count("n_kv_heads", n_kv_heads)
+        self.head_dim = check_count("head_dim", head_dim)
+        self.capacity = check_count("capacity", capacity)
+        self.v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
+        self.slots = 0  # a host integer: no step waits for the device to learn it
+        self.contiguous = True
+        with torch.inference_mode(False):  # a cache outlives the mode it is made in
+            # Zeros, not empty memory: 0 * NaN would carry garbage into a masked sum.
+            rows = (batch, n_kv_heads, capacity)
+            self._k = torch.zeros((*rows, self.head_dim), dtype=kind, device=device)
+            self._v = torch.zeros((*rows, self.v_head_dim), dtype=kind, device=device)
+            self._count = torch.arange(capacity, device=device)
+            # Free slots hold the position that they get if nothing else is said, so that a
+            # plain append has no positions to write.
+            self._positions = self._count.repeat(batch, 1)
 
     def append(
         self, k: Tensor, v: Tensor, *, positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Write new keys and values behind the old ones.
+        """Write new tokens behind the old ones.
+
+        ``k_all = concatenate(k_past, k)``
 
         Parameters
         ----------
         k : array (batch, n_kv_heads, q_len, head_dim)
-            New keys, in the cache's dtype.
+            Keys of the new tokens.
         v : array (batch, n_kv_heads, q_len, v_head_dim)
-            New values, in the cache's dtype.
-        positions : integer array (batch, q_len) or None
-            Position of each new token, -1 for padding; None continues each row's count.
+            Values of the new tokens.
+        positions : integer array (q_len,) or (batch, q_len), or None
+            Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
         tuple of arrays (k_all, v_all, kv_positions)
-            Views of all slots in use, and their positions (batch, kv_len).
+            Views of all tokens so far: (batch, n_kv_heads, kv_len, head_dim), the same with
+            v_head_dim, and their positions (batch, kv_len).
 
         Raises
         ------
-        ShapeError, DTypeError
-            If an array does not fit the cache.
         CacheOverflowError
-            If there is no room for ``q_len`` more tokens.
+            If the new tokens do not fit; nothing is written.
+        ShapeError
+            If a shape is wrong; nothing is written.
+        DTypeError
+            If a dtype is not the cache's; nothing is written.
+        ConfigError
+            If a position is below -1 or not after the row's last; nothing is written.
+
+        Notes
+        -----
+        ``2 * batch * n_kv_heads * q_len * head_dim`` elements are written, none is moved.
+
+        References
+        ----------
+        pope2022scaling, section 3.3
+
+        Examples
+        --------
+        >>> import torch
+        >>> cache, row = KVCache(1, 1, 2, capacity=2), torch.ones(1, 1, 1, 2)
+        >>> cache.append(row, row)[0].shape
+        torch.Size([1, 1, 1, 2])
         """
-        start, stop = self._slots, self._check_append(k, v)
-        new = self._check_positions(positions, stop - start)
+        start, new = self.slots, self._check(k, v)
+        if positions is not None or not self.contiguous:
+            new_positions = self._new_positions(positions, new)
+            expected = self._count[start : start + new]
+            self.contiguous = self.contiguous and bool((new_positions == expected).all())
+            self._positions[:, start : start + new] = new_positions
         # Everything has been checked: from here on nothing can fail half-way.
-        self._k[:, :, start:stop] = k
-        self._v[:, :, start:stop] = v
-        self._positions[:, start:stop] = new
-        self._slots = stop
-        self.has_padding = self.has_padding or (positions is not None and bool((new < 0).any()))
+        self._k.narrow(2, start, new).copy_(k.detach())
+        self._v.narrow(2, start, new).copy_(v.detach())
+        self.slots = start + new
         return self.view()
 
+    def _check(self, k: Tensor, v: Tensor) -> int:
+        """Number of new tokens, after every check that could refuse them."""
+        for name, given, held in (("k", k, self._k), ("v", v, self._v)):
+            shape = getattr(given, "shape", None)
+            if shape is None or len(shape) != 4:
+                named_shapes(**{name: (given, "batch n_kv_heads q_len head_dim")})
+            expected = (*held.shape[:2], k.shape[2], held.shape[3])
+            if shape != expected:
+                raise ShapeError(
+                    f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, "
+                    f"got {tuple(given.shape)}"
+                )
+            if given.dtype != held.dtype:
+                raise DTypeError(f"the cache holds {held.dtype}, {name} is {given.dtype}")
+        if k.shape[2] < 1:
+            raise ShapeError("append needs at least one token, got q_len = 0")
+        if self.slots + k.shape[2] > self.capacity:
+            raise CacheOverflowError(
+                f"{k.shape[2]} new tokens do not fit: {self.slots} of {self.capacity} slots are "
+                "used; make the capacity prompt + new tokens"
+            )
+        return int(k.shape[2])
+
+    def _new_positions(self, positions: Tensor | None, new: int) -> Tensor:
+        """Checked positions (batch, new) of the tokens to come."""
+        after = self._count.new_full((self.batch, 1), -1)
+        if self.slots:
+            after = self._positions[:, : self.slots].amax(dim=1, keepdim=True)
+        if positions is None:
+            return after + 1 + self._count[:new]
+        named_shapes(positions=(positions, "batch new" if positions.ndim == 2 else "new"))
+        if not is_whole(positions):
+            raise DTypeError(f"positions must be an integer tensor, got {positions.dtype}")
+        if positions.shape not in ((new,), (self.batch, new)):
+            raise ShapeError(
+                f"positions must be ({new},) or ({self.batch}, {new}), got {tuple(positions.shape)}"
+            )
+        rows = positions.expand(self.batch, new).long()
+        # A real position must exceed all before it in its row; padding is not compared.
+        before = torch.cat([after, rows], dim=1).cummax(dim=1).values[:, :-1]
+        if bool((rows < -1).any()) or bool(((rows >= 0) & (rows <= before)).any()):
+            raise ConfigError(
+                "positions must be -1 (padding) or grow within a row, "
+                f"got {rows.tolist()!s:.80} after {after.flatten().tolist()!s:.40}"
+            )
+        return rows
+
     def view(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Keys, values and positions of the slots in use; read-only.
+        """Everything held, read-only and without a copy.
+
+        ``k_all, v_all, kv_positions``
 
         Returns
         -------
         tuple of arrays (k_all, v_all, kv_positions)
-            Shapes (batch, n_kv_heads, kv_len, head_dim), (…, v_head_dim), (batch, kv_len).
+            As `append` returns them.
+
+        Notes
+        -----
+        Later appends write behind the view. After `crop` or `reorder` a view taken before
+        shows what has been written since; `fork` keeps a state. PyTorch cannot forbid writing.
+
+        References
+        ----------
+        pope2022scaling, section 3.3
+
+        Examples
+        --------
+        >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
+        torch.Size([1, 1, 0, 2])
         """
+        slots = self.slots
         return (
-            self._k[:, :, : self._slots],
-            self._v[:, :, : self._slots],
-            self._positions[:, : self._slots],
+            self._k.narrow(2, 0, slots),
+            self._v.narrow(2, 0, slots),
+            self._positions.narrow(1, 0, slots),
         )
 
+    @property
+    def length(self) -> Tensor:
+        """Tokens held, (batch,); padding is not counted."""
+        return (self._positions[:, : self.slots] >= 0).sum(dim=1)
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the keys and values of all slots."""
+        return self._k.nbytes + self._v.nbytes
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled."""
+        return self.allocated_bytes // self.capacity * self.slots
+
     def crop(self, n: int) -> None:
-        """Forget all slots from the n-th on.
+        """Forget all but the first slots.
+
+        ``slots = n``
 
         Parameters
         ----------
         n : int
-            Slots to keep, at most those in use.
+            Slots to keep, padded ones counted.
 
         Raises
         ------
         CacheStateError
-            If fewer than ``n`` slots are in use.
+            If fewer than ``n`` slots are filled.
         ConfigError
-            If ``n`` is negative.
+            If ``n`` is no whole number or negative.
+
+        Notes
+        -----
+        Nothing is moved. Used to take back rejected tokens.
+
+        References
+        ----------
+        leviathan2023speculative, section 2.3
+
+        Examples
+        --------
+        >>> import torch
+        >>> cache, rows = KVCache(1, 1, 2, capacity=4), torch.ones(1, 1, 3, 2)
+        >>> _ = cache.append(rows, rows)
+        >>> cache.crop(1)
+        >>> cache.length
+        tensor([1])
         """
-        check_count("n", n, least=0)
-        if n > self._slots:
-            raise CacheStateError(f"cannot crop to {n} slots: only {self._slots} are in use")
-        self._slots = n
-        self._positions[:, n:] = -1
-        self.has_padding = self.has_padding and bool((self._positions[:, :n] < 0).any())
+        n = check_count("n", n, least=0)
+        if n > self.slots:
+            raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
+        if not self.contiguous:
+            self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
+            self._positions[:, n:] = self._count[n:]
+        self.slots = n
 
     def fork(self) -> KVCache:
-        """An independent copy: what is appended to one is not seen by the other.
+        """A copy that shares nothing.
+
+        ``copy = cache``
 
         Returns
         -------
         KVCache
-            Same contents, own memory.
+            Same contents and capacity; appends to one do not show in the other.
+
+        Notes
+        -----
+        Copies every allocated slot.
+
+        References
+        ----------
+        kwon2023paged, section 4.4
+
+        Examples
+        --------
+        >>> KVCache(1, 1, 2, capacity=4).fork().capacity
+        4
         """
-        return self._copy(torch.arange(self.batch, device=self._k.device))
+        return copy.deepcopy(self)
 
     def reorder(self, index: Tensor) -> None:
-        """Let row ``i`` continue row ``index[i]``, as beam search does.
+        """Let each row continue another row, as beam search needs.
+
+        ``k_all[i] = k_all[index[i]]``
 
         Parameters
         ----------
         index : integer array (batch,)
-            A row may be named several times; each gets a copy of its own.
+            For each row the row it continues; rows may be repeated or dropped.
 
         Raises
         ------
-        ShapeError, ConfigError
-            If there is not one index per row, or one is out of range.
+        ShapeError
+            If there is not one index for each row.
+        DTypeError
+            If the index holds no integers.
+        ConfigError
+            If an index is not a row.
+
+        Notes
+        -----
+        Copies the filled slots, so that repeated rows do not share memory.
+
+        References
+        ----------
+        kwon2023paged, section 4.4
+
+        Examples
+        --------
+        >>> import torch
+        >>> cache = KVCache(2, 1, 2, capacity=4)
+        >>> cache.reorder(torch.tensor([1, 1]))
         """
-        named_shapes(cache=(self._positions, "batch _"), index=(index, "batch"))
-        whole = index.dtype in (torch.int32, torch.int64)
-        if not whole or index.min() < 0 or index.max() >= self.batch:
-            raise ConfigError(f"index must hold rows 0 to {self.batch - 1}, got {index}")
-        copy = self._copy(index)
-        self._k, self._v, self._positions = copy._k, copy._v, copy._positions
-
-    def _copy(self, index: Tensor) -> KVCache:
-        """A cache with the rows that ``index`` names, in memory of its own."""
-        copy = object.__new__(type(self))
-        copy.batch, copy.capacity = self.batch, self.capacity
-        copy._slots, copy.has_padding = self._slots, self.has_padding
-        copy._k, copy._v = self._k.index_select(0, index), self._v.index_select(0, index)
-        copy._positions = self._positions.index_select(0, index)
-        copy._counting = self._counting
-        return copy
-
-    def _check_append(self, k: Tensor, v: Tensor) -> int:
-        """Slots in use after the append; raises before anything is written."""
-        sizes = named_shapes(
-            cache_k=(self._k, "batch n_kv_heads capacity head_dim"),
-            cache_v=(self._v, "batch n_kv_heads capacity v_head_dim"),
-            k=(k, "batch n_kv_heads q_len head_dim"),
-            v=(v, "batch n_kv_heads q_len v_head_dim"),
-        )
-        if not k.dtype == v.dtype == self._k.dtype:
-            raise DTypeError(f"the cache holds {self._k.dtype}, got k {k.dtype} and v {v.dtype}")
-        stop = self._slots + sizes["q_len"]
-        if sizes["q_len"] < 1:
-            raise ShapeError("append needs at least one token, got q_len = 0")
-        if stop > self.capacity:
-            raise CacheOverflowError(
-                f"no room for {sizes['q_len']} more tokens: {self._slots} of capacity "
-                f"{self.capacity} are in use; make the cache larger or crop it"
-            )
-        return stop
-
-    def _check_positions(self, positions: Tensor | None, q_len: int) -> Tensor:
-        """Positions of the new slots; None continues each row."""
-        if positions is None:
-            if not self.has_padding:
-                return self._counting[self._slots : self._slots + q_len]
-            return self.length[:, None] + self._counting[:q_len]
-        shape = tuple(getattr(positions, "shape", ()))
-        if shape != (self.batch, q_len) or positions.dtype not in (torch.int32, torch.int64):
-            raise ShapeError(
-                f"positions must be integers (batch, q_len) = {(self.batch, q_len)}, got {shape}"
-            )
-        if positions.min() < -1:
-            raise ConfigError(f"a position is -1 (padding) or counts from 0, got {positions.min()}")
-        return positions
+        named_shapes(index=(index, "batch"))
+        if not is_whole(index):
+            raise DTypeError(f"index must be an integer tensor, got {index.dtype}")
+        if index.shape != (self.batch,):
+            raise ShapeError(f"index must be (batch,) = ({self.batch},), got {tuple(index.shape)}")
+        if bool((index < 0).any()) or bool((index >= self.batch).any()):
+            raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
+        # Indexing with a tensor copies before it writes, so repeated rows do not alias.
+        for held in (self._k, self._v):
+            held[:, :, : self.slots] = held[index, :, : self.slots]
+        self._positions[:, : self.slots] = self._positions[index, : self.slots]

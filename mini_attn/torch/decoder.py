@@ -1,28 +1,35 @@
-"""A small decoder and the two ways to run it: all tokens again, or one new token and caches."""
+"""A decoder-only transformer and greedy generation, with and without a cache."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import CacheOverflowError, ConfigError, DTypeError, ShapeError
+from mini_attn.errors import (
+    CacheOverflowError,
+    CacheStateError,
+    ConfigError,
+    DTypeError,
+    MiniAttnError,
+    ShapeError,
+)
 from mini_attn.shapes import check_count, named_shapes
+from mini_attn.torch._module import Module, is_whole
 from mini_attn.torch.cache import KVCache
-from mini_attn.torch.dtypes import dtype_of
-from mini_attn.torch.heads import MultiHeadAttention
-from mini_attn.torch.layers import MLP, GatedMLP, Linear, Norm
+from mini_attn.torch.heads import GroupedQueryAttention
+from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm
 
 __all__ = ["Decoder", "DecoderLayer", "decode_step", "generate", "prefill"]
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Module):
     """Attention and MLP, each behind a normalisation and added to the stream.
 
-    ``h = x + attention(norm(x));  y = h + mlp(norm(h))``
+    ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
 
     Parameters
     ----------
@@ -35,12 +42,14 @@ class DecoderLayer(nn.Module):
 
     Raises
     ------
+    ConfigError
+        If the configuration is of another kind.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    Everything but the attention works on each token alone.
+    Everything but the attention works on each token by itself.
 
     References
     ----------
@@ -59,36 +68,35 @@ class DecoderLayer(nn.Module):
         self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32", device: Any = None
     ) -> None:
         super().__init__()
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
         mlp = MLP if config.mlp == "plain" else GatedMLP
-        self.attention_norm = Norm(
-            config.d_model, config.norm, eps=config.eps, dtype=dtype, device=device
-        )
-        self.attention = MultiHeadAttention(config.attention, seed=seed, dtype=dtype, device=device)
-        self.mlp_norm = Norm(
-            config.d_model, config.norm, eps=config.eps, dtype=dtype, device=device
-        )
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
+        self.self_attn = GroupedQueryAttention(config.attention, seed=seed, **kind)
+        self.post_attention_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
         self.mlp = mlp(
             config.d_model,
             config.d_ff,
             activation=config.activation,
             bias=config.mlp_bias,
             seed=seed + 10,
-            dtype=dtype,
-            device=device,
+            **kind,
         )
 
     def forward(
         self, x: Tensor, *, cache: KVCache | None = None, positions: Tensor | None = None
     ) -> Tensor:
-        """Tokens (batch, q_len, d_model) to the same shape."""
-        x = x + self.attention(self.attention_norm(x), cache=cache, positions=positions)
-        return x + self.mlp(self.mlp_norm(x))
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
+        x = x + self.self_attn(self.input_layernorm(x), cache=cache, positions=positions)
+        out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return out
 
 
-class Decoder(nn.Module):
-    """Token embedding, layers, and logits over the vocabulary.
+class Decoder(Module):
+    """Token and position embeddings, layers of attention and MLP, logits.
 
-    ``logits = norm(layers(embed(tokens) + embed(positions))) @ W_vocab``
+    ``x = x + self_attn(norm(x));  x = x + mlp(norm(x));  logits = norm(x) @ embed_tokens.T``
 
     Parameters
     ----------
@@ -101,12 +109,16 @@ class Decoder(nn.Module):
 
     Raises
     ------
+    ConfigError
+        If the configuration is of another kind.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    With layer norms, learned positions, a plain MLP and tied embeddings it is GPT-2.
+    Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
+    ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
+    ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
 
     References
     ----------
@@ -116,168 +128,227 @@ class Decoder(nn.Module):
     --------
     >>> import torch
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 2, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
     >>> model(torch.tensor([[3, 1, 4]])).shape
-    torch.Size([1, 3, 64])
+    torch.Size([1, 3, 16])
     """
 
     def __init__(
         self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32", device: Any = None
     ) -> None:
         super().__init__()
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
         self.config = config
-        rng = torch.Generator().manual_seed(seed)
-
-        def table(rows: int) -> nn.Parameter:
-            drawn = 0.02 * torch.randn(rows, config.d_model, generator=rng)
-            return nn.Parameter(drawn.to(device, dtype_of(dtype)))
-
-        self.embed_tokens = table(config.vocab_size)
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.embed_tokens = Embedding(config.vocab_size, config.d_model, seed=seed, **kind)
         if config.positions == "learned":
-            self.embed_positions = table(config.max_positions)
-        self.layers = nn.ModuleList(
-            DecoderLayer(config, seed=seed + 100 * (i + 1), dtype=dtype, device=device)
-            for i in range(config.n_layers)
-        )
-        self.final_norm = Norm(
-            config.d_model, config.norm, eps=config.eps, dtype=dtype, device=device
-        )
-        if not config.tie_embeddings:
-            self.lm_head = Linear(
-                config.d_model, config.vocab_size, seed=seed + 1, dtype=dtype, device=device
+            self.embed_positions = Embedding(
+                config.max_positions, config.d_model, seed=seed + 1, **kind
             )
+        self.layers = nn.ModuleList(
+            DecoderLayer(config, seed=seed + 100 * (i + 1), **kind) for i in range(config.n_layers)
+        )
+        self.norm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
+        if not config.tie_embeddings:
+            self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, **kind)
 
     def new_caches(self, batch: int, capacity: int) -> list[KVCache]:
-        """One empty cache for each layer.
+        """One empty cache per layer.
+
+        ``caches = [KVCache(batch, n_kv_heads, head_dim, capacity)] * n_layers``
 
         Parameters
         ----------
         batch, capacity : int
-            Sequences, and tokens there is room for.
+            Sequences, and slots of each.
 
         Returns
         -------
         list of KVCache
-            In the dtype of the weights.
+            For `prefill`, `decode_step` and `generate`.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
         """
-        return [layer.attention.new_cache(batch, capacity) for layer in self.layers]
+        layers = (layer for layer in self.layers if isinstance(layer, DecoderLayer))
+        return [layer.self_attn.new_cache(batch, capacity) for layer in layers]
 
     def forward(
         self,
         tokens: Tensor,
         *,
-        caches: list[KVCache] | None = None,
+        caches: Sequence[KVCache] | None = None,
         positions: Tensor | None = None,
         last_only: bool = False,
     ) -> Tensor:
-        """Logits of the tokens.
+        """Logits of the token that follows each given one.
+
+        ``logits[b, i] = score of each token as the one after tokens[b, : i + 1]``
 
         Parameters
         ----------
         tokens : integer array (batch, seq)
-            Token ids; at padding any valid id.
+            Token ids.
         caches : list of KVCache or None
-            One per layer; None computes from these tokens alone.
-        positions : integer array (batch, seq) or None
-            Position of each token, -1 for padding; None counts on from the caches.
+            Past keys and values of each layer; the new tokens are appended.
+        positions : integer array (seq,) or (batch, seq), or None
+            Positions, -1 for padding; None continues the caches, or counts from 0.
         last_only : bool
-            Whether to return the logits of the last token only.
+            Whether to compute the logits of the last token only.
 
         Returns
         -------
         array (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
-            Scores of every possible next token.
+            Logits.
 
         Raises
         ------
-        ShapeError, DTypeError, ConfigError
-            If tokens or positions do not fit the model.
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If tokens or positions are no integers.
+        ConfigError
+            If a token or position is out of range, or there is not one cache per layer.
         CacheOverflowError
-            If a cache or the learned positions have no room.
+            If a cache is full. After any error the caches are as they were.
         """
-        places = self._check(tokens, caches, positions)
-        x = F.embedding(tokens, self.embed_tokens)
+        _check_tokens(tokens, self.config)
+        held = [None] * self.config.n_layers if caches is None else list(caches)
+        if len(held) != self.config.n_layers:
+            raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
+        x = self.embed_tokens(tokens)
         if self.config.positions == "learned":
-            x = x + F.embedding(places.clamp(min=0), self.embed_positions)
-        for i, layer in enumerate(self.layers):
-            x = layer(x, cache=None if caches is None else caches[i], positions=positions)
-        x = self.final_norm(x[:, -1] if last_only else x)
-        return F.linear(x, self.embed_tokens) if self.config.tie_embeddings else self.lm_head(x)
+            x = x + self._embed_places(tokens, held[0], positions)
+        before = [0 if cache is None else cache.slots for cache in held]
+        try:
+            for layer, cache in zip(self.layers, held, strict=True):
+                x = layer(x, cache=cache, positions=positions)
+        except MiniAttnError:  # a later layer refused: take back what earlier ones wrote
+            for cache, slots in zip(held, before, strict=True):
+                if cache is not None:
+                    cache.crop(min(slots, cache.slots))
+            raise
+        return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
-    def _check(
-        self, tokens: Tensor, caches: list[KVCache] | None, positions: Tensor | None
+    def _logits(self, x: Tensor) -> Tensor:
+        x = self.norm(x)
+        if self.config.tie_embeddings:
+            return nn.functional.linear(x, self.embed_tokens.weight)
+        logits: Tensor = self.lm_head(x)
+        return logits
+
+    def _embed_places(
+        self, tokens: Tensor, cache: KVCache | None, positions: Tensor | None
     ) -> Tensor:
-        """Refuse what does not fit before any cache is touched; gives the positions."""
-        sizes = named_shapes(tokens=(tokens, "batch seq"))
-        if tokens.dtype not in (torch.int32, torch.int64):
-            raise DTypeError(f"tokens must be integers, got {tokens.dtype}")
-        if not sizes["seq"]:
-            raise ShapeError("tokens must hold at least one token, got seq = 0")
-        if tokens.min() < 0 or tokens.max() >= self.config.vocab_size:
-            raise ConfigError(
-                f"tokens must be 0 to {self.config.vocab_size - 1}, "
-                f"got {tokens.min()} to {tokens.max()}"
-            )
-        if caches is not None and len(caches) != self.config.n_layers:
-            raise ConfigError(f"{self.config.n_layers} layers need as many caches: {len(caches)}")
-        for cache in caches or ():
-            if cache.slots + sizes["seq"] > cache.capacity:
-                raise CacheOverflowError(
-                    f"no room for {sizes['seq']} more tokens: {cache.slots} of capacity "
-                    f"{cache.capacity} are in use"
+        """Embeddings of the tokens' positions, none beyond the last that has one."""
+        table, seq, last = self.embed_positions.weight, tokens.shape[1], self.config.max_positions
+        if positions is None and (cache is None or cache.contiguous):
+            start = 0 if cache is None else cache.slots  # known without asking the device
+            low, high, embedded = start, start + seq - 1, table[start : start + seq]
+        else:
+            if positions is None:
+                assert cache is not None
+                positions = cache.length[:, None] + torch.arange(seq, device=tokens.device)
+            if not isinstance(positions, Tensor) or not is_whole(positions):
+                raise DTypeError(f"positions must be an integer tensor, got {positions!r:.60}")
+            if positions.shape not in (tokens.shape, tokens.shape[1:]):
+                raise ShapeError(
+                    f"positions must be {tuple(tokens.shape)} as tokens, "
+                    f"got {tuple(positions.shape)}"
                 )
-        if positions is not None and positions.shape != tokens.shape:
-            raise ShapeError(
-                f"positions must be {tuple(tokens.shape)} as the tokens: {tuple(positions.shape)}"
+            low, high = int(positions.min()), int(positions.max())
+            # Clamped for the look-up only; padding takes row 0, nobody attends to it.
+            embedded = self.embed_positions(positions.clamp(0, last - 1))
+        if low < -1 or high >= last:
+            raise ConfigError(
+                f"positions must lie in -1 … {last - 1} (max_positions = {last}), "
+                f"got {low} … {high}"
             )
-        first = 0 if not caches else caches[0].slots
-        padded = bool(caches) and caches[0].has_padding
-        if positions is None and padded:
-            positions = caches[0].length[:, None] + torch.arange(sizes["seq"], device=tokens.device)
-        # Without padding the last position is known on the host: no wait for the device.
-        counted = positions is None
-        last = first + sizes["seq"] - 1 if counted else int(positions.max())
-        if self.config.positions == "learned" and last >= self.config.max_positions:
-            raise CacheOverflowError(
-                f"position {last} is beyond max_positions = {self.config.max_positions}"
-            )
-        return torch.arange(first, last + 1, device=tokens.device) if counted else positions
+        return embedded
 
 
+def _check_tokens(tokens: Tensor, config: DecoderConfig) -> None:
+    """Token ids (batch, seq), at least one, all in the vocabulary."""
+    named_shapes(tokens=(tokens, "batch seq"))
+    if not is_whole(tokens):
+        raise DTypeError(f"tokens must be an integer tensor, got {tokens.dtype}")
+    if not tokens.numel():
+        raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < 0 or high >= config.vocab_size:
+        raise ConfigError(
+            f"tokens must lie in 0 … {config.vocab_size - 1}, got {low if low < 0 else high}"
+        )
+
+
+def _padded_positions(
+    tokens: Tensor, lengths: Tensor | None, caches: Sequence[KVCache] | None
+) -> Tensor | None:
+    """Positions (batch, seq) that count from 0 after each row's padding; -1 within it."""
+    if lengths is None:
+        return None
+    seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
+    if not is_whole(lengths):
+        raise DTypeError(f"lengths must be an integer tensor, got {lengths.dtype}")
+    if bool((lengths < 1).any()) or bool((lengths > seq).any()):
+        raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
+    if caches and caches[0].slots:
+        raise CacheStateError(
+            f"lengths pads the first chunk only, but {caches[0].slots} slots are filled"
+        )
+    count = torch.arange(seq, device=tokens.device)
+    return (count - (seq - lengths[:, None])).clamp(min=-1)
+
+
+@torch.no_grad()
 def prefill(
-    model: Decoder, tokens: Tensor, caches: list[KVCache], *, lengths: Tensor | None = None
+    model: Decoder,
+    tokens: Tensor,
+    caches: Sequence[KVCache],
+    *,
+    lengths: Tensor | None = None,
 ) -> Tensor:
-    """Run a prompt, or a chunk of one, into the caches.
+    """Process the whole prompt in one pass and fill the caches.
 
     ``logits = model(tokens)[:, -1]``
 
     Parameters
     ----------
     model : Decoder
-        The model.
+        The decoder.
     tokens : integer array (batch, seq)
-        Tokens that follow what the caches hold.
+        The prompts, aligned at their ends.
     caches : list of KVCache
-        One per layer; they grow by ``seq``.
+        One per layer; the prompt is appended.
     lengths : integer array (batch,) or None
-        Real tokens in each row, which stand at its end; the rest is padding on the left.
-        None means that all are real.
+        Real tokens of each row, at its end; what is before them is padding. None means all.
 
     Returns
     -------
     array (batch, vocab_size)
-        Logits after the last token.
+        Logits of the token after the prompt.
 
     Raises
     ------
-    ShapeError, DTypeError, ConfigError
-        If something does not fit the model.
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If tokens or lengths are no integers.
+    ConfigError
+        If a token is out of range, a length is not 1 to seq, or caches do not fit the layers.
     CacheOverflowError
-        If there is no room.
+        If the prompt does not fit. After any error the caches are as they were.
+    CacheStateError
+        If there are lengths and the caches are not empty.
 
     Notes
     -----
-    Works on many rows at once: bound by arithmetic, not by reading.
+    Logits are computed for the last token only. A longer prompt can come in pieces: the
+    second call continues after the first. No gradients are kept.
 
     References
     ----------
@@ -287,51 +358,51 @@ def prefill(
     --------
     >>> import torch
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
     >>> prefill(model, torch.tensor([[3, 1, 4]]), model.new_caches(1, 8)).shape
-    torch.Size([1, 64])
+    torch.Size([1, 16])
     """
-    positions = None
-    if lengths is not None:
-        sizes = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))
-        if lengths.min() < 1 or lengths.max() > sizes["seq"]:
-            raise ConfigError(f"lengths must be 1 to seq = {sizes['seq']}, got {lengths}")
-        if caches[0].slots:
-            raise ConfigError("lengths pads the first chunk only: these caches hold tokens already")
-        offset = sizes["seq"] - lengths[:, None]
-        positions = (torch.arange(sizes["seq"], device=tokens.device) - offset).clamp(min=-1)
-    return model(tokens, caches=caches, positions=positions, last_only=True)
+    positions = _padded_positions(tokens, lengths, caches)
+    logits: Tensor = model(tokens, caches=caches, positions=positions, last_only=True)
+    return logits
 
 
-def decode_step(model: Decoder, token: Tensor, caches: list[KVCache]) -> Tensor:
-    """Run one new token of each sequence.
+@torch.no_grad()
+def decode_step(model: Decoder, token: Tensor, caches: Sequence[KVCache]) -> Tensor:
+    """Process one more token of each row, reading the past from the caches.
 
-    ``logits = model(token, caches)``
+    ``logits = model(token)[:, 0]``
 
     Parameters
     ----------
     model : Decoder
-        The model.
+        The decoder.
     token : integer array (batch, 1)
-        The newest token of each row.
+        The latest token of each row.
     caches : list of KVCache
-        One per layer; they grow by 1.
+        One per layer; the token is appended.
 
     Returns
     -------
     array (batch, vocab_size)
-        Logits of the next token.
+        Logits of the token after it.
 
     Raises
     ------
-    ShapeError, DTypeError, ConfigError
-        If something does not fit the model.
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If the tokens are no integers.
+    ConfigError
+        If a token or its position is out of range, or caches do not fit the layers.
     CacheOverflowError
-        If there is no room.
+        If a cache is full. After any error the caches are as they were.
 
     Notes
     -----
-    Reads all weights and the whole cache for one row each: bound by reading.
+    The cost of everything but attention is that of one token, however long the past. No
+    gradients are kept.
 
     References
     ----------
@@ -341,98 +412,118 @@ def decode_step(model: Decoder, token: Tensor, caches: list[KVCache]) -> Tensor:
     --------
     >>> import torch
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
-    >>> caches = model.new_caches(1, 8)
-    >>> decode_step(model, torch.tensor([[3]]), caches).shape, caches[0].slots
-    (torch.Size([1, 64]), 1)
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> decode_step(model, torch.tensor([[3]]), model.new_caches(1, 8)).shape
+    torch.Size([1, 16])
     """
-    if tuple(getattr(token, "shape", ()))[1:] != (1,):
-        raise ShapeError(f"token must be (batch, 1), got {getattr(token, 'shape', token)!r}")
-    return model(token, caches=caches, last_only=True)
+    if named_shapes(token=(token, "batch seq"))["seq"] != 1:
+        raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
+    logits: Tensor = model(token, caches=caches, last_only=True)
+    return logits
 
 
+@torch.no_grad()
 def generate(
     model: Decoder,
     tokens: Tensor,
     *,
     max_new_tokens: int,
-    caches: list[KVCache] | None = None,
+    caches: Sequence[KVCache] | None = None,
     lengths: Tensor | None = None,
 ) -> Tensor:
-    """Continue the tokens greedily, with caches or by computing everything again.
+    """Append the likeliest token, again and again.
 
-    ``token[t + 1] = argmax(logits(token[0..t]))``
+    ``tokens = concatenate(tokens, argmax(logits))``
 
     Parameters
     ----------
     model : Decoder
-        The model.
+        The decoder.
     tokens : integer array (batch, seq)
-        The prompt.
+        The prompts, aligned at their ends.
     max_new_tokens : int
-        Tokens to add.
+        Tokens to append to each row.
     caches : list of KVCache or None
-        Empty caches, one per layer; None recomputes the whole past in every step.
+        One per layer, with room for ``seq + max_new_tokens - 1`` more tokens; None recomputes
+        all tokens in every step.
     lengths : integer array (batch,) or None
-        Real tokens in each row of a left-padded prompt; needs ``caches``.
+        Real tokens of each row, at its end; what is before them is padding. None means all.
 
     Returns
     -------
     integer array (batch, seq + max_new_tokens)
-        Prompt and continuation.
+        The prompts and what follows them.
 
     Raises
     ------
-    ShapeError, DTypeError, ConfigError
-        If something does not fit the model.
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If tokens or lengths are no integers.
+    ConfigError
+        If a number is out of range, or the result would exceed ``max_positions``.
     CacheOverflowError
-        If the caches or the model have no room for all new tokens; checked before the start.
+        If prompt and new tokens do not fit; nothing is written.
+    CacheStateError
+        If there are lengths and the caches are not empty.
 
     Notes
     -----
-    Token passes: ``seq + max_new_tokens - 1`` with caches, the sum of
-    ``seq … seq + max_new_tokens - 1`` without. The last token is not run through the model.
+    The last new token is returned but not processed, so it takes no slot.
 
     References
     ----------
-    pope2022scaling, section 2
+    radford2019gpt2, section 2
 
     Examples
     --------
     >>> import torch
     >>> from mini_attn.config import AttentionConfig
-    >>> model = Decoder(DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8))
-    >>> generate(model, torch.tensor([[3, 1]]), max_new_tokens=3).shape
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> prompt = torch.tensor([[3, 1, 4]])
+    >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     torch.Size([1, 5])
     """
-    _check_room(model, tokens, max_new_tokens, caches)
-    if caches is None and lengths is not None:
-        raise ConfigError("lengths needs caches: padding is kept as positions in the caches")
+    _check_tokens(tokens, model.config)
+    check_count("max_new_tokens", max_new_tokens, least=0)
+    positions = _padded_positions(tokens, lengths, caches)
+    _check_room(model, tokens, max_new_tokens, caches, positions)
     for step in range(max_new_tokens):
         if caches is None:
-            logits = model(tokens, last_only=True)
+            logits = model(tokens, positions=positions, last_only=True)
         elif step == 0:
             logits = prefill(model, tokens, caches, lengths=lengths)
         else:
             logits = decode_step(model, tokens[:, -1:], caches)
-        tokens = torch.cat([tokens, logits.argmax(dim=-1, keepdim=True)], dim=1)
+        token = logits.argmax(dim=-1)[:, None].to(tokens.dtype)
+        tokens = torch.cat([tokens, token], dim=1)
+        if positions is not None:
+            positions = torch.cat([positions, positions[:, -1:] + 1], dim=1)
     return tokens
 
 
 def _check_room(
-    model: Decoder, tokens: Tensor, max_new_tokens: int, caches: list[KVCache] | None
+    model: Decoder,
+    tokens: Tensor,
+    new: int,
+    caches: Sequence[KVCache] | None,
+    positions: Tensor | None,
 ) -> None:
-    """Refuse at the start what would fail in the middle."""
-    sizes = named_shapes(tokens=(tokens, "batch seq"))
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    last = sizes["seq"] + max_new_tokens - 1
-    if model.config.positions == "learned" and last > model.config.max_positions:
-        raise CacheOverflowError(
-            f"{last} positions are needed, the model has max_positions = "
+    """Refuse before the first step what would fail in a later one."""
+    fed = tokens.shape[1] + max(new - 1, 0)  # the last new token is not run
+    for cache in caches or ():
+        if cache.slots + fed > cache.capacity:
+            raise CacheOverflowError(
+                f"{tokens.shape[1]} prompt and {new} new tokens need {fed} slots, but "
+                f"{cache.slots} of {cache.capacity} are used: make the capacity {cache.slots + fed}"
+            )
+    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
+    if positions is not None:
+        longest = int(positions.max()) + 1
+    if model.config.positions == "learned" and longest + new - 1 > model.config.max_positions:
+        raise ConfigError(
+            f"{longest} tokens and {new} new ones exceed max_positions = "
             f"{model.config.max_positions}"
         )
-    for cache in caches or ():
-        if cache.slots:
-            raise ConfigError(f"generate needs empty caches, one holds {cache.slots} tokens")
-        if last > cache.capacity:
-            raise CacheOverflowError(f"{last} slots are needed, a cache has {cache.capacity}")

@@ -1,19 +1,18 @@
-"""Attention layers: projections, heads, cache; MHA, GQA and MQA are one class and a number."""
+"""Attention layers: projections into heads, attention, projection back."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mini_attn.config import AttentionConfig
-from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.errors import ConfigError, MiniAttnError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
+from mini_attn.torch._module import Module, check_tokens
 from mini_attn.torch.attention import scaled_dot_product_attention
 from mini_attn.torch.cache import KVCache
-from mini_attn.torch.dtypes import dtype_of
-from mini_attn.torch.layers import Linear, rms_norm
+from mini_attn.torch.layers import Linear, Norm
 
 __all__ = [
     "GroupedQueryAttention",
@@ -25,9 +24,9 @@ __all__ = [
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
-    """Cut the features of each token into heads.
+    """Cut the last axis into heads.
 
-    ``heads[b, h, t, i] = x[b, t, h * head_dim + i]``
+    ``out[b, h, s] = x[b, s, h * head_dim : (h + 1) * head_dim]``
 
     Parameters
     ----------
@@ -39,18 +38,18 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     Returns
     -------
     array (batch, n_heads, seq, head_dim)
-        A view of ``x``.
+        A view.
 
     Raises
     ------
     ShapeError
-        If the features do not divide into ``n_heads``.
+        If the last axis cannot be cut evenly.
     ConfigError
         If ``n_heads`` is below 1.
 
     Notes
     -----
-    No number moves: only the shape and the strides change.
+    No element is moved: only the axes are read in another order.
 
     References
     ----------
@@ -62,28 +61,26 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     >>> split_heads(torch.zeros(1, 5, 8), 2).shape
     torch.Size([1, 2, 5, 4])
     """
-    sizes = named_shapes(x=(x, "batch seq features"))
-    check_count("n_heads", n_heads)
-    if sizes["features"] % n_heads:
-        raise ShapeError(f"{sizes['features']} features do not divide into {n_heads} heads")
-    batch, seq = sizes["batch"], sizes["seq"]
-    return x.reshape(batch, seq, n_heads, sizes["features"] // n_heads).transpose(1, 2)
+    width = named_shapes(x=(x, "batch seq width"))["width"]
+    if width % check_count("n_heads", n_heads):
+        raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
+    return x.reshape(*x.shape[:2], n_heads, width // n_heads).transpose(1, 2)
 
 
-def merge_heads(heads: Tensor) -> Tensor:
-    """Put the heads of each token side by side again.
+def merge_heads(x: Tensor) -> Tensor:
+    """Put the heads side by side: the inverse of `split_heads`.
 
-    ``x[b, t, h * head_dim + i] = heads[b, h, t, i]``
+    ``out[b, s, h * head_dim : (h + 1) * head_dim] = x[b, h, s]``
 
     Parameters
     ----------
-    heads : array (batch, n_heads, seq, head_dim)
-        Output of each head.
+    x : array (batch, n_heads, seq, head_dim)
+        One result per head.
 
     Returns
     -------
     array (batch, seq, n_heads * head_dim)
-        The inverse of `split_heads`.
+        A copy, as the heads do not lie side by side in memory.
 
     Raises
     ------
@@ -92,7 +89,7 @@ def merge_heads(heads: Tensor) -> Tensor:
 
     Notes
     -----
-    Copies when ``seq`` and ``n_heads`` are both above 1.
+    Head 0 comes first.
 
     References
     ----------
@@ -104,16 +101,16 @@ def merge_heads(heads: Tensor) -> Tensor:
     >>> merge_heads(torch.zeros(1, 2, 5, 4)).shape
     torch.Size([1, 5, 8])
     """
-    sizes = named_shapes(heads=(heads, "batch n_heads seq head_dim"))
-    return heads.transpose(1, 2).reshape(
+    sizes = named_shapes(x=(x, "batch n_heads seq head_dim"))
+    return x.transpose(1, 2).reshape(
         sizes["batch"], sizes["seq"], sizes["n_heads"] * sizes["head_dim"]
     )
 
 
-class MultiHeadAttention(nn.Module):
-    """Attention with its projections; the key/value heads may be fewer than the query heads.
+class GroupedQueryAttention(Module):
+    """Attention whose query heads share key/value heads in groups.
 
-    ``y = merge(attention(split(x @ W_q), split(x @ W_k), split(x @ W_v))) @ W_o``
+    ``out = merge_heads(attention(q_proj(x), k_proj(x), v_proj(x))) @ o_proj``
 
     Parameters
     ----------
@@ -127,78 +124,80 @@ class MultiHeadAttention(nn.Module):
     Raises
     ------
     ConfigError
-        If the configuration does not fit the class.
+        If the configuration is of another kind.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj``, and ``q_norm``, ``k_norm`` with
-    ``qk_norm``. Parameters and FLOPs of the projections do not depend on how ``d_model`` is
-    cut into heads.
+    Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
+    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``.
 
     References
     ----------
-    vaswani2017attention, section 3.2.2
     ainslie2023gqa, section 2.2
 
     Examples
     --------
     >>> import torch
-    >>> layer = MultiHeadAttention(AttentionConfig(8, 2, 4))
-    >>> layer(torch.zeros(1, 5, 8)).shape
-    torch.Size([1, 5, 8])
+    >>> config = AttentionConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2)
+    >>> GroupedQueryAttention(config)(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
     """
 
     def __init__(
-        self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32", device: Any = None
+        self,
+        config: AttentionConfig,
+        *,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
     ) -> None:
         super().__init__()
-        self._check_config(config)
+        if not isinstance(config, AttentionConfig):
+            raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_size, k_size = config.n_heads * config.head_dim, config.kv_heads * config.head_dim
-        v_size, out_size = config.kv_heads * config.value_dim, config.n_heads * config.value_dim
-        bias, d_model = config.bias, config.d_model
-        self.q_proj = Linear(d_model, q_size, bias=bias, seed=seed, dtype=dtype, device=device)
-        self.k_proj = Linear(d_model, k_size, bias=bias, seed=seed + 1, dtype=dtype, device=device)
-        self.v_proj = Linear(d_model, v_size, bias=bias, seed=seed + 2, dtype=dtype, device=device)
-        out_bias = bool(config.out_bias)
-        self.o_proj = Linear(
-            out_size, d_model, bias=out_bias, seed=seed + 3, dtype=dtype, device=device
-        )
+        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.value_dim
+        k_width, v_width = config.kv_heads * config.head_dim, config.kv_heads * config.value_dim
+        bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, **kind)
+        self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, **kind)
+        self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, **kind)
+        self.o_proj = Linear(out_width, d_model, bias=out_bias, seed=seed + 3, **kind)
         if config.qk_norm:
-            self.q_norm = nn.Parameter(
-                torch.ones(config.head_dim, dtype=dtype_of(dtype), device=device)
-            )
-            self.k_norm = nn.Parameter(
-                torch.ones(config.head_dim, dtype=dtype_of(dtype), device=device)
-            )
-
-    def _check_config(self, config: AttentionConfig) -> None:
-        """Subclasses say which numbers of key/value heads are theirs."""
+            self.q_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
+            self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache:
         """An empty cache that fits this layer.
 
+        ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
+
         Parameters
         ----------
         batch, capacity : int
-            Sequences, and tokens there is room for.
+            Sequences, and slots of each.
 
         Returns
         -------
         KVCache
             In the dtype of the weights.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
         """
-        config = self.config
+        config, weight = self.config, self.q_proj.weight
         return KVCache(
             batch,
             config.kv_heads,
             config.head_dim,
             capacity,
             v_head_dim=config.value_dim,
-            dtype=str(self.q_proj.weight.dtype).removeprefix("torch."),
-            device=self.q_proj.weight.device,
+            dtype=str(weight.dtype).removeprefix("torch."),
+            device=weight.device,
         )
 
     def forward(
@@ -207,73 +206,134 @@ class MultiHeadAttention(nn.Module):
         *,
         context: Tensor | None = None,
         cache: KVCache | None = None,
-        positions: Tensor | None = None,
         mask: Tensor | None = None,
+        positions: Tensor | None = None,
         causal: bool = True,
     ) -> Tensor:
-        """Attend from the tokens ``x``.
+        """Let each token gather from those it may attend to.
+
+        ``out = merge_heads(attention(q_proj(x), k_proj(x), v_proj(x))) @ o_proj``
+
+        Parameters
+        ----------
+        x : array (batch, q_len, d_model)
+            Tokens.
+        context : array (batch, kv_len, d_model) or None
+            Where keys and values come from; all of it is visible. None means from ``x``.
+        cache : KVCache or None
+            Past keys and values, to which those of ``x`` are appended.
+        mask : boolean array, shapes as in `scaled_dot_product_attention`, or None
+            True = may attend; None allows all that positions allow.
+        positions : integer array (q_len,) or (batch, q_len), or None
+            Positions of ``x``, -1 for padding; None continues the cache, or counts from 0.
+        causal : bool
+            Whether a token sees only itself and what is before; without ``context`` only.
+
+        Returns
+        -------
+        array (batch, q_len, d_model)
+            Gathered tokens; a padded token gets the output projection's bias.
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If a dtype is not the weights'.
+        ConfigError
+            If ``context`` comes with ``cache`` or ``positions``, or a window is not causal.
+        CacheOverflowError
+            If the cache is full. After any error the cache is as it was.
+        """
+        check_tokens("x", x, self.q_proj.weight)
+        if context is not None:
+            check_tokens("context", context, self.q_proj.weight)
+            if cache is not None or positions is not None:
+                raise ConfigError("context excludes cache and positions: those belong to x")
+        q, k, v = self.project(x, x if context is None else context)
+        kv_positions, slots = positions, 0
+        causal = causal and context is None
+        if cache is not None:
+            slots = cache.slots
+            k, v, kv_positions = cache.append(k, v, positions=positions)
+            if cache.contiguous:  # rows hold 0, 1, 2, …: the defaults, and a lone query is last
+                kv_positions = None
+                causal = causal and (x.shape[1] > 1 or self.config.window is not None)
+        try:
+            out = self._attend(q, k, v, mask, kv_positions, causal)
+        except MiniAttnError:
+            if cache is not None:
+                cache.crop(slots)
+            raise
+        projected: Tensor = self.o_proj(merge_heads(out))
+        return projected
+
+    def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of ``x``, keys and values of ``context``, cut into heads.
+
+        ``q, k, v = q_proj(x), k_proj(context), v_proj(context)``
 
         Parameters
         ----------
         x : array (batch, q_len, d_model)
             Tokens that ask.
-        context : array (batch, kv_len, d_model) or None
-            Tokens that are read (cross-attention, never causal); None means ``x`` itself.
-        cache : KVCache or None
-            Keys and values of earlier tokens; those of ``x`` are appended.
-        positions : integer array (batch, q_len) or None
-            Positions of ``x``, -1 for padding; None counts on from the cache.
-        mask : boolean array or None
-            Further restriction, True = may attend.
-        causal : bool
-            Whether a token sees only itself and what came before.
+        context : array (batch, kv_len, d_model)
+            Tokens that answer.
 
         Returns
         -------
-        array (batch, q_len, d_model)
-            Output of the layer.
+        tuple of arrays (q, k, v)
+            (batch, n_heads, q_len, head_dim), (batch, n_kv_heads, kv_len, head_dim) and
+            (batch, n_kv_heads, kv_len, v_head_dim).
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If a dtype is not the weights'.
         """
-        config = self.config
-        if context is not None and cache is not None:
-            raise ConfigError("pass context= or cache=, not both: a context does not grow")
-        source = x if context is None else context
-        q = split_heads(self.q_proj(x), config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split_heads(self.k_proj(source), config.kv_heads)
-        v = split_heads(self.v_proj(source), config.kv_heads)
-        if config.qk_norm:
-            q = rms_norm(q, self.q_norm, eps=config.eps)
-            k = rms_norm(k, self.k_norm, eps=config.eps)
-        kv_positions = positions
-        if cache is not None:
-            k, v, kv_positions = cache.append(k, v, positions=positions)
-        causal = causal and context is None
-        if causal and config.window is None and cache is not None:
-            # One new token is the last one and sees every key, unless some slots are padding.
-            causal = x.shape[1] > 1 or cache.has_padding
-            kv_positions = kv_positions if causal else None
-        out = scaled_dot_product_attention(
+        named_shapes(x=(x, "batch q_len d_model"), context=(context, "batch kv_len d_model"))
+        q = split_heads(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
+        k = split_heads(self.k_proj(context), self.config.kv_heads)
+        v = split_heads(self.v_proj(context), self.config.kv_heads)
+        if self.config.qk_norm:
+            q, k = self.q_norm(q), self.k_norm(k)
+        return q, k, v
+
+    def _attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        kv_positions: Tensor | None,
+        causal: bool,
+    ) -> Tensor:
+        """Attention with the configuration's options; queries have the last keys' positions."""
+        out: Tensor = scaled_dot_product_attention(
             q,
             k,
             v,
             mask=mask,
             causal=causal,
-            window=config.window if causal else None,
-            kv_positions=kv_positions if context is None else None,
-            scale=config.scale,
-            softcap=config.softcap,
+            window=self.config.window,
+            kv_positions=kv_positions,
+            scale=self.config.scale,
+            softcap=self.config.softcap,
         )
-        return self.o_proj(merge_heads(out))
+        return out
 
 
-class GroupedQueryAttention(MultiHeadAttention):
-    """Attention in which each key/value head serves a group of query heads.
+class MultiHeadAttention(GroupedQueryAttention):
+    """Attention in which every query head has its own key/value head.
 
-    ``kv_head(h) = h // (n_heads // n_kv_heads)``
+    ``out = concatenate(head_1, ..., head_n) @ o_proj``
 
     Parameters
     ----------
     config : AttentionConfig
-        Must give ``n_kv_heads``.
+        Sizes and options, with ``n_kv_heads == n_heads``.
     seed : int
         Seeds the weights.
     dtype : str
@@ -282,36 +342,51 @@ class GroupedQueryAttention(MultiHeadAttention):
     Raises
     ------
     ConfigError
-        If the heads do not divide.
+        If heads are shared.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    The cache and its reading shrink by ``n_heads / n_kv_heads``; the FLOPs of scores and
-    weighted sum stay. With all heads it is multi-head, with one it is multi-query attention.
+    The case of `GroupedQueryAttention` with groups of one head.
 
     References
     ----------
-    ainslie2023gqa, section 2.2
+    vaswani2017attention, section 3.2.2
 
     Examples
     --------
-    >>> layer = GroupedQueryAttention(AttentionConfig(8, 4, 2, n_kv_heads=2))
-    >>> layer.k_proj.weight.shape
-    torch.Size([4, 8])
+    >>> import torch
+    >>> config = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> MultiHeadAttention(config)(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
     """
 
+    def __init__(
+        self,
+        config: AttentionConfig,
+        *,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__(config, seed=seed, dtype=dtype, device=device)
+        if config.kv_heads != config.n_heads:
+            raise ConfigError(
+                f"MultiHeadAttention needs n_kv_heads = n_heads = {config.n_heads}, "
+                f"got {config.kv_heads}: use GroupedQueryAttention"
+            )
 
-class MultiQueryAttention(MultiHeadAttention):
-    """Attention in which all query heads read one key/value head.
 
-    ``kv_head(h) = 0``
+class MultiQueryAttention(GroupedQueryAttention):
+    """Attention in which all query heads share one key/value head.
+
+    ``out = concatenate(head_1, ..., head_n) @ o_proj, all heads with the same k and v``
 
     Parameters
     ----------
     config : AttentionConfig
-        With ``n_kv_heads=1``.
+        Sizes and options, with ``n_kv_heads == 1``.
     seed : int
         Seeds the weights.
     dtype : str
@@ -320,13 +395,13 @@ class MultiQueryAttention(MultiHeadAttention):
     Raises
     ------
     ConfigError
-        If ``n_kv_heads`` is not 1.
+        If there is more than one key/value head.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    The cache shrinks by ``n_heads``.
+    The case of `GroupedQueryAttention` with one group.
 
     References
     ----------
@@ -334,10 +409,23 @@ class MultiQueryAttention(MultiHeadAttention):
 
     Examples
     --------
-    >>> MultiQueryAttention(AttentionConfig(8, 4, 2, n_kv_heads=1)).k_proj.weight.shape
-    torch.Size([2, 8])
+    >>> import torch
+    >>> config = AttentionConfig(d_model=8, n_heads=2, head_dim=4, n_kv_heads=1)
+    >>> MultiQueryAttention(config)(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
     """
 
-    def _check_config(self, config: AttentionConfig) -> None:
+    def __init__(
+        self,
+        config: AttentionConfig,
+        *,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__(config, seed=seed, dtype=dtype, device=device)
         if config.kv_heads != 1:
-            raise ConfigError(f"multi-query attention has n_kv_heads = 1, got {config.kv_heads}")
+            raise ConfigError(
+                f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
+                "use GroupedQueryAttention"
+            )

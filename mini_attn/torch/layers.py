@@ -8,16 +8,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count
-from mini_attn.torch.dtypes import dtype_of
+from mini_attn.torch._module import Module, check_tokens, dtype_of, parameter, wide
 
-__all__ = ["MLP", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
+__all__ = ["MLP", "Embedding", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
+
+ACTIVATIONS = ("gelu_tanh", "gelu", "silu", "relu")
 
 
-def _check_last(x: Tensor, weight: Tensor) -> None:
-    if x.shape[-1] != weight.shape[-1]:
-        raise ShapeError(f"x ends in {x.shape[-1]} features, the weight has {weight.shape[-1]}")
+def _check_rows(x: Tensor, **vectors: Tensor | None) -> None:
+    """Vectors must fit the last axis of x, all in one floating-point dtype."""
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        raise DTypeError(f"x must be a floating-point tensor, got {x!r:.60}")
+    for name, vector in vectors.items():
+        if vector is None:
+            continue
+        shape = getattr(vector, "shape", None)
+        if x.ndim < 1 or shape != x.shape[-1:]:
+            raise ShapeError(f"{name} must be (d,) to fit x of shape {tuple(x.shape)}, got {shape}")
+        if vector.dtype != x.dtype:
+            raise DTypeError(f"{name} is {vector.dtype}, x is {x.dtype}")
 
 
 def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
@@ -42,7 +53,9 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
     Raises
     ------
     ShapeError
-        If ``x`` and ``weight`` disagree on ``d``.
+        If a vector does not fit the last axis of ``x``.
+    DTypeError
+        If dtypes differ or are not floating point.
 
     Notes
     -----
@@ -58,9 +71,8 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
     >>> rms_norm(torch.tensor([3.0, 4.0]), torch.ones(2), eps=0.0)
     tensor([0.8485, 1.1314])
     """
-    _check_last(x, weight)
-    wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    normed = F.rms_norm(wide, wide.shape[-1:], eps=eps)
+    _check_rows(x, weight=weight)
+    normed = F.rms_norm(wide(x), x.shape[-1:], eps=eps)
     return (normed * weight).to(x.dtype)
 
 
@@ -90,7 +102,9 @@ def layer_norm(
     Raises
     ------
     ShapeError
-        If ``x`` and ``weight`` disagree on ``d``.
+        If a vector does not fit the last axis of ``x``.
+    DTypeError
+        If dtypes differ or are not floating point.
 
     Notes
     -----
@@ -106,8 +120,14 @@ def layer_norm(
     >>> layer_norm(torch.tensor([1.0, 3.0]), torch.ones(2), eps=0.0)
     tensor([-1.,  1.])
     """
-    _check_last(x, weight)
+    _check_rows(x, weight=weight, bias=bias)
     return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
+
+
+def _check_activation(name: str) -> str:
+    if name not in ACTIVATIONS:
+        raise ConfigError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}")
+    return name
 
 
 def activate(x: Tensor, name: str) -> Tensor:
@@ -131,10 +151,12 @@ def activate(x: Tensor, name: str) -> Tensor:
     ------
     ConfigError
         If the name is unknown.
+    DTypeError
+        If ``x`` is not floating point.
 
     Notes
     -----
-    PyTorch's fused kernels.
+    One kernel reads and writes each element once.
 
     References
     ----------
@@ -146,18 +168,16 @@ def activate(x: Tensor, name: str) -> Tensor:
     >>> activate(torch.tensor([-1.0, 2.0]), "relu")
     tensor([0., 2.])
     """
+    _check_rows(x)
+    _check_activation(name)
     if name == "gelu_tanh":
         return F.gelu(x, approximate="tanh")
     if name == "gelu":
         return F.gelu(x)
-    if name == "silu":
-        return F.silu(x)
-    if name == "relu":
-        return F.relu(x)
-    raise ConfigError(f"activation must be gelu_tanh, gelu, silu or relu, got {name!r}")
+    return F.silu(x) if name == "silu" else F.relu(x)
 
 
-class Linear(nn.Linear):
+class Linear(Module):
     """A matrix product with an optional bias.
 
     ``y = x @ weight.T + bias``
@@ -176,24 +196,24 @@ class Linear(nn.Linear):
     Raises
     ------
     ConfigError
-        If a size is below 1.
+        If a size is below 1 or the seed is negative.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    ``2 * rows * in_features * out_features`` FLOPs. The weight has shape
-    (out_features, in_features).
+    ``2 * batch * seq * in_features * out_features`` FLOPs. The weight has shape
+    (out_features, in_features); in memory a tall one lies column by column.
 
     References
     ----------
-    none
+    vaswani2017attention, section 3.3
 
     Examples
     --------
     >>> import torch
-    >>> Linear(3, 2)(torch.zeros(5, 3)).shape
-    torch.Size([5, 2])
+    >>> Linear(3, 2)(torch.zeros(1, 5, 3)).shape
+    torch.Size([1, 5, 2])
     """
 
     def __init__(
@@ -206,24 +226,79 @@ class Linear(nn.Linear):
         dtype: str = "float32",
         device: Any = None,
     ) -> None:
+        super().__init__()
+        check_count("seed", seed, least=0)
         check_count("in_features", in_features)
         check_count("out_features", out_features)
-        super().__init__(in_features, out_features, bias, device, dtype_of(dtype))
-        bound = in_features**-0.5
-        rng = torch.Generator().manual_seed(seed)
+        bound, rng = in_features**-0.5, torch.Generator().manual_seed(seed)
         drawn = torch.empty(out_features, in_features).uniform_(-bound, bound, generator=rng)
-        with torch.no_grad():
-            self.weight.copy_(drawn)
-            if bias:
-                self.bias.zero_()
+        self.weight = parameter(drawn, dtype, device)
+        zeros = torch.zeros(out_features, dtype=dtype_of(dtype), device=device)
+        self.bias = nn.Parameter(zeros) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rows (..., in_features) to rows (..., out_features)."""
-        _check_last(x, self.weight)
+        """Map tokens (batch, seq, in_features) to (batch, seq, out_features)."""
+        check_tokens("x", x, self.weight)
         return F.linear(x, self.weight, self.bias)
 
 
-class Norm(nn.Module):
+class Embedding(Module):
+    """A table with one row for each token or position.
+
+    ``out[b, i] = weight[index[b, i]]``
+
+    Parameters
+    ----------
+    rows, d_model : int
+        Number of rows, and their size.
+    seed : int
+        Seeds the weights, drawn with standard deviation 0.02.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or the seed is negative.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Looking up costs no FLOPs.
+
+    References
+    ----------
+    vaswani2017attention, section 3.4
+
+    Examples
+    --------
+    >>> import torch
+    >>> Embedding(10, 4)(torch.tensor([[1, 2, 1]])).shape
+    torch.Size([1, 3, 4])
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        d_model: int,
+        *,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        for name, value, least in (("seed", seed, 0), ("rows", rows, 1), ("d_model", d_model, 1)):
+            check_count(name, value, least=least)
+        drawn = torch.randn(rows, d_model, generator=torch.Generator().manual_seed(seed))
+        self.weight = parameter(0.02 * drawn, dtype, device)
+
+    def forward(self, index: Tensor) -> Tensor:
+        """Rows (..., d_model) for an integer array (...) within the table."""
+        return F.embedding(index, self.weight)
+
+
+class Norm(Module):
     """A normalisation with its weights.
 
     ``y = layer_norm(x) or rms_norm(x)``
@@ -258,8 +333,8 @@ class Norm(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> Norm(2, "rms_norm")(torch.tensor([[3.0, 3.0]])).round(decimals=3)
-    tensor([[1., 1.]], grad_fn=<RoundBackward1>)
+    >>> Norm(2, "rms_norm")(torch.tensor([[3.0, 3.0]])).detach().round(decimals=3)
+    tensor([[1., 1.]])
     """
 
     def __init__(
@@ -277,17 +352,16 @@ class Norm(nn.Module):
             raise ConfigError(f"kind must be layer_norm or rms_norm, got {kind!r}")
         self.kind, self.eps = kind, eps
         self.weight = nn.Parameter(torch.ones(d_model, dtype=dtype_of(dtype), device=device))
-        bias = nn.Parameter(torch.zeros_like(self.weight)) if kind == "layer_norm" else None
-        self.register_parameter("bias", bias)
+        self.bias = nn.Parameter(torch.zeros_like(self.weight)) if kind == "layer_norm" else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise rows (..., d_model)."""
+        """Normalise each vector of an array (..., d_model)."""
         if self.kind == "rms_norm":
             return rms_norm(x, self.weight, eps=self.eps)
         return layer_norm(x, self.weight, self.bias, eps=self.eps)
 
 
-class MLP(nn.Module):
+class MLP(Module):
     """The plain feed-forward layer.
 
     ``y = activate(x @ up.T) @ down.T``
@@ -308,13 +382,13 @@ class MLP(nn.Module):
     Raises
     ------
     ConfigError
-        If a size is below 1.
+        If a size is below 1 or the activation is unknown.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    ``4 * rows * d_model * d_ff`` FLOPs.
+    ``4 * batch * seq * d_model * d_ff`` FLOPs.
 
     References
     ----------
@@ -323,8 +397,8 @@ class MLP(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> MLP(4, 8, activation="relu")(torch.zeros(3, 4)).shape
-    torch.Size([3, 4])
+    >>> MLP(4, 8, activation="relu")(torch.zeros(1, 3, 4)).shape
+    torch.Size([1, 3, 4])
     """
 
     def __init__(
@@ -340,16 +414,17 @@ class MLP(nn.Module):
     ) -> None:
         super().__init__()
         kind: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
-        self.activation = activation
+        self.activation = _check_activation(activation)
         self.up_proj = Linear(d_model, d_ff, seed=seed, **kind)
         self.down_proj = Linear(d_ff, d_model, seed=seed + 1, **kind)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rows (..., d_model) to rows (..., d_model)."""
-        return self.down_proj(activate(self.up_proj(x), self.activation))
+        """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
+        out: Tensor = self.down_proj(activate(self.up_proj(x), self.activation))
+        return out
 
 
-class GatedMLP(nn.Module):
+class GatedMLP(Module):
     """The feed-forward layer with a gate.
 
     ``y = (activate(x @ gate.T) * (x @ up.T)) @ down.T``
@@ -370,13 +445,13 @@ class GatedMLP(nn.Module):
     Raises
     ------
     ConfigError
-        If a size is below 1.
+        If a size is below 1 or the activation is unknown.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    ``6 * rows * d_model * d_ff`` FLOPs.
+    ``6 * batch * seq * d_model * d_ff`` FLOPs.
 
     References
     ----------
@@ -385,8 +460,8 @@ class GatedMLP(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> GatedMLP(4, 8)(torch.zeros(3, 4)).shape
-    torch.Size([3, 4])
+    >>> GatedMLP(4, 8)(torch.zeros(1, 3, 4)).shape
+    torch.Size([1, 3, 4])
     """
 
     def __init__(
@@ -402,11 +477,13 @@ class GatedMLP(nn.Module):
     ) -> None:
         super().__init__()
         kind: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
-        self.activation = activation
+        self.activation = _check_activation(activation)
         self.gate_proj = Linear(d_model, d_ff, seed=seed, **kind)
         self.up_proj = Linear(d_model, d_ff, seed=seed + 1, **kind)
         self.down_proj = Linear(d_ff, d_model, seed=seed + 2, **kind)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rows (..., d_model) to rows (..., d_model)."""
-        return self.down_proj(activate(self.gate_proj(x), self.activation) * self.up_proj(x))
+        """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
+        gate = activate(self.gate_proj(x), self.activation)
+        out: Tensor = self.down_proj(gate * self.up_proj(x))
+        return out

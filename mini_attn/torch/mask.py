@@ -1,4 +1,4 @@
-"""Who sees whom: decided by positions, never by lengths. True = may attend."""
+"""Who may attend to whom, decided by positions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count
+from mini_attn.torch._module import is_whole
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
 
 
 def _check_positions(name: str, positions: Tensor) -> None:
     """Positions are whole numbers with one or two axes."""
-    if not isinstance(positions, Tensor) or positions.dtype not in (torch.int32, torch.int64):
+    if not isinstance(positions, Tensor) or not is_whole(positions):
         kind = getattr(positions, "dtype", type(positions).__name__)
         raise DTypeError(f"{name} must be an integer tensor, got {kind}")
     if positions.ndim not in (1, 2):
@@ -80,13 +81,12 @@ def visible(
         if not causal:
             raise ConfigError("window needs causal=True: a window looks back from each query")
     q, kv = q_positions[..., :, None], kv_positions[..., None, :]
-    allowed = kv >= 0
+    allowed = (kv >= 0) & torch.ones_like(q, dtype=torch.bool)  # every query asks every key
     if causal:
         allowed = allowed & (kv <= q)
     if window is not None:
         allowed = allowed & (q - kv < window)
-    shape = torch.broadcast_shapes(allowed.shape, (*q.shape[:-1], kv.shape[-1]))
-    return allowed.broadcast_to(shape)
+    return allowed
 
 
 def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Tensor:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mini_attn.errors import DTypeError
+from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.torch._module import wide
 
 __all__ = ["logsumexp", "softmax", "softmax_backward"]
 
 
-def _statistics(scores: Tensor) -> Tensor:
+def _statistics(scores: Tensor, axis: int) -> Tensor:
     """The scores in the type in which sums and maxima are taken: float32 or wider."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         kind = getattr(scores, "dtype", type(scores).__name__)
         raise DTypeError(f"scores must be a floating-point tensor, got {kind}")
-    return scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+    if not -scores.ndim <= axis < scores.ndim:
+        raise ShapeError(f"axis = {axis} does not exist in shape {tuple(scores.shape)}")
+    return wide(scores)
 
 
 def softmax(scores: Tensor, *, axis: int = -1) -> Tensor:
@@ -39,6 +42,8 @@ def softmax(scores: Tensor, *, axis: int = -1) -> Tensor:
     ------
     DTypeError
         If the scores are not floating point.
+    ShapeError
+        If the axis does not exist.
 
     Notes
     -----
@@ -55,10 +60,10 @@ def softmax(scores: Tensor, *, axis: int = -1) -> Tensor:
     >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
     tensor([0.5000, 0.5000, 0.0000])
     """
-    wide = _statistics(scores)
+    given = _statistics(scores, axis)
     # An empty row is neutralised before the exponential: afterwards its gradient would be NaN.
-    empty = torch.isneginf(wide).all(dim=axis, keepdim=True)
-    weights = torch.softmax(wide.masked_fill(empty, 0), dim=axis).masked_fill(empty, 0)
+    empty = torch.isneginf(given).all(dim=axis, keepdim=True)
+    weights = torch.softmax(given.masked_fill(empty, 0), dim=axis).masked_fill(empty, 0)
     return weights.to(scores.dtype)
 
 
@@ -83,6 +88,8 @@ def logsumexp(scores: Tensor, *, axis: int = -1) -> Tensor:
     ------
     DTypeError
         If the scores are not floating point.
+    ShapeError
+        If the axis does not exist.
 
     Notes
     -----
@@ -95,13 +102,13 @@ def logsumexp(scores: Tensor, *, axis: int = -1) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> logsumexp(torch.zeros(4))
-    tensor(1.3863)
+    >>> round(float(logsumexp(torch.zeros(4))), 4)
+    1.3863
     """
-    wide = _statistics(scores)
-    empty = torch.isneginf(wide).all(dim=axis)
-    shifted = wide.masked_fill(empty.unsqueeze(axis), 0)
-    return torch.logsumexp(shifted, dim=axis).masked_fill(empty, -torch.inf)
+    given = _statistics(scores, axis)
+    empty = torch.isneginf(given).all(dim=axis, keepdim=True)
+    lse = torch.logsumexp(given.masked_fill(empty, 0), dim=axis)
+    return lse.masked_fill(empty.squeeze(axis), -torch.inf)
 
 
 def softmax_backward(d_weights: Tensor, weights: Tensor, *, axis: int = -1) -> Tensor:
@@ -127,6 +134,8 @@ def softmax_backward(d_weights: Tensor, weights: Tensor, *, axis: int = -1) -> T
     ------
     DTypeError
         If the arrays are not floating point.
+    ShapeError
+        If the two arrays differ in shape or dtype, or the axis does not exist.
 
     Notes
     -----
@@ -142,6 +151,11 @@ def softmax_backward(d_weights: Tensor, weights: Tensor, *, axis: int = -1) -> T
     >>> softmax_backward(torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5]))
     tensor([ 0.2500, -0.2500])
     """
-    d_wide, wide = _statistics(d_weights), _statistics(weights)
-    dot = (d_wide * wide).sum(dim=axis, keepdim=True)
-    return (wide * (d_wide - dot)).to(weights.dtype)
+    d_wide, w_wide = _statistics(d_weights, axis), _statistics(weights, axis)
+    if d_wide.shape != w_wide.shape or d_weights.dtype != weights.dtype:
+        raise ShapeError(
+            f"d_weights {tuple(d_weights.shape)} {d_weights.dtype} must be like "
+            f"weights {tuple(weights.shape)} {weights.dtype}"
+        )
+    dot = (d_wide * w_wide).sum(dim=axis, keepdim=True)
+    return (w_wide * (d_wide - dot)).to(weights.dtype)

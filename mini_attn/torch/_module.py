@@ -1,0 +1,72 @@
+"""Weights by name: what the layers add to PyTorch's own module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.shapes import named_shapes
+from mini_attn.weights import check_state
+
+DTYPES = ("bfloat16", "float16", "float32", "float64")
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """The data type for a name."""
+    if name not in DTYPES:
+        raise DTypeError(f"dtype must be one of {', '.join(DTYPES)}, got {name!r}")
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def is_whole(tensor: Tensor) -> bool:
+    """Whether the elements are integers; booleans are not."""
+    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """The tensor in float32 or wider, for sums and maxima."""
+    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
+
+
+def check_tokens(name: str, x: Tensor, weight: Tensor) -> None:
+    """Refuse an input that is not (batch, seq, features of the weight) in the weight's dtype."""
+    features = named_shapes(**{name: (x, "batch seq features")})["features"]
+    if features != weight.shape[-1]:
+        raise ShapeError(f"{name} has {features} features, the layer takes {weight.shape[-1]}")
+    if x.dtype != weight.dtype:
+        raise DTypeError(f"{name} is {x.dtype}, the weights are {weight.dtype}")
+
+
+def parameter(drawn: Tensor, dtype: str, device: Any) -> nn.Parameter:
+    """A trainable copy of a matrix, laid out so that one row times it reads memory in order.
+
+    A decode step multiplies single rows with every matrix. On a CPU that reads tall matrices,
+    more rows than columns, almost twice as fast column by column, and wide ones row by row.
+    """
+    tall = drawn.shape[0] > drawn.shape[1]
+    laid = drawn.t().contiguous().t() if tall else drawn
+    return nn.Parameter(laid.to(device=device, dtype=dtype_of(dtype)))
+
+
+class Module(nn.Module):
+    """PyTorch's module, with this package's errors where weights do not fit."""
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Copy weights in, in the module's dtype; every name and shape must fit."""
+        if strict:
+            check_state(self.state_dict(), state_dict)
+        tensors = {
+            name: weight if isinstance(weight, Tensor) else torch.tensor(weight)
+            for name, weight in state_dict.items()
+        }
+        for name, tensor in tensors.items():
+            if not tensor.is_floating_point():
+                raise DTypeError(f"{name} must be floating point, got {tensor.dtype}")
+        return super().load_state_dict(tensors, strict, assign)
