@@ -14,6 +14,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
@@ -55,16 +56,13 @@ def cite(lines: list[str]) -> None:
         lines[start:end] = [*cited, ""]
 
 
-def mark_formula(lines: list[str]) -> None:
-    """Set a paragraph that is nothing but code, the formula, as a block of its own."""
-    text = "\n".join(lines)
-    start = re.search(r"(?<=\n\n)``(?!`)", text)
-    if start is None:
-        return
-    paragraph = text[start.start() :].split("\n\n")[0].rstrip()
-    if paragraph.endswith("``") and paragraph.count("``") == 2:
-        marked = f"{text[: start.start()]}.. rst-class:: formula\n\n{text[start.start() :]}"
-        lines[:] = marked.split("\n")
+def mark_formulas(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark the paragraphs of an entry that are nothing but code, which are its formulas."""
+    for content in doctree.findall(addnodes.desc_content):
+        for paragraph in content.findall(nodes.paragraph):
+            alone = len(paragraph.children) == 1 and isinstance(paragraph[0], nodes.literal)
+            if alone and paragraph.parent is content:
+                paragraph["classes"].append("formula")
 
 
 def process(
@@ -72,7 +70,6 @@ def process(
 ) -> None:
     """Rewrite one docstring before napoleon reads it."""
     cite(lines)
-    mark_formula(lines)
 
 
 def resolve(app: Sphinx, env: Any, node: Any, contnode: Any) -> nodes.Node | None:
@@ -122,6 +119,7 @@ class TorchNotes(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect before napoleon's own handler."""
     app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("doctree-read", mark_formulas)
     app.connect("missing-reference", resolve)
     app.add_directive("torch-notes", TorchNotes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
