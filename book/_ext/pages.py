@@ -51,6 +51,8 @@ def finish_page(
 ) -> None:
     """Complete one page."""
     body = WIDGET_STATE.sub("", context.get("body", ""))
+    # docutils gives the entries of a list a role that is not allowed in one
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     if is_notebook(app, pagename):
         links = (TEMPLATES / "run.html").read_text(encoding="utf-8")
         links = app.builder.templates.render_string(
