@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from mini_attn.errors import ConfigError, ShapeError
@@ -35,28 +36,38 @@ def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
     {'kv_len': 2, 'head_dim': 3}
     """
     sizes: dict[str, int] = {}
-    owners: dict[str, str] = {}
     for name, (array, axes) in arrays.items():
-        expected = axes.split()
+        names = _names(axes)
         shape = getattr(array, "shape", None)
         if shape is None:
+            raise ShapeError(f"{name} should be an array ({', '.join(names)}), got {array!r:.60}")
+        if len(shape) != len(names):
             raise ShapeError(
-                f"{name} should be an array ({', '.join(expected)}), got {array!r:.60}"
+                f"{name} should have {len(names)} axes ({', '.join(names)}), "
+                f"got {len(shape)}: shape {tuple(shape)}"
             )
-        shape = tuple(int(size) for size in shape)
-        if len(shape) != len(expected):
-            raise ShapeError(
-                f"{name} should have {len(expected)} axes ({', '.join(expected)}), "
-                f"got {len(shape)}: shape {shape}"
-            )
-        for axis, size in zip(expected, shape, strict=True):
+        for axis, size in zip(names, shape, strict=True):
             if sizes.setdefault(axis, size) != size:
-                raise ShapeError(
-                    f"{name} has {axis} = {size} (shape {shape} as {', '.join(expected)}), "
-                    f"but {owners[axis]} has {axis} = {sizes[axis]}"
-                )
-            owners.setdefault(axis, name)
+                raise ShapeError(_disagreement(name, axis, arrays))
     return sizes
+
+
+@lru_cache
+def _names(axes: str) -> tuple[str, ...]:
+    """Axis names; cached, as every layer of every step asks for the same few."""
+    return tuple(axes.split())
+
+
+def _disagreement(name: str, axis: str, arrays: dict[str, tuple[Any, str]]) -> str:
+    """Which array has another size on an axis than the first one that names it."""
+    owner = next(other for other, (_, axes) in arrays.items() if axis in _names(axes))
+    size, expected = (
+        arrays[key][0].shape[_names(arrays[key][1]).index(axis)] for key in (name, owner)
+    )
+    shape, axes = tuple(arrays[name][0].shape), ", ".join(_names(arrays[name][1]))
+    return (
+        f"{name} has {axis} = {size} (shape {shape} as {axes}), but {owner} has {axis} = {expected}"
+    )
 
 
 def check_heads(n_heads: int, n_kv_heads: int) -> int:

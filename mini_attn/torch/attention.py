@@ -140,6 +140,19 @@ def _fused(
     return out if alive is None else torch.where(alive, out, 0.0)
 
 
+def _is_long_decode(q: Tensor, k: Tensor) -> bool:
+    """Whether a single query meets more keys than a CPU's caches hold (8 MB, as measured)."""
+    fits = k.nbytes <= 2**23 or k.dtype not in (torch.float32, torch.float64)
+    return q.shape[2] == 1 and k.device.type == "cpu" and not fits
+
+
+def _streamed(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+    """One query over keys too many for the processor's caches: each is read once, in order."""
+    rows = _grouped(q, k.shape[1]) * scale
+    weights = torch.softmax(k @ rows.transpose(-1, -2), dim=-2)
+    return (weights.transpose(-1, -2) @ v).reshape(*q.shape[:3], v.shape[3])
+
+
 def scaled_dot_product_attention(
     q: Tensor,
     k: Tensor,
@@ -226,6 +239,8 @@ def scaled_dot_product_attention(
     if plain and causal and triangle and sizes["q_len"] == sizes["kv_len"]:
         return _fused(q, k, v, None, scale, square=True)  # the kernel draws this mask itself
     seen = _seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
+    if plain and seen is None and _is_long_decode(q, k):
+        return _streamed(q, k, v, scale)
     if plain and sizes["kv_len"]:
         return _fused(q, k, v, seen, scale, square=False)
     bias = None if bias is None else _fit_heads("bias", bias, sizes)
