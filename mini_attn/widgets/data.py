@@ -13,6 +13,7 @@ from typing import Any
 from mini_attn import cost, example
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
+from mini_attn.widgets.questions import QUESTIONS
 
 __all__ = ["FOLDER", "generate", "write"]
 
@@ -52,12 +53,14 @@ def generate() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``models.json``, ``layouts.json``, ``devices.json`` and ``example.json``.
+        ``models.json``, ``layouts.json``, ``devices.json``, ``questions.json`` and
+        ``example.json``.
     """
     return {
         "models.json": _models(),
         "layouts.json": _layouts(),
         "devices.json": _devices(),
+        "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
     }
 
