@@ -18,9 +18,7 @@ import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 
-WIDGET_STATE = re.compile(
-    r'<script type="application/vnd\.jupyter\.widget-(?:state|view)\+json">.*?</script>', re.DOTALL
-)
+WIDGET_STATE = "application/vnd.jupyter.widget-"
 LIVING = re.compile(r'class="[^"]*\bliving\b')
 BUNDLE = ("living.page.js", "living.css")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -50,9 +48,10 @@ def finish_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Complete one page."""
-    body = WIDGET_STATE.sub("", context.get("body", ""))
+    body = context.get("body", "")
     # docutils gives the entries of a list a role that is not allowed in one
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    body = body.replace(' class="tex2jax_ignore mathjax_ignore"', "")
     if is_notebook(app, pagename):
         links = (TEMPLATES / "run.html").read_text(encoding="utf-8")
         links = app.builder.templates.render_string(
@@ -67,6 +66,12 @@ def finish_page(
     if LIVING.search(body):
         app.add_css_file("living.css")
         app.add_js_file("living.page.js", defer="defer")
+    # After the additions, which go to the list that this replaces.
+    context["script_files"] = [
+        script
+        for script in context.get("script_files", [])
+        if not getattr(script, "attributes", {}).get("type", "").startswith(WIDGET_STATE)
+    ]
     context["body"] = body
     context["metatags"] = context.get("metatags", "") + previews(app, context, doctree)
 
@@ -114,6 +119,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the page's additions; they come after the theme's own."""
     app.add_config_value("lite_megabytes", 40, "html", int)
     app.connect("builder-inited", copy_bundle)
-    app.connect("html-page-context", finish_page, priority=600)
+    app.connect("html-page-context", finish_page, priority=900)
     app.connect("build-finished", write_neighbours)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -40,5 +40,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     katex.STARTUP_TIMEOUT = 60.0  # a busy machine needs more than the default 5 s
     katex.RENDER_TIMEOUT = 60.0
     katex.KATEX_DEFAULT_OPTIONS = {"throwOnError": True, "strict": "error"}
-    app.connect("html-page-context", without_unused_css, priority=900)
+    app.connect("html-page-context", without_unused_css, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": False}
