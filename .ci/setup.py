@@ -62,7 +62,7 @@ def install_torch() -> None:
     size = download_bytes(shlex.split(TORCH))
     amount = f"{size / 1e6:,.0f} MB to download" if size is not None else "size not told"
     say(f"2/3 PyTorch ({TORCH}): {amount}; another build: make TORCH='…'")
-    pip("install", "--quiet", *shlex.split(TORCH))
+    pip("install", "-qq", *shlex.split(TORCH))
 
 
 def main() -> None:
@@ -84,7 +84,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         lists = Path(folder) / "requirements.txt"
         lists.write_text("\n".join([*rest, f"torch=={torch}"]) + "\n")
-        pip("install", "--quiet", "--requirement", str(lists))
+        pip("install", "-qq", "--requirement", str(lists))
 
 
 if __name__ == "__main__":

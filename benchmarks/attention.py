@@ -20,7 +20,8 @@ def cache_append(length: int = 4096, n_kv_heads: int = 12, head_dim: int = 64) -
     past_t, row_t = torch.from_numpy(past), torch.from_numpy(row)
     steps = 50
     caches = [
-        ours(1, n_kv_heads, head_dim, capacity=length + steps + 1) for ours in (ma.KVCache, mt.KVCache)
+        ours(1, n_kv_heads, head_dim, capacity=length + steps + 1)
+        for ours in (ma.KVCache, mt.KVCache)
     ]
     caches[0].append(past, past)
     caches[1].append(past_t, past_t)

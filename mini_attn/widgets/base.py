@@ -1,0 +1,160 @@
+"""What all living pictures share: checked state, and a picture where nothing can run."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from mini_attn.errors import WidgetStateError
+
+__all__ = ["Checked", "LivingWidget", "load_schema"]
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+_numbers = count(1)
+
+
+@cache
+def load_schema(name: str) -> dict[str, dict[str, Any]]:
+    """The schema of a widget's state, from the file that its JavaScript reads too.
+
+    Parameters
+    ----------
+    name : str
+        Name of the widget.
+
+    Returns
+    -------
+    dict
+        Per key its type, bounds or values, and default.
+    """
+    text = (HERE / "js" / "schema" / f"{name}.json").read_text(encoding="utf-8")
+    schema: dict[str, dict[str, Any]] = json.loads(text)
+    return schema
+
+
+def fault(entry: dict[str, Any], value: Any) -> str | None:
+    """Why a value is refused, or None; the same rules as in JavaScript."""
+    kind = entry["type"]
+    if kind == "bool":
+        return None if isinstance(value, bool) else "is True or False"
+    if kind == "enum":
+        same = [
+            v
+            for v in entry["values"]
+            if v == value and isinstance(value, bool) == (v is True or v is False)
+        ]
+        return None if same else f"is one of {', '.join(map(str, entry['values']))}"
+    if kind == "string":
+        fits = isinstance(value, str) and len(value) <= entry["max"]
+        return None if fits else f"is a text of at most {entry['max']} characters"
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or (kind == "int" and not whole):
+        return f"is a {'whole ' if kind == 'int' else ''}number"
+    inside = entry["min"] <= value <= entry["max"]
+    return None if inside else f"is {entry['min']} to {entry['max']}"
+
+
+class Checked(traitlets.TraitType[Any, Any]):
+    """One key of a widget's state; refuses what the schema refuses, and keeps the old value.
+
+    Parameters
+    ----------
+    widget, key : str
+        Name of the widget and of the key in its schema.
+
+    Examples
+    --------
+    >>> Checked("decode_stepper", "step").default_value
+    2
+    """
+
+    def __init__(self, widget: str, key: str) -> None:
+        self.entry = load_schema(widget)[key]
+        super().__init__(default_value=self.entry["default"])
+        self.tag(sync=True)
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """The value, as a whole number where the schema has one; WidgetStateError otherwise."""
+        reason = fault(self.entry, value)
+        if reason:
+            raise WidgetStateError(f"{self.name} {reason}, got {str(value)[:60]!r}")
+        return int(value) if self.entry["type"] == "int" else value
+
+
+class LivingWidget(anywidget.AnyWidget):
+    """A living picture: in Jupyter a widget with synced traits, elsewhere what the page can run.
+
+    Subclasses set ``_widget`` and one `Checked` trait for each key of the schema.
+
+    Raises
+    ------
+    WidgetStateError
+        If a state is given that the schema does not allow, or a key that it does not have.
+    """
+
+    _esm = STATIC / "living.jupyter.js"
+    _css = STATIC / "living.css"
+    _widget = traitlets.Unicode().tag(sync=True)
+    caption = ""
+
+    def __init__(self, **state: Any) -> None:
+        unknown = sorted(state.keys() - self.state_keys().keys())
+        if unknown:
+            keys = ", ".join(self.state_keys())
+            raise WidgetStateError(f"{type(self).__name__} has {keys}, not {', '.join(unknown)}")
+        super().__init__(**state)
+
+    @classmethod
+    def state_keys(cls) -> dict[str, Checked]:
+        """The traits that make up the state, in the schema's order."""
+        return {k: v for k, v in cls.class_traits().items() if isinstance(v, Checked)}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The present state under its keys."""
+        return {key: getattr(self, key) for key in self.state_keys()}
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{key}={value!r}" for key, value in self.state.items())
+        return f"{type(self).__name__}({values})"
+
+    def _picture(self) -> str:
+        """Markup for a reader without JavaScript, and for print: the committed picture."""
+        svg = (STATIC / f"{self._widget}.svg").read_text(encoding="utf-8")
+        defaults = {key: trait.entry["default"] for key, trait in self.state_keys().items()}
+        note = "" if self.state == defaults else " The living view opens in another state."
+        return f"{svg}<figcaption>{html.escape(self.caption)}{note}</figcaption>"
+
+    def _page_state(self) -> dict[str, Any]:
+        """What the page's script is given."""
+        return self.state
+
+    def _html(self) -> str:
+        """The picture, the state, and the place where the page's script mounts the widget."""
+        # "</script>" inside the state would end the element that carries it.
+        state = json.dumps(self._page_state()).replace("<", "\\u003c")
+        number = next(_numbers)
+        return (
+            f'<div class="living" data-widget="{self._widget}" id="living-{self._widget}-{number}">'
+            f'<script type="application/json">{state}</script>'
+            f'<figure class="living-picture">{self._picture()}</figure></div>'
+        )
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**options)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        data = {**data, "text/plain": repr(self), "text/html": self._html()}
+        png = STATIC / f"{self._widget}.png"
+        if png.exists():
+            data["image/png"] = base64.b64encode(png.read_bytes()).decode()
+        return data, metadata

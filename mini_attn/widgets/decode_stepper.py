@@ -1,0 +1,44 @@
+"""The decode stepper: the running example, token by token, with and without a cache."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["DecodeStepper"]
+
+
+class DecodeStepper(LivingWidget):
+    """Which rows a step computes, which it reads, and what that adds up to.
+
+    Parameters
+    ----------
+    step : int
+        0 is the prefill of the prompt, 1 to 4 the tokens that follow.
+    cached : bool
+        Whether keys and values are kept.
+    head : {1, 2}
+        Whose rows are shown.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> stepper = DecodeStepper(cached=False)
+    >>> stepper.step = 4
+    >>> stepper
+    DecodeStepper(step=4, cached=False, head=1)
+    """
+
+    _widget = traitlets.Unicode("decode_stepper").tag(sync=True)
+    caption = (
+        "Step 2 of decoding the running example with a cache: one row is computed, five are kept. "
+        "Below, the token passes and FLOPs added up so far, with and without a cache."
+    )
+    step = Checked("decode_stepper", "step")
+    cached = Checked("decode_stepper", "cached")
+    head = Checked("decode_stepper", "head")

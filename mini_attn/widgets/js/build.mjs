@@ -1,0 +1,36 @@
+// node build.mjs OUT: writes the page bundle, the Jupyter module, the style and the pictures.
+// The packages are looked for in NODE_PATH, so that no node_modules lies in the Python package.
+import { createRequire } from "node:module";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2];
+const packages = process.env.NODE_PATH;
+const { buildSync, transformSync } = createRequire(join(packages, "x.js"))("esbuild");
+mkdirSync(out, { recursive: true });
+
+const common = {
+  absWorkingDir: here, bundle: true, minify: true, charset: "utf8", target: "es2022",
+  legalComments: "none", nodePaths: [packages], logLevel: "error",
+};
+buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
+buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
+
+// The pictures' own styles also go into each committed picture, which may stand alone.
+const pictureStyle = readdirSync(here).filter((name) => name.endsWith(".css")).sort().map((name) => readFileSync(join(here, name), "utf8")).join("");
+const packed = (css) => transformSync(css, { loader: "css", minify: true }).code.trim();
+writeFileSync(join(out, "living.css"), `${packed(readFileSync(join(here, "core/living.css"), "utf8") + pictureStyle)}\n`);
+
+// The same definitions for Node: the tests compute with them, and the pictures come from them.
+const forNode = join(out, "living.node.mjs");
+buildSync({ ...common, minify: false, entryPoints: ["node.js"], format: "esm", platform: "node", outfile: forNode });
+const { registry, defaults } = await import(pathToFileURL(forNode));
+for (const [name, { draw, compute, schema }] of Object.entries(registry)) {
+  if (!draw) continue;
+  const markup = draw(compute(defaults(schema)), { width: 720, uid: name });
+  const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
+  const style = `<style>${packed(pictureStyle)}</style>`;
+  writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
+}

@@ -1,0 +1,89 @@
+// Native inputs with labels: they work by mouse, touch and keyboard, and readers announce them.
+import { read } from "./schema.js";
+import { escape } from "./text.js";
+
+const STEPS = 1000; // positions of a logarithmic slider
+
+function options(control) {
+  return control.options.map((option) => (Array.isArray(option) ? option : [option, option]));
+}
+
+const toLog = ({ min, max }, value) => Math.round((STEPS * Math.log(value / min)) / Math.log(max / min));
+const fromLog = ({ min, max }, at) => min * (max / min) ** (at / STEPS);
+
+function inputs(control, entry, id) {
+  const data = `data-key="${control.key}"`;
+  const bounds = `min="${entry.min}" max="${entry.max}" step="${entry.step ?? 1}"`;
+  switch (control.kind) {
+    case "select":
+      return `<select id="${id}" ${data}>${options(control)
+        .map(([value, label]) => `<option value="${escape(value)}">${escape(label)}</option>`)
+        .join("")}</select>`;
+    case "toggle":
+      return `<input type="checkbox" role="switch" id="${id}" ${data}>`;
+    case "number":
+      return `<input type="number" inputmode="decimal" id="${id}" ${data} ${bounds}>`;
+    case "log":
+      return `<input type="range" id="${id}" ${data} data-log min="0" max="${STEPS}" step="1">
+        <input type="number" inputmode="numeric" aria-label="${escape(control.label)}, exact" ${data} ${bounds}>`;
+    default:
+      return `<input type="range" id="${id}" ${data} ${bounds}><output for="${id}" data-out="${control.key}"></output>`;
+  }
+}
+
+function choice(control, id) {
+  const buttons = options(control).map(
+    ([value, label], i) => `<label><input type="radio" name="${id}" value="${escape(value)}" data-key="${control.key}"
+      ${i === 0 ? `id="${id}"` : ""}><span>${escape(label)}</span></label>`,
+  );
+  return `<fieldset class="living-choice" data-control="${control.key}"><legend>${escape(control.label)}</legend>
+    <div>${buttons.join("")}</div></fieldset>`;
+}
+
+// Markup of all controls, those with a group inside a fieldset of that name.
+export function controlsMarkup(definition, uid) {
+  const groups = new Map();
+  for (const control of definition.controls) {
+    const id = `${uid}-${control.key}`;
+    const markup =
+      control.kind === "choice"
+        ? choice(control, id)
+        : `<div class="living-control living-${control.kind}" data-control="${control.key}">
+            <label for="${id}">${escape(control.label)}${control.unit ? ` <small>${escape(control.unit)}</small>` : ""}</label>
+            <span class="living-inputs">${inputs(control, definition.schema[control.key], id)}</span></div>`;
+    const name = control.group ?? "";
+    groups.set(name, [...(groups.get(name) ?? []), markup]);
+  }
+  return [...groups]
+    .map(([name, items]) =>
+      name ? `<fieldset class="living-group"><legend>${escape(name)}</legend>${items.join("")}</fieldset>` : items.join(""),
+    )
+    .join("");
+}
+
+// Write a state into the inputs; the one being typed in is left alone.
+export function fillControls(root, definition, state) {
+  for (const control of definition.controls) {
+    const box = root.querySelector(`[data-control="${control.key}"]`);
+    box.hidden = control.when ? !control.when(state) : false;
+    const entry = definition.schema[control.key];
+    for (const input of box.querySelectorAll("[data-key]")) {
+      const value = state[control.key];
+      input.disabled = control.disabled ? Boolean(control.disabled(state)) : false;
+      if (input.type === "checkbox") input.checked = value;
+      else if (input.type === "radio") input.checked = input.value === String(value);
+      else if ("log" in input.dataset) input.value = toLog(entry, value);
+      else if (input !== input.ownerDocument.activeElement || input.type !== "number") input.value = value;
+      if ("log" in input.dataset) input.setAttribute("aria-valuetext", String(value));
+    }
+    const out = box.querySelector("[data-out]");
+    if (out) out.textContent = control.show ? control.show(state[control.key], state) : String(state[control.key]);
+  }
+}
+
+// What an input says now, as text or number or boolean for the schema to judge.
+export function readInput(input, entry) {
+  if (input.type === "checkbox") return input.checked;
+  if ("log" in input.dataset) return Math.round(fromLog(entry, Number(input.value)));
+  return input.value.trim() === "" && entry.type !== "string" ? NaN : read(entry, input.value);
+}

@@ -1,0 +1,14 @@
+// Jupyter: an ES module with the interface of anywidget's front-end modules.
+import registry from "./registry.js";
+import { show } from "./core/view.js";
+
+export default {
+  render({ model, el }) {
+    const definition = registry[model.get("_widget")];
+    el.classList.add("living", "living-on");
+    const place = el.ownerDocument.createElement("div");
+    place.className = "living-live";
+    el.append(place);
+    return show(definition, place, model);
+  },
+};

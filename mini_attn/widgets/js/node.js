@@ -1,0 +1,6 @@
+// What the tests and the build need outside a browser.
+export { default as registry } from "./registry.js";
+export * from "./core/hash.js";
+export * from "./core/schema.js";
+export * from "./core/text.js";
+export * from "./prediction_judge.js";

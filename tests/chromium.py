@@ -1,0 +1,60 @@
+"""Find a Chromium, or install one: ``python tests/chromium.py --install``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find() -> str | None:
+    """Path of a Chromium: the one CHROMIUM names, one on the path, or Playwright's own."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        if not shutil.which(named):
+            sys.exit(f"CHROMIUM names {named}, which cannot be run")
+        return named
+    for name in NAMES:
+        if found := shutil.which(name):
+            return found
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        own = play.chromium.executable_path
+    return own if Path(own).exists() else None
+
+
+def install() -> None:
+    """Install Chromium: the system's package where that is allowed, else Playwright's."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
+        print("[chromium] none found: installing the system's package (about 100 MB)", flush=True)
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+            subprocess.run(["apt-get", "-q", "-q", *command], check=False, env=environment)
+    if find() is None:
+        print("[chromium] none found: asking Playwright for its own (about 150 MB)", flush=True)
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+
+
+if __name__ == "__main__":
+    if find() is None and "--install" in sys.argv:
+        install()
+    path = find()
+    if path is None:
+        sys.exit(
+            "no Chromium was found or could be installed: install one, or name it in CHROMIUM=…"
+        )
+    print(path)
