@@ -32,8 +32,8 @@
   }
 
   // The search page fetches pages for their summaries; a browser refuses that for files.
-  if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) {
-    window.DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   }
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
