@@ -52,7 +52,8 @@ def _grouped(array: Array, n_kv_heads: int) -> Array:
     The query heads of a group stand below each other as rows of one matrix, so that one
     product per key/value head serves them all and no key is ever repeated.
     """
-    return array.reshape(array.shape[0], n_kv_heads, -1, array.shape[-1])
+    rows = array.shape[1] // n_kv_heads * array.shape[2]
+    return array.reshape(array.shape[0], n_kv_heads, rows, array.shape[3])
 
 
 def _seen(
@@ -70,7 +71,7 @@ def _seen(
         if kv_positions is None:
             kv_positions = np.arange(kv_len)
         if q_positions is None and not causal:
-            q_positions = np.zeros(q_len, np.int64)  # only the keys' own positions matter
+            q_positions = np.zeros(q_len, np.int64)  # not compared
         elif q_positions is None:
             if q_len > kv_len:
                 raise ShapeError(
@@ -196,7 +197,7 @@ def scaled_dot_product_attention(
     _, scores = _scores(q, k, seen, bias, scale, softcap)
     weights = softmax(scores)
     out = _grouped(weights, k.shape[1]) @ v.astype(weights.dtype, copy=False)
-    answer = [out.reshape(*q.shape[:3], -1).astype(q.dtype, copy=False)]
+    answer = [out.reshape(*q.shape[:3], v.shape[3]).astype(q.dtype, copy=False)]
     if return_weights:
         answer.append(weights.astype(q.dtype, copy=False))
     if return_lse:

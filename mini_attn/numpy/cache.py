@@ -298,7 +298,7 @@ class KVCache:
 
         References
         ----------
-        kwon2023paged, section 4.4
+        kwon2023pagedattention, section 4.4
 
         Examples
         --------
@@ -332,7 +332,7 @@ class KVCache:
 
         References
         ----------
-        kwon2023paged, section 4.4
+        kwon2023pagedattention, section 4.4
 
         Examples
         --------

@@ -52,7 +52,8 @@ def _grouped(tensor: Tensor, n_kv_heads: int) -> Tensor:
     The query heads of a group stand below each other as rows of one matrix, so that one
     product per key/value head serves them all and no key is ever repeated.
     """
-    return tensor.reshape(tensor.shape[0], n_kv_heads, -1, tensor.shape[-1])
+    rows = tensor.shape[1] // n_kv_heads * tensor.shape[2]
+    return tensor.reshape(tensor.shape[0], n_kv_heads, rows, tensor.shape[3])
 
 
 def _seen(
@@ -71,7 +72,7 @@ def _seen(
         if kv_positions is None:
             kv_positions = torch.arange(kv_len, device=device)
         if q_positions is None and not causal:
-            q_positions = kv_positions.new_zeros(q_len)  # only the keys' own positions matter
+            q_positions = torch.zeros(q_len, dtype=torch.int64, device=device)  # not compared
         elif q_positions is None:
             if q_len > kv_len:
                 raise ShapeError(
@@ -247,7 +248,7 @@ def scaled_dot_product_attention(
     _, scores = _scores(q, k, seen, bias, scale, softcap)
     weights = softmax(scores)
     out = _grouped(weights, k.shape[1]) @ wide(v)
-    answer = [out.reshape(*q.shape[:3], -1).to(q.dtype)]
+    answer = [out.reshape(*q.shape[:3], v.shape[3]).to(q.dtype)]
     if return_weights:
         answer.append(weights.to(q.dtype))
     if return_lse:

@@ -303,7 +303,7 @@ class KVCache:
 
         References
         ----------
-        kwon2023paged, section 4.4
+        kwon2023pagedattention, section 4.4
 
         Examples
         --------
@@ -337,7 +337,7 @@ class KVCache:
 
         References
         ----------
-        kwon2023paged, section 4.4
+        kwon2023pagedattention, section 4.4
 
         Examples
         --------

@@ -1,0 +1,55 @@
+"""What several test files need: one object per backend, and repeatable random tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
+settings.load_profile("repeatable")
+
+
+class Backend:
+    """One backend under test: its module, and arrays into and out of it."""
+
+    def __init__(self, name: str) -> None:
+        import mini_attn.numpy
+        import mini_attn.torch
+
+        self.name = name
+        self.module: Any = mini_attn.numpy if name == "numpy" else mini_attn.torch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def array(self, values: Any, dtype: str | None = None) -> Any:
+        array = np.array(values, dtype=dtype)
+        if self.name == "numpy":
+            return array
+        import torch
+
+        return torch.from_numpy(array)
+
+    def numpy(self, array: Any) -> np.ndarray:
+        return array if isinstance(array, np.ndarray) else array.detach().numpy()
+
+
+@pytest.fixture(params=["numpy", "torch"], scope="session")
+def lib(request: pytest.FixtureRequest) -> Backend:
+    """Each backend in turn."""
+    return Backend(request.param)
+
+
+@pytest.fixture(scope="session")
+def backends() -> tuple[Backend, Backend]:
+    """Both backends, to compare them."""
+    return Backend("numpy"), Backend("torch")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers that are the same in every run."""
+    return np.random.default_rng(20240613)

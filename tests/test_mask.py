@@ -1,0 +1,80 @@
+"""Who sees whom, decided by positions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+
+positions = st.lists(st.integers(-1, 12), min_size=1, max_size=7)
+
+
+@given(q=positions, kv=positions, window=st.one_of(st.none(), st.integers(1, 14)))
+def test_visible_is_its_definition(lib, q, kv, window):
+    seen = lib.numpy(lib.visible(lib.array(q), lib.array(kv), causal=True, window=window))
+    for i, q_pos in enumerate(q):
+        for j, kv_pos in enumerate(kv):
+            expected = kv_pos >= 0 and kv_pos <= q_pos
+            expected = expected and (window is None or q_pos - kv_pos < window)
+            assert seen[i, j] == expected
+
+
+@given(q=positions, kv=positions)
+def test_without_causal_only_empty_slots_are_hidden(lib, q, kv):
+    seen = lib.numpy(lib.visible(lib.array(q), lib.array(kv), causal=False))
+    assert seen.shape == (len(q), len(kv))
+    assert (seen == (np.array(kv) >= 0)).all()
+
+
+@given(q_len=st.integers(1, 8), more=st.integers(0, 8))
+def test_the_causal_mask_is_aligned_bottom_right(lib, q_len, more):
+    mask = lib.numpy(lib.causal_mask(q_len, q_len + more))
+    assert mask[-1].all()
+    assert (mask.sum(axis=1) == more + 1 + np.arange(q_len)).all()
+
+
+def test_a_window_of_w_holds_w_keys(lib):
+    mask = lib.numpy(lib.causal_mask(6, 6, window=3))
+    assert mask.sum(axis=1).tolist() == [1, 2, 3, 3, 3, 3]
+    wide = lib.numpy(lib.causal_mask(6, 6, window=6))
+    assert (wide == lib.numpy(lib.causal_mask(6, 6))).all()
+
+
+def test_rows_of_a_batch_may_differ(lib):
+    q, kv = lib.array([[1], [0]]), lib.array([[0, 1], [-1, 0]])
+    seen = lib.numpy(lib.visible(q, kv, causal=True))
+    assert seen.tolist() == [[[True, True]], [[False, True]]]
+    shared = lib.numpy(lib.visible(lib.array([1]), kv, causal=True))
+    assert shared.shape == (2, 1, 2)
+
+
+def test_combining_is_and(lib):
+    a, b = lib.array([[True, True, False]]), lib.array([[True], [False]])
+    both = lib.numpy(lib.combine_masks(a, None, b))
+    assert both.tolist() == [[True, True, False], [False, False, False]]
+    assert lib.combine_masks(None, None) is None
+
+
+def test_refusals(lib):
+    some = lib.array([0, 1])
+    with pytest.raises(ConfigError, match="causal"):
+        lib.visible(some, some, causal=False, window=2)
+    with pytest.raises(ConfigError, match="window must be at least 1, got 0"):
+        lib.visible(some, some, causal=True, window=0)
+    with pytest.raises(DTypeError, match="q_positions"):
+        lib.visible(lib.array([0.0]), some, causal=True)
+    with pytest.raises(DTypeError, match="kv_positions"):
+        lib.visible(some, lib.array([True, False]), causal=True)
+    with pytest.raises(ShapeError, match="batch"):
+        lib.visible(lib.array([[[0]]]), some, causal=True)
+    with pytest.raises(ShapeError, match="batch = 2"):
+        lib.visible(lib.array([[0], [0]]), lib.array([[0], [0], [0]]), causal=True)
+    with pytest.raises(ConfigError, match="q_len = 3"):
+        lib.causal_mask(3, 2)
+    with pytest.raises(ConfigError, match="kv_len"):
+        lib.causal_mask(1, -1)
+    with pytest.raises(DTypeError, match="boolean"):
+        lib.combine_masks(lib.array([0.0, -1e9]))
