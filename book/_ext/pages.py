@@ -20,6 +20,14 @@ from sphinx.application import Sphinx
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
 LIVING = re.compile(r'class="[^"]*\bliving\b')
+# Light or dark as the system is, before the first paint, unless the reader has chosen. Without
+# JavaScript the page is light, which the theme knows only where no "auto" is in its markup.
+MODE = """(function (root) {
+  if (localStorage.getItem("mode")) return;
+  localStorage.setItem("mode", "auto");
+  root.dataset.mode = "auto";
+  root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+})(document.documentElement);"""
 BUNDLE = ("living.page.js", "living.css")
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -118,6 +126,7 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the page's additions; they come after the theme's own."""
     app.add_config_value("lite_megabytes", 40, "html", int)
+    app.add_js_file(None, body=MODE, priority=100)
     app.connect("builder-inited", copy_bundle)
     app.connect("html-page-context", finish_page, priority=900)
     app.connect("build-finished", write_neighbours)
