@@ -67,7 +67,7 @@ def install_torch() -> None:
 
 def main() -> None:
     """Create the environment, PyTorch first, then the pinned rest."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - any Python may call this
         sys.exit(f"[setup] needs Python 3.11 or newer, this is {sys.version.split()[0]}")
     if not PYTHON.exists():
         say("1/3 making .venv")

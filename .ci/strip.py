@@ -1,4 +1,4 @@
-"""Remove outputs, execution counts and widget state from the notebooks named on the command line."""
+"""Remove outputs, execution counts and widget state from the notebooks that are named."""
 
 import sys
 from pathlib import Path
