@@ -220,6 +220,8 @@ class Decoder(Module):
         held = [None] * self.config.n_layers if caches is None else list(caches)
         if len(held) != self.config.n_layers:
             raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
+        if held[0] is not None and held[0].batch != tokens.shape[0]:
+            raise ShapeError(f"tokens have batch = {tokens.shape[0]}, caches {held[0].batch}")
         x = self.embed_tokens(tokens)
         if self.config.positions == "learned":
             x = x + self._embed_places(tokens, held[0], positions)

@@ -1,0 +1,276 @@
+"""The decoder and generation: with caches, without, in chunks, padded, refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.errors import (
+    CacheOverflowError,
+    CacheStateError,
+    ConfigError,
+    DTypeError,
+    ShapeError,
+)
+
+ATTENTION = AttentionConfig(d_model=8, n_heads=4, head_dim=3, n_kv_heads=2, bias=True)
+CONFIGS = {
+    "gpt2": DecoderConfig(29, 2, ATTENTION, d_ff=11, max_positions=24),
+    "llama": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 3, n_kv_heads=1, v_head_dim=5, qk_norm=True, window=4),
+        d_ff=11, max_positions=24, mlp="gated", activation="silu", norm="rms_norm",
+        positions="none", tie_embeddings=False, mlp_bias=False,
+    ),
+}  # fmt: skip
+
+
+def model_of(lib, name="gpt2"):
+    """A decoder with weights large enough that every part of it matters."""
+    model = lib.Decoder(CONFIGS[name], dtype="float64")
+    rng = np.random.default_rng(5)
+    model.load_state_dict(
+        {k: rng.standard_normal(tuple(w.shape)) for k, w in model.state_dict().items()}
+    )
+    return model
+
+
+def tokens_of(lib, batch, seq, seed=0):
+    return lib.array(np.random.default_rng(seed).integers(0, 29, (batch, seq)))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@given(chunks=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_any_chunks_equal_the_full_pass(lib, name, chunks):
+    model, total = model_of(lib, name), sum(chunks)
+    if total > 24:
+        chunks, total = [5, 5, 5], 15
+    tokens = tokens_of(lib, 2, total)
+    full = lib.numpy(model(tokens))
+    caches = model.new_caches(2, total)
+    start = 0
+    for chunk in chunks:
+        logits = lib.numpy(model(tokens[:, start : start + chunk], caches=caches))
+        expected = full[:, start : start + chunk]
+        np.testing.assert_allclose(logits, expected, atol=1e-9)
+        start += chunk
+    assert all(cache.slots == total for cache in caches)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_prefill_and_steps_equal_the_full_pass(lib, name):
+    model, tokens = model_of(lib, name), tokens_of(lib, 3, 9)
+    full = lib.numpy(model(tokens))
+    caches = model.new_caches(3, 9)
+    first = lib.numpy(lib.prefill(model, tokens[:, :4], caches))
+    np.testing.assert_allclose(first, full[:, 3], atol=1e-9)
+    for i in range(4, 9):
+        step = lib.numpy(lib.decode_step(model, tokens[:, i : i + 1], caches))
+        np.testing.assert_allclose(step, full[:, i], atol=1e-9)
+
+
+def test_last_only_is_the_last_row(lib):
+    model, tokens = model_of(lib), tokens_of(lib, 2, 5)
+    last = lib.numpy(model(tokens, last_only=True))
+    np.testing.assert_allclose(last, lib.numpy(model(tokens))[:, -1], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_generation_is_the_same_with_and_without_a_cache(lib, name):
+    model, tokens = model_of(lib, name), tokens_of(lib, 2, 3)
+    plain = lib.numpy(lib.generate(model, tokens, max_new_tokens=12))
+    caches = model.new_caches(2, 14)  # the last new token takes no slot
+    cached = lib.numpy(lib.generate(model, tokens, max_new_tokens=12, caches=caches))
+    assert (plain == cached).all()
+    assert plain.shape == (2, 15)
+    assert (plain[:, :3] == lib.numpy(tokens)).all()
+    for i in range(3, 15):
+        logits = lib.numpy(model(lib.array(plain[:, :i])))
+        assert (plain[:, i] == logits[:, -1].argmax(-1)).all()
+
+
+def test_generation_continues_from_filled_caches(lib):
+    model, tokens = model_of(lib), tokens_of(lib, 2, 6)
+    whole = lib.numpy(lib.generate(model, tokens, max_new_tokens=4))
+    caches = model.new_caches(2, 9)
+    lib.prefill(model, tokens[:, :2], caches)
+    rest = lib.numpy(lib.generate(model, tokens[:, 2:], max_new_tokens=4, caches=caches))
+    assert (whole[:, 2:] == rest).all()
+    none = lib.generate(model, tokens, max_new_tokens=0)
+    assert (lib.numpy(none) == lib.numpy(tokens)).all()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("cached", [True, False])
+def test_left_padding_changes_nothing(lib, name, cached):
+    """Learned positions would show a shift of the real tokens; rotary ones would hide it."""
+    model = model_of(lib, name)
+    lengths = [5, 2, 1]
+    tokens = lib.numpy(tokens_of(lib, 3, 5)).copy()
+    alone = [
+        lib.numpy(lib.generate(model, lib.array(row[None, 5 - n :]), max_new_tokens=7))[0, n:]
+        for row, n in zip(tokens, lengths, strict=True)
+    ]
+    for filler in (0, 28):
+        for row, n in zip(tokens, lengths, strict=True):
+            row[: 5 - n] = filler
+        caches = model.new_caches(3, 11) if cached else None
+        got = lib.generate(
+            model, lib.array(tokens), max_new_tokens=7, caches=caches, lengths=lib.array(lengths)
+        )
+        assert (lib.numpy(got)[:, 5:] == alone).all()
+        if caches:
+            assert lib.numpy(caches[0].length).tolist() == [11, 8, 7]
+
+
+def test_caches_of_a_forked_generation_stay_apart(lib):
+    model, tokens = model_of(lib), tokens_of(lib, 1, 4)
+    caches = model.new_caches(1, 9)
+    lib.prefill(model, tokens, caches)
+    forks = [cache.fork() for cache in caches]
+    a = lib.numpy(lib.decode_step(model, lib.array([[1]]), caches))
+    b = lib.numpy(lib.decode_step(model, lib.array([[2]]), forks))
+    for token, logits in ((1, a), (2, b)):
+        whole = np.concatenate([lib.numpy(tokens), [[token]]], axis=1)
+        expected = lib.numpy(model(lib.array(whole)))[:, -1]
+        np.testing.assert_allclose(logits, expected, atol=1e-9)
+
+
+def test_rejected_tokens_can_be_taken_back(lib):
+    model, tokens = model_of(lib), tokens_of(lib, 2, 8)
+    caches = model.new_caches(2, 8)
+    model(tokens[:, :6], caches=caches)
+    for cache in caches:
+        cache.crop(4)
+    logits = lib.numpy(model(tokens[:, 4:], caches=caches))
+    np.testing.assert_allclose(logits, lib.numpy(model(tokens))[:, 4:], atol=1e-9)
+
+
+def refusals(lib, model):
+    """Name -> (error, words, call): each must fail and leave the caches as they were."""
+    row = tokens_of(lib, 2, 3)
+    return {
+        "tokens below zero": (ConfigError, "got -1", lambda c: model(row - row - 1, caches=c)),
+        "tokens beyond the vocabulary": (
+            ConfigError, "0 … 28, got 29", lambda c: model(row - row + 29, caches=c),
+        ),
+        "fractional tokens": (
+            DTypeError, "tokens", lambda c: model(lib.array(np.zeros((2, 1))), caches=c),
+        ),
+        "one axis": (ShapeError, "2 axes", lambda c: model(row[0], caches=c)),
+        "no tokens": (ShapeError, "empty", lambda c: model(row[:, :0], caches=c)),
+        "another batch": (ShapeError, "batch = 1, caches 2", lambda c: model(row[:1], caches=c)),
+        "too few caches": (ConfigError, "2 layers", lambda c: model(row, caches=c[:1])),
+        "no room": (
+            CacheOverflowError, "6 new tokens", lambda c: model(tokens_of(lib, 2, 6), caches=c),
+        ),
+        "a second cache without room": (
+            CacheOverflowError, "2 new", lambda c: model(row[:, :2], caches=[c[0], full(c)]),
+        ),
+        "positions of another shape": (
+            ShapeError, "positions", lambda c: model(row, caches=c, positions=lib.array([4])),
+        ),
+        "positions too large": (
+            ConfigError, "max_positions = 24",
+            lambda c: model(row, caches=c, positions=lib.array([4, 5, 24])),
+        ),
+        "positions that go back": (
+            ConfigError, "grow", lambda c: model(row, caches=c, positions=lib.array([3, 4, 5])),
+        ),
+        "fractional positions": (
+            DTypeError, "positions",
+            lambda c: model(row, caches=c, positions=lib.array([4.0, 5.0, 6.0])),
+        ),
+        "a step of two tokens": (
+            ShapeError, r"\(batch, 1\)", lambda c: lib.decode_step(model, row[:, :2], c),
+        ),
+        "lengths behind a prompt": (
+            CacheStateError, "4 slots",
+            lambda c: lib.prefill(model, row, c, lengths=lib.array([1, 2])),
+        ),
+        "a length of zero": (
+            ConfigError, "1 … seq = 3",
+            lambda c: lib.generate(model, row, max_new_tokens=1, lengths=lib.array([0, 2])),
+        ),
+        "a length too many": (
+            ShapeError, "lengths",
+            lambda c: lib.generate(model, row, max_new_tokens=1, lengths=lib.array([1, 2, 3])),
+        ),
+        "fractional lengths": (
+            DTypeError, "lengths",
+            lambda c: lib.generate(model, row, max_new_tokens=1, lengths=lib.array([1.0, 2.0])),
+        ),
+        "a generation without room": (
+            CacheOverflowError, "make the capacity 10",
+            lambda c: lib.generate(model, row, max_new_tokens=4, caches=c),
+        ),
+        "a generation beyond the positions": (
+            ConfigError, "max_positions = 24",
+            lambda c: lib.generate(model, row, max_new_tokens=23),
+        ),
+        "a negative number of tokens": (
+            ConfigError, "max_new_tokens must be at least 0",
+            lambda c: lib.generate(model, row, max_new_tokens=-1, caches=c),
+        ),
+    }  # fmt: skip
+
+
+def full(caches):
+    """A copy of the second cache with no room left."""
+    cache = caches[1].fork()
+    k, v, _ = cache.view()
+    cache.append(k, v)
+    return cache
+
+
+def test_refusals_leave_all_caches_as_they_were(lib):
+    model = model_of(lib)
+    caches = model.new_caches(2, 9)
+    model(tokens_of(lib, 2, 4), caches=caches)
+    before = [[lib.numpy(a).copy() for a in cache.view()] for cache in caches]
+    for name, (error, words, call) in refusals(lib, model).items():
+        with pytest.raises(error, match=words):
+            call(caches)
+        for cache, held in zip(caches, before, strict=True):
+            assert cache.slots == 4, name
+            assert cache.contiguous, name
+            for old, new in zip(held, cache.view(), strict=True):
+                assert (old == lib.numpy(new)).all(), name
+
+
+def test_the_last_learned_position_can_be_used(lib):
+    model = model_of(lib)
+    out = lib.generate(model, tokens_of(lib, 1, 3), max_new_tokens=22)
+    assert tuple(out.shape) == (1, 25)  # the last token is not processed: 24 positions suffice
+
+
+def test_constructors_refuse_another_configuration(lib):
+    with pytest.raises(ConfigError, match="DecoderConfig"):
+        lib.Decoder(ATTENTION)
+    with pytest.raises(ConfigError, match="DecoderConfig"):
+        lib.DecoderLayer(ATTENTION)
+    with pytest.raises(ConfigError, match="capacity"):
+        model_of(lib).new_caches(1, 0)
+
+
+def test_torch_trains_and_generation_keeps_no_graph():
+    import torch
+
+    import mini_attn.torch as mt
+
+    model = mt.Decoder(CONFIGS["gpt2"])
+    tokens = torch.arange(10)[None]
+    first = last = None
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-2)
+    for _ in range(30):
+        loss = torch.nn.functional.cross_entropy(model(tokens[:, :-1])[0], tokens[0, 1:])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        first, last = first or loss.item(), loss.item()
+    assert last < 0.3 * first
+    assert all(p.grad is not None for p in model.parameters())
+    logits = mt.prefill(model, tokens, model.new_caches(1, 10))
+    assert not logits.requires_grad

@@ -1,0 +1,128 @@
+"""Normalisation, activations and the MLPs against formulas written out here."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+
+
+def test_norms_equal_their_formulas(lib, rng):
+    x, weight, bias = rng.standard_normal((2, 3, 5)), rng.standard_normal(5), rng.standard_normal(5)
+    given = [lib.array(a) for a in (x, weight, bias)]
+    rms = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-2) * weight
+    np.testing.assert_allclose(lib.numpy(lib.rms_norm(*given[:2], eps=1e-2)), rms, atol=1e-12)
+    layer = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-2)
+    got = lib.layer_norm(*given, eps=1e-2)
+    np.testing.assert_allclose(lib.numpy(got), layer * weight + bias, atol=1e-12)
+    got = lib.layer_norm(*given[:2], eps=1e-2)
+    np.testing.assert_allclose(lib.numpy(got), layer * weight, atol=1e-12)
+
+
+def test_norms_take_wide_means_of_half_precision(lib):
+    x = lib.array(np.full((1, 4), 300.0), "float16")
+    ones = lib.array(np.ones(4), "float16")
+    assert (lib.numpy(lib.rms_norm(x, ones)) == 1).all()
+    assert np.abs(lib.numpy(lib.layer_norm(x, ones))).max() < 2e-3
+
+
+FORMULAS = {
+    "relu": lambda x: max(x, 0.0),
+    "silu": lambda x: x / (1 + math.exp(-x)) if x > -700 else 0.0,
+    "gelu": lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: (
+        x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_activations_equal_their_formulas(lib, name):
+    x = np.concatenate([np.linspace(-6, 6, 49), [-1e3, 1e3, 0.0]])
+    expected = [FORMULAS[name](value) for value in x]
+    np.testing.assert_allclose(lib.numpy(lib.activate(lib.array(x), name)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["MLP", "GatedMLP"])
+def test_mlps_equal_their_formulas(lib, rng, name):
+    layer = getattr(lib, name)(3, 7, activation="relu", bias=True, dtype="float64")
+    state = {k: rng.standard_normal(tuple(w.shape)) for k, w in layer.state_dict().items()}
+    layer.load_state_dict(state)
+    x = rng.standard_normal((2, 4, 3))
+    up = x @ state["up_proj.weight"].T + state["up_proj.bias"]
+    hidden = np.maximum(up, 0)
+    if name == "GatedMLP":
+        hidden = np.maximum(x @ state["gate_proj.weight"].T + state["gate_proj.bias"], 0) * up
+    expected = hidden @ state["down_proj.weight"].T + state["down_proj.bias"]
+    np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-12)
+
+
+def test_weights_depend_on_the_seed_only(lib):
+    for make in (
+        lambda seed: lib.Linear(3, 4, seed=seed),
+        lambda seed: lib.Embedding(3, 4, seed=seed),
+        lambda seed: lib.MLP(3, 4, seed=seed),
+    ):
+        first, again, other = (make(seed).state_dict() for seed in (1, 1, 2))
+        for key in first:
+            assert (lib.numpy(first[key]) == lib.numpy(again[key])).all()
+        assert any((lib.numpy(first[key]) != lib.numpy(other[key])).any() for key in first)
+
+
+def test_seeding_leaves_the_global_generators_alone():
+    import torch
+
+    import mini_attn.torch as mt
+
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    mt.MLP(3, 4)
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_the_memory_order_of_weights_survives_loading():
+    import torch
+
+    import mini_attn.torch as mt
+
+    tall, wide = mt.Linear(3, 5), mt.Linear(5, 3)
+    tall.load_state_dict({"weight": torch.ones(5, 3)})
+    assert tall.weight.stride() == (1, 5)
+    assert wide.weight.stride() == (5, 1)
+    assert tall.double().weight.stride() == (1, 5)
+
+
+def test_refusals(lib):
+    x, ones = lib.array(np.ones((1, 2, 3))), lib.array(np.ones(3))
+    with pytest.raises(ShapeError, match=r"weight must be \(d,\)"):
+        lib.rms_norm(x, lib.array(np.ones(2)))
+    with pytest.raises(ShapeError, match="bias"):
+        lib.layer_norm(x, ones, lib.array(np.ones((1, 3))))
+    with pytest.raises(DTypeError, match="float32"):
+        lib.rms_norm(x, lib.array(np.ones(3), "float32"))
+    with pytest.raises(DTypeError, match="floating-point"):
+        lib.layer_norm(lib.array([1, 2, 3]), ones)
+    with pytest.raises(ConfigError, match="swish"):
+        lib.activate(x, "swish")
+    with pytest.raises(DTypeError, match="floating-point"):
+        lib.activate(lib.array([1]), "relu")
+    with pytest.raises(ConfigError, match="swish"):
+        lib.MLP(3, 4, activation="swish")
+    with pytest.raises(ConfigError, match="in_features must be at least 1, got 0"):
+        lib.GatedMLP(0, 4)
+    with pytest.raises(ConfigError, match="whole number"):
+        lib.Linear(3, 4.0)
+    with pytest.raises(ConfigError, match="rows"):
+        lib.Embedding(0, 4)
+    with pytest.raises(ConfigError, match="batch_norm"):
+        lib.Norm(3, "batch_norm")
+    with pytest.raises(ShapeError, match="4 features"):
+        lib.Linear(3, 4, dtype="float64")(lib.array(np.ones((1, 1, 4))))
+    with pytest.raises(DTypeError, match="weights are"):
+        lib.Linear(3, 4)(x)
+    with pytest.raises(DTypeError, match="float128"):
+        lib.Linear(3, 4, dtype="float128")
