@@ -1,12 +1,12 @@
 // The cache calculator: what a model's cache takes, beside its weights, on a device.
 import { BITS, Contradiction, DEVICES, LAYOUTS, MODELS, OWN, cacheCost, settle, update } from "./cache_costs.js";
 import { draw } from "./cache_picture.js";
-import { describe, dtypeLabel, table } from "./cache_words.js";
+import { describe, dtypeLabel, table, variantLabel } from "./cache_words.js";
 import schema from "./schema/cache_calculator.json" with { type: "json" };
 
 const dtypes = Object.keys(BITS).map((name) => [name, dtypeLabel(name)]);
 const models = [...MODELS.values()].map((model) => [model.name, model.title]);
-const variants = [...LAYOUTS.values()].map((layout) => [layout.name, layout.title]);
+const variants = [...LAYOUTS.values()].map((layout) => [layout.name, variantLabel(layout)]);
 const devices = [...DEVICES.values()].map((device) => [device.key, device.name]);
 const is = (...names) => (state) => names.includes(state.attention);
 const size = (key, label, when) => ({ key, label, kind: "number", group: "Sizes: edit one for a model of your own", when });
@@ -51,5 +51,6 @@ export default {
   name: "cache_calculator",
   version: 1,
   title: "Cache calculator",
+  hint: "Point at a number of the formula, tap it or go to it with Tab: here stands why it is there.",
   schema, controls, compute, draw, describe, table, update, settle,
 };

@@ -38,7 +38,7 @@ function wrapped(words, y, width, kind, x = 0) {
 function figures(result, width) {
   const cards = [
     ["the cache", size(result.total_bytes), binarySize(result.total_bytes)],
-    ["beside the weights", `${ratio(result.total_bytes, result.weight_bytes)}×`, size(result.weight_bytes)],
+    ["beside the weights", `${ratio(result.total_bytes, result.weight_bytes)}×`, `weights ${size(result.weight_bytes)}`],
     ["one token takes", size(result.bytes_per_token), `${grouped(result.bytes_per_token)} bytes`],
     ["sequences that fit", grouped(result.max_sequences), `of ${count(result.sizes.context, "token")}`],
   ];
@@ -48,7 +48,7 @@ function figures(result, width) {
   const inside = cards.map(([label, value, note], index) => {
     const x = (index % columns) * step;
     const y = Math.floor(index / columns) * (tall + 12);
-    return mark("rect", { x, y, width: step - 12, height: tall, rx: 6, class: "calc-card" })
+    return mark("rect", { x: x + 0.5, y: y + 0.5, width: step - 13, height: tall, rx: 6, class: "calc-card" })
       + text(x + 12, y + 20, label, "quiet")
       + text(x + 12, y + 50, value, "figure")
       + text(x + 12, y + 71, note, "quiet");

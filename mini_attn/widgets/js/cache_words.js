@@ -51,7 +51,7 @@ export function ratio(a, b) {
   return value >= 0.01 ? value.toFixed(2) : value.toPrecision(1);
 }
 
-export const roundSize = (bytes) => size(bytes).replace(/\.00 /, " ");
+export const roundSize = (bytes) => size(bytes).replace(".00 ", " ");
 
 // 4, 7.5, 71.1: how many times, without a tail of zeros.
 export function times(a, b) {
@@ -125,21 +125,22 @@ export function fitWords(result) {
   };
 }
 
-// "no copy of the weights" cases read differently from "fits" and "does not fit".
 export function verdict(result) {
   const { left_bytes, total_bytes, weight_bytes, device_bytes, device_name } = result;
   if (weight_bytes > device_bytes) return `The weights alone do not fit on the ${device_name}.`;
+  const many = result.max_sequences === 0n ? "not one such sequence fits"
+    : `${count(result.max_sequences, "such sequence")} ${result.max_sequences > 1n ? "fit" : "fits"}`;
   if (total_bytes > left_bytes) {
-    return `That is ${size(total_bytes - left_bytes)} more than the ${device_name} has left beside the weights.`;
+    return `That is ${size(total_bytes - left_bytes)} more than the ${device_name} has left; ${many} beside the weights.`;
   }
-  return `Together ${size(total_bytes + weight_bytes)} of the ${roundSize(device_bytes)} of the ${device_name}.`;
+  return `Both fill ${size(total_bytes + weight_bytes)} of the ${device_name}; ${many} beside the weights.`;
 }
 
 function comparedWithWeights(result) {
-  const share = ratio(result.total_bytes, result.weight_bytes);
-  return result.total_bytes >= result.weight_bytes
-    ? `larger than the model's weights (${share} times ${size(result.weight_bytes)})`
-    : `${share} times the weights (${size(result.weight_bytes)})`;
+  const weights = `the weights (${size(result.weight_bytes)})`;
+  if (result.total_bytes === result.weight_bytes) return `exactly as much as ${weights}`;
+  if (result.total_bytes > result.weight_bytes) return `more than ${weights}`;
+  return `${ratio(result.total_bytes, result.weight_bytes)} times ${weights}`;
 }
 
 export function saving(result) {
@@ -151,17 +152,10 @@ export function saving(result) {
 
 export function describe(result) {
   if (result.error) return `These numbers do not go together: ${result.error}`;
-  const { sizes, title, total_bytes, max_sequences } = result;
-  const { sequences, longest } = fitWords(result);
-  const less = saving(result);
-  return [
-    `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}, cache in ` +
-      `${sizes.dtype}: the cache takes ${size(total_bytes)} and is ${comparedWithWeights(result)}.`,
-    verdict(result),
-    max_sequences > 0n && `Beside the weights ${sequences}; ` +
-      `with ${count(sizes.batch, "sequence")}, ${longest} each.`,
-    less && `The cache is ${less}.`,
-  ].filter(Boolean).join(" ");
+  const { sizes, title, total_bytes } = result;
+  const used = `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`;
+  const takes = `the cache takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
+  return `${used}: ${takes} ${verdict(result)}`;
 }
 
 const row = (label, bytes) => [label, `${grouped(bytes)} bytes`, size(bytes), binarySize(bytes)];
@@ -186,7 +180,10 @@ export function table(result) {
   };
 }
 
-export const dtypeLabel = (name) => {
-  const bytes = BITS[name] / 8;
-  return `${name} (${bytes === 0.5 ? "half a byte" : bytes === 1 ? "1 byte" : `${bytes} bytes`})`;
-};
+export const dtypeLabel = (name) => `${name}, ${BITS[name] === 4 ? "½" : BITS[name] / 8} B`;
+
+// "Grouped-query attention" under its common short name: "GQA: grouped-query".
+export function variantLabel({ name, title }) {
+  const word = title.replace(/ attention$/, "");
+  return name.length === 3 ? `${name.toUpperCase()}: ${word.toLowerCase()}` : word;
+}

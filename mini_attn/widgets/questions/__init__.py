@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mini_attn.errors import ConfigError
-from mini_attn.widgets.questions import kv_cache
+from mini_attn.widgets.questions import kv_cache, kv_cache_bytes
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["QUESTIONS", "Mistake", "Question", "question"]
 
-QUESTIONS: dict[str, Question] = {item.key: item for item in (*kv_cache.ALL,)}
+QUESTIONS: dict[str, Question] = {item.key: item for item in (*kv_cache.ALL, *kv_cache_bytes.ALL)}
 
 
 def question(key: str) -> Question:

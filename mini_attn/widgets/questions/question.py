@@ -72,5 +72,7 @@ class Question:
         for mistake in self.mistakes:
             for other in seen:
                 if abs(mistake.value - other) <= self.tolerance * max(mistake.value, other):
-                    raise ConfigError(f"{self.key}: {mistake.value:,} cannot be told from {other:,}")
+                    raise ConfigError(
+                        f"{self.key}: {mistake.value:,} cannot be told from {other:,}"
+                    )
             seen.append(mistake.value)

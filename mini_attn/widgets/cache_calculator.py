@@ -1,0 +1,241 @@
+"""The cache calculator: what a model's cache takes, beside its weights, on a device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import traitlets
+
+from mini_attn import cost
+from mini_attn.errors import WidgetStateError
+from mini_attn.models import MODELS, ModelConfig
+from mini_attn.widgets.base import Checked, LivingWidget, load_schema
+
+__all__ = ["CacheCalculator", "calculate"]
+
+NAME = "cache_calculator"
+OWN = "own"
+BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "float8": 8, "int8": 8, "int4": 4}
+GB = 10**9
+
+# What a published model fills in; the second group only where the model has such a size.
+SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
+OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "window")
+
+
+def _published(name: str) -> dict[str, Any]:
+    """The state keys that a published model decides."""
+    config = MODELS[name]
+    sizes = {key: getattr(config, key) for key in SIZES}
+    sizes |= {key: getattr(config, key) for key in OPTIONAL if getattr(config, key)}
+    return {**sizes, "parameters": cost.parameter_count(config)}
+
+
+def _config(state: dict[str, Any]) -> ModelConfig:
+    """The configuration that a state stands for; sizes that no cache depends on are 1."""
+    if state["model"] != OWN:
+        return MODELS[state["model"]]
+    kind, n_heads = state["attention"], state["n_heads"]
+    n_kv_heads = {"mha": n_heads, "mla": n_heads, "mqa": 1}.get(kind, state["n_kv_heads"])
+    windowed, latent = kind == "sliding_window", kind == "mla"
+    return ModelConfig(
+        name=OWN,
+        title="Own numbers",
+        source="given by the reader",
+        attention=kind,
+        n_layers=state["n_layers"],
+        d_model=1,
+        n_heads=n_heads,
+        n_kv_heads=n_kv_heads,
+        head_dim=state["head_dim"],
+        v_head_dim=state["v_head_dim"],
+        d_ff=1,
+        vocab_size=1,
+        max_context=1,
+        window=state["window"] if windowed else None,
+        full_every=state["full_every"] if windowed else 0,
+        kv_lora_rank=state["kv_lora_rank"] if latent else 0,
+        qk_rope_head_dim=state["qk_rope_head_dim"] if latent else 0,
+    )
+
+
+def _longest_context(config: ModelConfig, batch: int, bits: int, left: int) -> int | None:
+    """The longest context whose cache fits into the bytes left; None if any does."""
+
+    def fits(context: int) -> bool:
+        # One byte a number makes the bytes a count of numbers, which is never half a byte.
+        numbers = cost.cache_bytes(config, batch=batch, context=context, dtype_bytes=1)
+        return numbers * bits <= 8 * left
+
+    if config.window is not None and not config.n_full_layers and fits(config.window):
+        return None
+    low, high = 0, 1
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def calculate(state: dict[str, Any]) -> dict[str, Any]:
+    """Everything the calculator shows, computed by `mini_attn.cost`.
+
+    ``total_bytes = batch * numbers per token * dtype bytes * sum of kept tokens over layers``
+
+    Parameters
+    ----------
+    state : dict
+        A full state of the widget.
+
+    Returns
+    -------
+    dict
+        In bytes ``bytes_per_token``, ``total_bytes``, ``weight_bytes`` (rounded up),
+        ``device_bytes``, ``left_bytes`` (beside the weights, at least 0) and ``mha_bytes`` (one
+        key/value head per query head, all tokens kept); as counts ``max_sequences`` at the given
+        context and ``max_context`` at the given batch (None if no context is too long);
+        ``formula``, as from `mini_attn.cost.cache_formula`.
+
+    Raises
+    ------
+    ConfigError
+        If own numbers contradict each other, or 4-bit numbers do not fill whole bytes.
+
+    Notes
+    -----
+    Scales of quantised numbers are not counted.
+
+    Examples
+    --------
+    >>> CacheCalculator(model="gpt2", batch=1, context=100, dtype="float32").result()["total_bytes"]
+    7372800
+    """
+    config = _config(state)
+    bits = BITS[state["dtype"]]
+    use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": bits / 8}
+    plain = replace(config, attention="mha", n_kv_heads=config.n_heads, window=None, full_every=0)
+    weights = -(-state["parameters"] * BITS[state["weight_dtype"]] // 8)
+    device = cost.DEVICES.get(state["device"])
+    memory = device.memory_bytes if device else state["device_gb"] * GB
+    left = max(0, memory - weights)
+    numbers = cost.cache_bytes(config, batch=1, context=state["context"], dtype_bytes=1)
+    return {
+        "bytes_per_token": cost.cache_bytes_per_token(config, dtype_bytes=bits / 8),
+        "total_bytes": cost.cache_bytes(config, **use),
+        "weight_bytes": weights,
+        "device_bytes": memory,
+        "left_bytes": left,
+        "mha_bytes": cost.cache_bytes(plain, **use),
+        "max_sequences": 8 * left // (numbers * bits),
+        "max_context": _longest_context(config, state["batch"], bits, left),
+        "formula": cost.cache_formula(config, **use),
+    }
+
+
+class CacheCalculator(LivingWidget):
+    """Bytes of a cache, for a published model or for one's own numbers.
+
+    Choosing a model fills in its sizes; setting a size turns it into one's own numbers.
+
+    Parameters
+    ----------
+    model : str
+        Key of `mini_attn.models.MODELS`, or ``"own"``.
+    attention : str
+        Name of the variant in the registry.
+    n_layers, n_heads, n_kv_heads, head_dim, v_head_dim, kv_lora_rank, qk_rope_head_dim : int
+        As in the notation; multi-head and multi-query attention decide ``n_kv_heads``.
+    window, full_every, parameters : int
+        Tokens that a windowed layer keeps; every ``full_every``-th layer keeps all (0: none);
+        weights of the model.
+    dtype, weight_dtype : str
+        Data types of the cache and of the weights.
+    batch, context : int
+        Sequences, and tokens in each.
+    device : str
+        Key of `mini_attn.cost.DEVICES`, or ``"own"``.
+    device_gb : int
+        Memory of one's own device in GB of 1e9 bytes.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> calculator = CacheCalculator()
+    >>> calculator.result()["bytes_per_token"]
+    131072
+    >>> calculator.n_kv_heads = 32
+    >>> calculator.model, calculator.result()["bytes_per_token"]
+    ('own', 524288)
+    """
+
+    _widget = traitlets.Unicode(NAME).tag(sync=True)
+    caption = (
+        "The cache of Llama-3-8B in bfloat16 for 16 sequences of 8,192 tokens: 17.18 GB, more "
+        "than its weights (16.06 GB). The line shows how it grows with the tokens; below stands "
+        "the formula with these numbers."
+    )
+    model = Checked(NAME, "model")
+    attention = Checked(NAME, "attention")
+    n_layers = Checked(NAME, "n_layers")
+    n_heads = Checked(NAME, "n_heads")
+    n_kv_heads = Checked(NAME, "n_kv_heads")
+    head_dim = Checked(NAME, "head_dim")
+    v_head_dim = Checked(NAME, "v_head_dim")
+    kv_lora_rank = Checked(NAME, "kv_lora_rank")
+    qk_rope_head_dim = Checked(NAME, "qk_rope_head_dim")
+    window = Checked(NAME, "window")
+    full_every = Checked(NAME, "full_every")
+    parameters = Checked(NAME, "parameters")
+    dtype = Checked(NAME, "dtype")
+    weight_dtype = Checked(NAME, "weight_dtype")
+    batch = Checked(NAME, "batch")
+    context = Checked(NAME, "context")
+    device = Checked(NAME, "device")
+    device_gb = Checked(NAME, "device_gb")
+
+    def __init__(self, **state: Any) -> None:
+        self._settling = False
+        published = _published(state["model"]) if state.get("model") in MODELS else {}
+        for key, value in published.items():
+            if state.get(key, value) != value:
+                raise WidgetStateError(
+                    f"{state['model']} has {key} = {value!r}, not {state[key]!r}; "
+                    f"for other sizes leave model out, or use model={OWN!r}"
+                )
+        super().__init__(**state)
+
+    def __repr__(self) -> str:
+        hidden = set() if self.model == OWN else {*SIZES, *OPTIONAL, "parameters"}
+        schema = load_schema(NAME)
+        shown = [key for key in schema if key not in hidden]
+        changed = [key for key in shown if getattr(self, key) != schema[key]["default"]]
+        return f"CacheCalculator({', '.join(f'{key}={getattr(self, key)!r}' for key in changed)})"
+
+    @traitlets.observe("model", *SIZES, *OPTIONAL, "parameters")
+    def _settle(self, change: Any) -> None:
+        """Keep model and sizes together, as the view does."""
+        if self._settling or self.model == OWN:
+            return
+        sizes = _published(self.model)
+        if all(getattr(self, key) == value for key, value in sizes.items()):
+            return
+        self._settling = True
+        try:
+            if change["name"] == "model":
+                with self.hold_sync():  # the notebook's view is told once
+                    for key, value in sizes.items():
+                        setattr(self, key, value)
+            elif change["name"] in sizes:
+                self.model = OWN
+        finally:
+            self._settling = False
+
+    def result(self) -> dict[str, Any]:
+        """What the calculator shows for the present state; see `calculate`."""
+        return calculate(self.state)

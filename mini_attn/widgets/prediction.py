@@ -1,0 +1,73 @@
+"""A prediction: a question that asks for a number, with a sentence for each foreseen mistake."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.questions import Question
+from mini_attn.widgets.questions import question as find
+
+__all__ = ["Prediction"]
+
+
+def _inline(text: str) -> str:
+    """Escaped markup; code in backticks is the only markup that a question has."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+
+
+def _answer(question: Question) -> str:
+    return f"{question.answer:,} {question.unit}. {question.explanation}"
+
+
+class Prediction(LivingWidget):
+    """Ask for a number before it is shown.
+
+    Parameters
+    ----------
+    question : str
+        ``"<page>/<name>"``, a key of `mini_attn.widgets.questions.QUESTIONS`.
+    attempt : str
+        What the reader has typed last; a cell can read it.
+
+    Raises
+    ------
+    WidgetStateError
+        If there is no such question.
+
+    Notes
+    -----
+    The view judges the attempt. It takes ``5050``, ``5,050``, ``5.05e3`` and, for bytes, a unit
+    such as in ``7.37 MB``.
+
+    Examples
+    --------
+    >>> print(Prediction("kv-cache/third"))  # doctest: +ELLIPSIS
+    Predict: One layer of GPT-2 ...
+    Answer: 204,800 bytes. ...
+    """
+
+    _widget = traitlets.Unicode("prediction").tag(sync=True)
+    question = Checked("prediction", "question")
+    attempt = Checked("prediction", "attempt")
+
+    def __init__(self, question: str, **state: Any) -> None:
+        super().__init__(question=question, **state)
+
+    def __repr__(self) -> str:
+        question = find(self.question)
+        return f"Predict: {question.text}\nAnswer: {_answer(question)}"
+
+    def _picture(self) -> str:
+        """The question and its closed answer, for a reader without JavaScript."""
+        question = find(self.question)
+        return (
+            f'<div class="predict predict-fallback"><p class="predict-kicker">Predict</p>'
+            f'<p class="predict-text">{_inline(question.text)}</p>'
+            f"<details><summary>The answer</summary><p>{_inline(_answer(question))}</p></details>"
+            "</div>"
+        )
