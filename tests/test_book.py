@@ -104,6 +104,21 @@ def css_addresses(text: str) -> list[str]:
     return [first or second for first, second in found if not (first or second).startswith("data:")]
 
 
+def test_the_reader_of_pages_sees_faults(tmp_path: Path) -> None:
+    """What the checks below look for is found where it is."""
+    path = tmp_path / "page.html"
+    path.write_text(
+        '<p id="a">x</p><p id="a"></p><script src="https://host/x.js"></script>'
+        '<link rel="next" href="b.html"><style>p { background: url(//host/p.png) }</style>'
+    )
+    page = Page(path)
+    assert page.ids == ["a", "a"]
+    assert page.resources == ["https://host/x.js"]
+    assert is_outside(page.resources[0])
+    assert css_addresses(page.styles[0]) == ["//host/p.png"]
+    assert page.text == ["x"]
+
+
 def test_no_resource_of_another_host() -> None:
     """Scripts, styles, pictures, frames and what the styles load are all local files."""
     for name, page in pages().items():
