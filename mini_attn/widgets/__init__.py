@@ -1,1 +1,37 @@
-"""The living pictures: views of what the package computes, never a second model."""
+"""The living pictures: views of what the package computes, never a second model.
+
+The widgets need the extra ``widgets`` (anywidget); their data and questions do not, so they
+are imported only when they are asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mini_attn.widgets.cache_calculator import CacheCalculator
+    from mini_attn.widgets.decode_stepper import DecodeStepper
+    from mini_attn.widgets.prediction import Prediction
+
+__all__ = ["CacheCalculator", "DecodeStepper", "Prediction"]
+
+_MODULES = {
+    "CacheCalculator": "cache_calculator",
+    "DecodeStepper": "decode_stepper",
+    "Prediction": "prediction",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+    except ModuleNotFoundError as error:
+        if error.name in ("anywidget", "traitlets"):
+            raise ImportError(
+                f"{name} needs anywidget: install the extra, pip install 'mini_attn[widgets]'"
+            ) from error
+        raise
+    return getattr(module, name)

@@ -1,0 +1,78 @@
+"""Adds hints, common errors and, for practice, the solution to the pages' HTML.
+
+They are added when a page is built and exist nowhere else: not in a notebook, not in a source
+copy, not in the package. A solution that does not pass its own check fails the build.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # solutions/ is in the repository, not in the package
+
+from mini_attn.exercises.checker import examine  # noqa: E402
+from mini_attn.exercises.spec import Exercise, exercise  # noqa: E402
+
+
+def dropdown(title: str, body: str) -> str:
+    """A closed box that opens with a key or a click, also without JavaScript."""
+    return f'<details class="exercise-more"><summary>{escape(title)}</summary>{body}</details>'
+
+
+def solution_code(task: Exercise) -> str:
+    """The reference as it is run here, once it has passed its own check."""
+    module = import_module(f"solutions.{task.id}")
+    report = examine(task.id, module.REFERENCE)
+    if report.failed:
+        raise ExtensionError(f"the solution of {task.id} fails its check: {report.message}")
+    if callable(module.REFERENCE):
+        return inspect.getsource(module.REFERENCE)
+    lines = inspect.getsource(module).split('"""\n', 1)[1].split("\nWRONG", 1)[0]
+    return f"{lines.replace('REFERENCE', 'answer').strip()}  # {module.REFERENCE}\n"
+
+
+def more(task: Exercise) -> str:
+    """All boxes of an exercise."""
+    names = ("Hint 1: the idea", "Hint 2: the steps")
+    hints = zip(names, task.hints, strict=True)
+    boxes = [dropdown(name, f"<p>{escape(text)}</p>") for name, text in hints]
+    errors = "".join(f"<li>{escape(text)}</li>" for text in task.common_errors)
+    boxes.append(dropdown("Common errors", f"<ul>{errors}</ul>"))
+    if not task.assessed:
+        code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
+        block = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
+        boxes.append(dropdown("Solution (it passed the check when this page was built)", block))
+    return f'<div class="exercise-boxes">{"".join(boxes)}</div>'
+
+
+def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the boxes behind every check cell."""
+    for cell in list(doctree.findall(nodes.container)):
+        if cell.get("nb_element") != "cell_code":
+            continue
+        tag: dict[str, Any] = cell.get("cell_metadata", {}).get("exercise", {})
+        if tag.get("role") != "check":
+            continue
+        task = exercise(tag["id"])
+        for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
+            app.env.note_dependency(str(ROOT / source))
+        cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", more(task), format="html"))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", add_boxes)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

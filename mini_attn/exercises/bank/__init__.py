@@ -1,0 +1,1 @@
+"""One module per exercise: data, cases and a judge. No answer is called here."""

@@ -1,0 +1,81 @@
+"""Pencil: how many sequences fit beside the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+MODEL = MODELS["llama-2-7b"]
+CONTEXT, NUMBER_BYTES, MEMORY = 4096, 2, 80 * 10**9
+
+_ONE = cost.cache_bytes(MODEL, batch=1, context=CONTEXT, dtype_bytes=NUMBER_BYTES)
+_WEIGHTS = cost.parameter_count(MODEL) * NUMBER_BYTES
+_LEFT = MEMORY - _WEIGHTS
+ANSWER = _LEFT // _ONE
+
+_GIB = 80 * 2**30 - _WEIGHTS
+MISTAKES = {
+    MEMORY // _ONE: "That fills the whole device with caches: the weights need their place too.",
+    _LEFT // (_ONE // 2): "Half of each cache is missing: there are keys and values.",
+    _LEFT // (_ONE * 2): "Each number takes 2 bytes in float16, not 4.",
+    (MEMORY - 2 * _WEIGHTS) // (_ONE * 2): "That is float32: in float16 a number takes 2 bytes.",
+    _LEFT // (_ONE * 8): "Those are bits: a float16 number has 16 bits, which are 2 bytes.",
+    _LEFT // (_ONE // MODEL.n_layers): "That is the cache of one layer: there are 32 of them.",
+    _LEFT // (_ONE // 4): "That is 8 key/value heads: this model has one for each of its 32 heads.",
+    _GIB // _ONE: "A GB is 1e9 bytes; this is 80 GiB, 7.4 % more.",
+    -(-_LEFT // _ONE): "Rounded up, the last sequence does not fit any more: round down.",
+}
+
+
+def cases(rng: np.random.Generator) -> list[Inputs]:
+    """A pencil exercise has one answer."""
+    return [{}]
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value != int(value) and int(value) == ANSWER:
+        return "A sequence fits whole or not at all: give the whole number."
+    if value <= 0:
+        return "At least one sequence fits: the weights leave most of the device free."
+    far = value / ANSWER
+    direction = f"{far:.2g} times too many" if far > 1 else f"{1 / far:.2g} times too few"
+    return f"That is {direction}. Bytes of the weights first, then bytes of one sequence's cache."
+
+
+EXERCISE = Exercise(
+    id="cache_budget",
+    page="kv-cache",
+    title="How many fit?",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=1,
+    assessed=False,
+    hints=(
+        "The device holds the weights once and a cache for every sequence.",
+        "Bytes of the weights: parameters times 2. Bytes of one cache: 2 (K and V) times layers, "
+        "heads, head_dim, tokens, times 2 bytes. Subtract, divide, round down.",
+    ),
+    common_errors=(
+        "Forgetting the weights.",
+        "Counting keys but not values.",
+        "Taking a GB for 2**30 bytes.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,146 @@
+"""Write the cached attention step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+
+
+def _case(q: np.ndarray, k: np.ndarray, v: np.ndarray, capacity: int, junk: float) -> Inputs:
+    """Inputs of a step whose past is all but the last row; unused slots hold junk."""
+    batch, heads, seq, size = k.shape
+    caches = np.full((2, batch, heads, capacity, size), junk)
+    caches[:, :, :, : seq - 1] = np.stack([k, v])[:, :, :, :-1]
+    return {
+        "q": q, "k_new": k[:, :, -1:], "v_new": v[:, :, -1:],
+        "k_cache": caches[0], "v_cache": caches[1], "length": seq - 1,
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> list[Inputs]:
+    """By hand: three keys, two along the axes. Drawn: sizes 1, odd, prime. Edge: an empty cache."""
+    k = np.array([[[[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]])
+    v = np.array([[[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]])
+    drawn = [_case(np.array([[[[0.0, 1.0]]]]), k, v, capacity=4, junk=0.0)]
+    for batch, heads, seq, size, capacity, junk in (
+        (1, 2, 5, 4, 8, 0.0), (2, 3, 7, 5, 7, 0.0), (1, 1, 4, 3, 9, 7.0),
+        (2, 2, 6, 4, 11, np.nan), (1, 2, 1, 4, 3, np.nan),
+    ):  # fmt: skip
+        q = rng.standard_normal((batch, heads, 1, size))
+        k, v = rng.standard_normal((2, batch, heads, seq, size))
+        drawn.append(_case(q, k, v, capacity, junk))
+    return drawn
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Output and both caches."""
+    return {name: (inputs[like].shape, "f") for name, like in
+            (("out", "q"), ("k_cache", "k_cache"), ("v_cache", "v_cache"))}  # fmt: skip
+
+
+def _out(inputs: Inputs, k: np.ndarray, v: np.ndarray, scale: float | None = None) -> np.ndarray:
+    return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE, equal_nan=True)
+
+
+def _judge_cache(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The new row stands in the next free slot, and nothing else has moved."""
+    at = inputs["length"]
+    for name, row, word in (("k_cache", "k_new", "key"), ("v_cache", "v_new", "value")):
+        old, new = inputs[name], outputs[name]
+        if not _close(new[:, :, :at], old[:, :, :at]):
+            return (
+                f"A row of the past changed in {name}. The new {word} belongs in the next free "
+                f"slot, number {at} (counting from 0); slots 0 to {at - 1} are taken."
+            )
+        if not _close(new[:, :, at : at + 1], inputs[row]):
+            return (
+                f"The new {word} is not in slot {at} of {name}: append it, "
+                "or the next step will miss this token."
+            )
+    return None
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the output would be with one idea missing."""
+    at, size = inputs["length"], inputs["q"].shape[-1]
+    k = np.concatenate([inputs["k_cache"][:, :, :at], inputs["k_new"]], axis=2)
+    v = np.concatenate([inputs["v_cache"][:, :, :at], inputs["v_new"]], axis=2)
+    full_k, full_v = (np.nan_to_num(inputs[name]) for name in ("k_cache", "v_cache"))
+    full_k[:, :, at], full_v[:, :, at] = k[:, :, at], v[:, :, at]
+    scores = inputs["q"] @ k.swapaxes(-1, -2) * size**-0.5
+    return [
+        (_out(inputs, k, v, scale=1.0),
+         f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
+        (_out(inputs, k, v, scale=1.0 / size),
+         f"The scores are divided by head_dim = {size}; it is its square root."),
+        (_out(inputs, k, v, scale=(size * inputs["q"].shape[1]) ** -0.5),
+         "The scores are scaled by the width of all heads together; the scale is one head's."),
+        (_out(inputs, k[:, :, :at], v[:, :, :at]) if at else np.zeros(0),
+         "The new token does not see itself: its own key and value belong to what it attends to."),
+        (_out(inputs, k[:, :, :1], v[:, :, :1]),
+         "The query looks at key 0 only: a causal mask aligned to the top left. The new token is "
+         "the last one and sees every key."),
+        (_out(inputs, full_k, full_v),
+         f"Slots that hold no token take part: only the first length + 1 = {at + 1} do."),
+        (scores @ v, "The scores are used as weights: the softmax is missing."),
+        (_out(inputs, k, k), "The keys are summed; the output is a weighted sum of the values."),
+        (np.broadcast_to(v.mean(axis=2, keepdims=True), inputs["q"].shape),
+         "Every token gets the same weight: the scores have no effect on the result."),
+        (np.broadcast_to(v.sum(axis=2, keepdims=True), inputs["q"].shape),
+         "Each weight is 1: the softmax has to run over the keys, the last axis of the scores."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the outputs lack."""
+    missing = _judge_cache(inputs, outputs)
+    if missing:
+        return missing
+    at = inputs["length"]
+    right = _out(inputs, outputs["k_cache"][:, :, : at + 1], outputs["v_cache"][:, :, : at + 1])
+    if _close(outputs["out"], right):
+        return None
+    for guess, message in _hypotheses(inputs):
+        if _close(outputs["out"], guess):
+            return message
+    worst = np.abs(outputs["out"] - right).max()
+    return (
+        "The output is not the softmax of the scaled scores times the values: it differs by up to "
+        f"{worst:.3g} with {at} tokens in the cache and {inputs['q'].shape[1]} heads."
+    )
+
+
+EXERCISE = Exercise(
+    id="cached_step",
+    page="kv-cache",
+    title="The cached step",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "The new token brings one key and one value. First they go into the cache, then the query "
+        "meets everything that is in it now.",
+        "Copy both caches. Write k_new and v_new into slot `length`. Cut both to the first "
+        "`length + 1` slots. Scores: q times the transposed keys, divided by the root of head_dim. "
+        "Softmax over the last axis, times the values.",
+    ),
+    common_errors=(
+        "Forgetting that the new token also sees itself.",
+        "Attending to the whole array, unused slots included. With zeros in them the result looks "
+        "almost right.",
+        "Writing into the array that was passed in: the caller's cache changes behind its back.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,92 @@
+"""Find the bug: a causal mask that forgets where the chunk stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+
+def cases(rng: np.random.Generator) -> list[Inputs]:
+    """By hand: one query after three tokens. Drawn: chunks with a past and with padding."""
+    drawn = [{"q_positions": np.array([3]), "kv_positions": np.array([0, 1, 2, 3])}]
+    # A chunk after a past, with padding before and a free slot behind: here all slips differ.
+    drawn.append({"q_positions": np.array([2, 3]), "kv_positions": np.array([-1, 0, 1, 2, 3, -1])})
+    for _ in range(6):
+        past, chunk, padding, free = rng.integers([0, 1, 0, 0], [6, 5, 4, 3])
+        tokens = np.arange(past + chunk)
+        empty = np.full(padding, -1), np.full(free, -1)
+        keys = np.concatenate([empty[0], tokens, empty[1]])
+        drawn.append({"q_positions": tokens[past:], "kv_positions": keys})
+    # Edges: a whole prompt, and a ring whose slots are out of order.
+    drawn.append({"q_positions": np.arange(4), "kv_positions": np.arange(4)})
+    drawn.append({"q_positions": np.array([6]), "kv_positions": np.array([4, 5, 6, 3])})
+    return drawn
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One truth value for each query and key."""
+    return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the mask would be with one idea missing."""
+    q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
+    q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
+    before = kv <= q
+    return [
+        (np.tril(np.ones((q_len, kv_len), bool)),
+         "The triangle starts at the top left: it takes the first query for token 0. It stands at "
+         f"position {q[0, 0]}. Compare positions, not places in the array."),
+        (np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
+         "The triangle is aligned to the end of the array. That holds while slots are in order and "
+         "all filled; only the positions say where a key really stands."),
+        (before, "A slot at position -1 holds no token and may never be seen, but it is smaller "
+         "than every position."),
+        ((kv >= 0) & (kv < q), "A token does not see itself here: its own position is allowed."),
+        (~((kv >= 0) & before), "The mask is upside down: True means that the query may attend."),
+        (np.broadcast_to(kv >= 0, (q_len, kv_len)),
+         "Later tokens are seen: a query may look at its own position and at smaller ones only."),
+        (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
+        ((kv >= 0) & (kv >= q), "The comparison is turned round: keys after the query are seen."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the mask lacks."""
+    q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
+    right = (kv >= 0) & (kv <= q)
+    mask = outputs["mask"]
+    if np.array_equal(mask, right):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.array_equal(mask, pattern):
+            return message
+    i, j = np.argwhere(mask != right)[0]
+    verb = "may" if right[i, j] else "may not"
+    return f"The query at position {q[i, 0]} {verb} see the key at position {kv[0, j]}."
+
+
+EXERCISE = Exercise(
+    id="chunk_mask",
+    page="kv-cache",
+    title="The mask that forgot the past",
+    kind="bug",
+    points=4,
+    minutes=10,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Ask of each pair: where does this query stand in the text, and where does this key?",
+        "Put the query positions in a column and the key positions in a row, and compare. Then "
+        "take out the slots that hold nothing.",
+    ),
+    common_errors=(
+        "Testing with a whole prompt only, where both alignments are the same triangle.",
+        "Moving the triangle to the bottom right: better, and still wrong when slots are empty or "
+        "out of order.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

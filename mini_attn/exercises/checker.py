@@ -1,0 +1,261 @@
+"""The checks of an answer, in a fixed order; the first that fails names the missing idea."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mini_attn.errors import CheckFailed
+from mini_attn.exercises.runner import Run, run
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs, exercise
+
+__all__ = ["CHECKS", "Report", "check", "examine", "grade"]
+
+CHECKS = (
+    "attempted",
+    "runs",
+    "type",
+    "shape",
+    "dtype",
+    "finite",
+    "by hand",
+    "random",
+    "repeatable",
+)
+KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
+SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
+
+attempts: dict[str, Report] = {}
+
+
+@dataclass
+class Report:
+    """How far an answer came.
+
+    Parameters
+    ----------
+    exercise : Exercise
+        Which exercise.
+    failed : str or None
+        Name of the first check that failed.
+    message : str
+        The missing idea.
+    notes : list of str
+        Advice that costs no points.
+    """
+
+    exercise: Exercise
+    failed: str | None = None
+    message: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def points(self) -> int:
+        """All points, or none."""
+        return 0 if self.failed else self.exercise.points
+
+    def __str__(self) -> str:
+        passed = CHECKS[: CHECKS.index(self.failed)] if self.failed else CHECKS
+        head = "solved" if not self.failed else "not yet"
+        if self.failed == "attempted":
+            head = "not attempted"
+        lines = [f"{self.exercise.title}: {head}, {self.points} of {self.exercise.points} points"]
+        if passed:
+            lines.append(f"  ✓ {', '.join(passed)}")
+        if self.failed:
+            lines.append(f"  ✗ {self.failed}: {self.message}")
+        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
+
+
+class _Missing(Exception):
+    """A check found what the answer lacks."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name, self.message = name, message
+
+
+def _named(value: Any, expected: dict[str, Any]) -> dict[str, Any]:
+    """The returned value or values under their names."""
+    names = list(expected)
+    if len(names) == 1:
+        return {names[0]: value}
+    if not isinstance(value, tuple) or len(value) != len(names):
+        got = f"{len(value)} values" if isinstance(value, tuple) else f"one {type(value).__name__}"
+        raise _Missing("type", f"Return {len(names)} arrays, ({', '.join(names)}); this is {got}.")
+    return dict(zip(names, value, strict=True))
+
+
+def _arrays(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> Outputs:
+    """The returned arrays, once type, shape, data type and finiteness are right."""
+    named = _named(value, expected)
+    for name, item in named.items():
+        if type(item).__module__.split(".")[0] == "torch":
+            raise _Missing(
+                "type", f"{name} is a PyTorch tensor; this exercise is about NumPy arrays."
+            )
+        if not isinstance(item, np.ndarray | np.generic):
+            kind = "None (is there a return?)" if item is None else f"a {type(item).__name__}"
+            raise _Missing("type", f"{name} should be a NumPy array; it is {kind}.")
+    arrays = {name: np.asarray(item) for name, item in named.items()}
+    for name, (shape, _) in expected.items():
+        if arrays[name].shape != shape:
+            raise _Missing(
+                "shape", f"{name} should have shape {shape}; it has {arrays[name].shape}."
+            )
+    for name, (_, kind) in expected.items():
+        if arrays[name].dtype.kind not in kind:
+            raise _Missing(
+                "dtype", f"{name} should be {KINDS[kind[0]]}; it is {arrays[name].dtype}."
+            )
+    return arrays
+
+
+def _check_finite(arrays: Outputs, inputs: Inputs) -> None:
+    for name, array in arrays.items():
+        given = inputs.get(name)
+        if isinstance(given, np.ndarray) and given.shape == array.shape and np.isnan(given).any():
+            continue  # an unused slot may hold anything, and may be handed on
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise _Missing(
+                "finite",
+                f"{name} holds NaN or infinity. Did a slot that no token was written to come in, "
+                "or a row with nothing to attend to?",
+            )
+
+
+def _call(answer: Callable[..., Any], inputs: Inputs, report: Report) -> Run:
+    """One call; what it wrote, warned or changed becomes advice."""
+    result = run(answer, inputs)
+    advice = []
+    if result.complaints:
+        advice.append(f"while running it warned: {result.complaints.splitlines()[0][:160]}")
+    if result.mutated:
+        advice.append(f"it changed its input {', '.join(result.mutated)}: work on a copy")
+    if result.printed:
+        advice.append(f"it printed: {result.printed.splitlines()[0][:80]}")
+    report.notes += [note for note in advice if note not in report.notes]
+    if not result.attempted:
+        raise _Missing("attempted", "Replace the line that raises NotImplementedError.")
+    if result.problem:
+        raise _Missing("runs", result.problem)
+    return result
+
+
+def _same(first: Outputs, second: Outputs) -> bool:
+    return all(
+        np.array_equal(first[n], second[n], equal_nan=first[n].dtype.kind == "f") for n in first
+    )
+
+
+def _examine_function(task: Exercise, answer: Any, seed: int, report: Report) -> None:
+    """All cases: the first is worked by hand, the others are drawn."""
+    for number, inputs in enumerate(task.cases(np.random.default_rng(seed))):
+        expected = task.expected(inputs)
+        first = _arrays(_call(answer, inputs, report).value, expected)
+        _check_finite(first, inputs)
+        idea = task.judge(inputs, first)
+        if idea:
+            raise _Missing("random" if number else "by hand", idea)
+        if number < 2 and not _same(first, _arrays(_call(answer, inputs, report).value, expected)):
+            raise _Missing("repeatable", "The same inputs give another answer the second time.")
+
+
+def _examine_value(task: Exercise, answer: Any) -> None:
+    """A pencil exercise: one number."""
+    if answer is None or answer is ...:
+        raise _Missing("attempted", "Put your number in place of the three dots.")
+    if isinstance(answer, bool) or not isinstance(answer, int | float | np.integer | np.floating):
+        raise _Missing("type", f"The answer is one number; this is a {type(answer).__name__}.")
+    if not np.isfinite(answer):
+        raise _Missing("finite", "The answer is a finite number.")
+    idea = task.judge({}, {"answer": np.asarray(answer, dtype=float)})
+    if idea:
+        raise _Missing("by hand", idea)
+
+
+def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
+    """Check an answer and report.
+
+    Parameters
+    ----------
+    exercise_id : str
+        Which exercise.
+    answer : callable or number
+        The learner's function, or the number of a pencil exercise.
+    seed : int
+        Seeds the random cases.
+
+    Returns
+    -------
+    Report
+        How far it came.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such exercise.
+    """
+    task = exercise(exercise_id)
+    report = Report(task)
+    try:
+        if task.kind == "pencil":
+            _examine_value(task, answer)
+        elif not callable(answer):
+            kind = type(answer).__name__
+            raise _Missing("type", f"Pass the function itself, without brackets; this is a {kind}.")
+        else:
+            _examine_function(task, answer, seed, report)
+    except _Missing as missing:
+        report.failed, report.message = missing.name, missing.message
+    attempts[task.id] = report
+    return report
+
+
+def check(exercise_id: str, answer: Any) -> None:
+    """Say how far an answer came, and which idea is missing.
+
+    Parameters
+    ----------
+    exercise_id : str
+        Which exercise, for example ``"cached_step"``.
+    answer : callable or number
+        The function, or the number of a pencil exercise.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such exercise; a wrong answer raises nothing.
+
+    Examples
+    --------
+    >>> check("cache_budget", ...)
+    How many fit?: not attempted, 0 of 2 points
+      ✗ attempted: Put your number in place of the three dots.
+    """
+    print(examine(exercise_id, answer))
+
+
+def grade(exercise_id: str, answer: Any) -> None:
+    """Raise if an answer is not right.
+
+    Parameters
+    ----------
+    exercise_id : str
+        Which exercise.
+    answer : callable or number
+        As in `check`.
+
+    Raises
+    ------
+    CheckFailed
+        With the first missing idea.
+    ConfigError
+        If there is no such exercise.
+    """
+    report = examine(exercise_id, answer)
+    if report.failed:
+        raise CheckFailed(f"{report.failed}: {report.message}")

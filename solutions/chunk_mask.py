@@ -1,0 +1,71 @@
+"""The mask of a chunk: positions decide."""
+
+import numpy as np
+
+
+def chunk_mask(q_positions, kv_positions):
+    q, kv = q_positions[:, None], kv_positions[None, :]
+    return (kv >= 0) & (kv <= q)
+
+
+REFERENCE = chunk_mask
+
+
+def _top_left(q_positions, kv_positions):
+    return np.tril(np.ones((len(q_positions), len(kv_positions)), dtype=bool))
+
+
+def _bottom_right(q_positions, kv_positions):
+    q_len, kv_len = len(q_positions), len(kv_positions)
+    return np.tril(np.ones((q_len, kv_len), dtype=bool), kv_len - q_len)
+
+
+def _empty_slots(q_positions, kv_positions):
+    return kv_positions[None, :] <= q_positions[:, None]
+
+
+def _not_itself(q_positions, kv_positions):
+    return (kv_positions >= 0) & (kv_positions < q_positions[:, None])
+
+
+def _upside_down(q_positions, kv_positions):
+    return ~chunk_mask(q_positions, kv_positions)
+
+
+def _future(q_positions, kv_positions):
+    return np.broadcast_to(kv_positions >= 0, (len(q_positions), len(kv_positions)))
+
+
+def _everything(q_positions, kv_positions):
+    return np.ones((len(q_positions), len(kv_positions)), dtype=bool)
+
+
+def _turned(q_positions, kv_positions):
+    return (kv_positions >= 0) & (kv_positions >= q_positions[:, None])
+
+
+def _additive(q_positions, kv_positions):
+    return np.where(chunk_mask(q_positions, kv_positions), 0.0, -np.inf)
+
+
+def _transposed(q_positions, kv_positions):
+    return chunk_mask(q_positions, kv_positions).T
+
+
+def _list(q_positions, kv_positions):
+    return chunk_mask(q_positions, kv_positions).tolist()
+
+
+WRONG = [
+    ("starter: top left", _top_left, "by hand", "top left"),
+    ("bottom right", _bottom_right, "random", "aligned to the end"),
+    ("empty slots seen", _empty_slots, "random", "position -1"),
+    ("itself unseen", _not_itself, "by hand", "does not see itself"),
+    ("upside down", _upside_down, "by hand", "upside down"),
+    ("the future", _future, "random", "Later tokens"),
+    ("everything", _everything, "random", "seen"),
+    ("turned round", _turned, "by hand", "turned round"),
+    ("additive", _additive, "dtype", "boolean"),
+    ("transposed", _transposed, "shape", "shape"),
+    ("a list", _list, "type", "NumPy array"),
+]
