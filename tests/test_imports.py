@@ -1,0 +1,186 @@
+"""Who may import whom, and what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mini_attn
+
+ROOT = Path(mini_attn.__file__).parent
+
+# Lower layers first: a module imports its own layer's own part, or what stands before it.
+LAYERS = [
+    {"errors"},
+    {"shapes"},
+    {"config"},
+    {"variants"},
+    {"cost", "models", "weights", "example"},
+    {"numpy", "torch"},
+    {"notebook"},
+    {"widgets", "exercises"},
+]
+APART = [("torch", "numpy"), ("numpy", "torch"), ("widgets", "torch"), ("widgets", "exercises")]
+HEAVY = ("torch", "matplotlib", "anywidget", "ipywidgets", "transformers", "IPython")
+
+
+def imported(source: str, *, eager: bool = False) -> set[str]:
+    """Dotted names of all modules that a source imports; `eager` leaves out functions' bodies."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide where a name comes from"
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            if not (eager and isinstance(child, ast.FunctionDef | ast.Lambda)):
+                visit(child)
+
+    visit(ast.parse(source))
+    return found
+
+
+def part(dotted: str) -> str | None:
+    """The part of the package that a dotted name belongs to, None for others' modules."""
+    names = dotted.split(".")
+    return names[1] if names[0] == "mini_attn" and len(names) > 1 else None
+
+
+def violations(sources: dict[str, str]) -> list[str]:
+    """Sentences, one for each import that a layer rule forbids; keys are `part/…` paths."""
+    rank = {name: i for i, names in enumerate(LAYERS) for name in names}
+    found = []
+    for path, source in sources.items():
+        own = path.split("/")[0].removesuffix(".py")
+        if own == "__init__":
+            found += [f"{path} imports {name}" for name in imported(source, eager=True)
+                      if part(name) or name.split(".")[0] in HEAVY]  # fmt: skip
+            continue
+        for name in imported(source):
+            other = part(name)
+            if other and other != own and other != "__version__":
+                if (own, other) in APART or rank[other] >= rank[own]:
+                    found.append(f"{path} imports {name}")
+            elif name.split(".")[0] == "torch" and own != "torch":
+                found.append(f"{path} imports {name}")
+        if own != "torch":
+            found += [f"{path} imports {name} at once" for name in imported(source, eager=True)
+                      if name.split(".")[0] in HEAVY and own != "widgets"]  # fmt: skip
+    return found
+
+
+def sources() -> dict[str, str]:
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in ROOT.rglob("*.py")
+    }
+
+
+def test_every_part_has_a_layer():
+    known = set().union(*LAYERS)
+    parts = {path.split("/")[0].removesuffix(".py") for path in sources()}
+    assert parts - known == {"__init__"}
+
+
+def test_no_import_breaks_a_layer():
+    assert violations(sources()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("torch/a.py", "from mini_attn.numpy.softmax import softmax"),
+        ("torch/a.py", "def f():\n    import mini_attn.numpy"),
+        ("numpy/a.py", "import torch"),
+        ("numpy/a.py", "from mini_attn.widgets import base"),
+        ("shapes.py", "from mini_attn.config import AttentionConfig"),
+        ("cost/a.py", "from mini_attn import models"),
+        ("widgets/a.py", "def f():\n    import torch"),
+        ("widgets/a.py", "from mini_attn.exercises import check"),
+        ("notebook.py", "import matplotlib"),
+        ("__init__.py", "from mini_attn import cost"),
+    ],
+)
+def test_the_layer_check_can_fail(path, source):
+    assert len(violations({path: source})) >= 1
+
+
+def test_a_relative_import_is_refused():
+    with pytest.raises(AssertionError, match="relative"):
+        violations({"numpy/a.py": "from .softmax import softmax"})
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+BLOCK = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ImportError(f"{{name}} is blocked")
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def modules_without(prefix: str) -> list[str]:
+    """Every module of the package outside a part, as dotted names."""
+    dotted = (
+        "mini_attn." + path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        for path in sources()
+    )
+    return sorted(name for name in dotted if not name.startswith(f"mini_attn.{prefix}"))
+
+
+def test_all_but_the_torch_side_imports_with_torch_blocked():
+    names = [name for name in modules_without("torch") if name != "mini_attn.__init__"]
+    assert "mini_attn.numpy.decoder" in names
+    code = BLOCK.format(blocked=["torch"]) + "import importlib\n"
+    code += f"for name in {names!r}:\n    importlib.import_module(name)\n"
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_blocked_import_check_can_fail():
+    done = python(BLOCK.format(blocked=["torch"]) + "import mini_attn.torch")
+    assert done.returncode == 1
+    assert "torch is blocked" in done.stderr
+
+
+def test_numpy_needs_nothing_but_numpy():
+    blocked = ["torch", "matplotlib", "anywidget", "ipywidgets", "IPython", "scipy", "traitlets"]
+    done = python(BLOCK.format(blocked=blocked) + "import mini_attn.numpy, mini_attn.notebook")
+    assert done.returncode == 0, done.stderr
+
+
+def loaded(code: str) -> set[str]:
+    done = python(f"{code}\nimport sys\nprint(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_next_to_nothing():
+    """Counted in modules, as a clock would depend on the machine's other work."""
+    plain, ours = loaded(""), loaded("import mini_attn")
+    assert {name for name in ours - plain if not name.startswith("mini_attn")} <= {"__future__"}
+    assert not {name.split(".")[0] for name in ours} & {*HEAVY, "numpy"}
+    numpy, reference = loaded("import numpy"), loaded("import mini_attn.numpy")
+    added = {name for name in reference - numpy if not name.startswith("mini_attn")}
+    assert len(added) < 30, sorted(added)
+    assert not {name.split(".")[0] for name in reference} & set(HEAVY)
+
+
+def test_importing_the_package_is_instant():
+    code = "import numpy, time\nstart = time.perf_counter()\nimport mini_attn, mini_attn.numpy\n"
+    code += "print(time.perf_counter() - start)"
+    seconds = min(float(python(code).stdout) for _ in range(3))
+    assert seconds < 0.2

@@ -1,0 +1,132 @@
+"""The two backends are one contract: names, signatures and docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import types
+from pathlib import Path
+
+import pytest
+
+import mini_attn.numpy
+import mini_attn.torch
+
+STEMS = sorted(
+    path.stem
+    for path in Path(mini_attn.numpy.__file__).parent.glob("*.py")
+    if not path.stem.startswith("_")
+)
+CALL = {"forward": "__call__"}  # torch's modules are called through forward
+
+
+def pair(stem):
+    return tuple(importlib.import_module(f"mini_attn.{b}.{stem}") for b in ("numpy", "torch"))
+
+
+def public(module):
+    """Qualified name -> object, for what a module lists and the public methods of its classes."""
+    found = {}
+    for name in module.__all__:
+        found[name] = getattr(module, name)
+        if inspect.isclass(found[name]):
+            for key, value in vars(found[name]).items():
+                key = CALL.get(key, key)
+                if key == "__call__" or not key.startswith("_"):
+                    target = value.fget if isinstance(value, property) else value
+                    if isinstance(target, types.FunctionType):
+                        found[f"{name}.{key}"] = target
+    return found
+
+
+def signature(thing, *, device):
+    """Names, kinds and defaults; `device=None` may be there only where it is allowed."""
+    parameters = [(p.name, p.kind, p.default) for p in inspect.signature(thing).parameters.values()]
+    extra = ("device", inspect.Parameter.KEYWORD_ONLY, None)
+    if device and inspect.isclass(thing) and extra in parameters:
+        parameters.remove(extra)
+    return parameters
+
+
+def promise(thing):
+    """What a docstring promises: everything but the Notes and the Examples."""
+    text = inspect.getdoc(thing) or ""
+    parts = re.split(r"\n(?=[A-Z][a-z]+\n-{3,}\n)", text)
+    return [p.strip() for p in parts if not re.match(r"(Notes|Examples)\n-", p)]
+
+
+def differences(ours, theirs):
+    """Sentences, one for each way in which two modules of a stem differ."""
+    found = []
+    if sorted(ours.__all__) != sorted(theirs.__all__):
+        found.append(f"__all__: {sorted(set(ours.__all__) ^ set(theirs.__all__))}")
+        return found
+    first, second = public(ours), public(theirs)
+    if first.keys() != second.keys():
+        return [f"public names: {sorted(first.keys() ^ second.keys())}"]
+    for name in first:
+        if signature(first[name], device=False) != signature(second[name], device=True):
+            found.append(f"signature of {name}")
+        if promise(first[name]) != promise(second[name]):
+            found.append(f"docstring of {name}")
+    return found
+
+
+def test_both_have_the_same_stems():
+    stems = {p.stem for p in Path(mini_attn.torch.__file__).parent.glob("*.py")}
+    assert {s for s in stems if not s.startswith("_")} == set(STEMS)
+    assert "attention" in STEMS
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_stem_is_the_same_in_both(stem):
+    assert differences(*pair(stem)) == []
+
+
+def test_the_packages_offer_all_of_their_stems():
+    for package in (mini_attn.numpy, mini_attn.torch):
+        assert sorted(package.__all__) == sorted(set(package.__all__))
+        for stem in STEMS:
+            module = importlib.import_module(f"{package.__name__}.{stem}")
+            for name in module.__all__:
+                assert name in package.__all__
+                assert getattr(package, name) is getattr(module, name)
+    assert sorted(mini_attn.numpy.__all__) == sorted(mini_attn.torch.__all__)
+
+
+def fake(body, names=("f",)):
+    module = types.ModuleType("fake")
+    exec(f"__all__ = {list(names)}\n" + body, vars(module))  # made up here, not from outside
+    return module
+
+
+DOC = (
+    '"""One.\n\n    ``y = x``\n\n    Parameters\n    ----------\n    x : array (n,)\n        In.\n'
+)
+BASE = f'def f(x, *, axis=-1):\n    {DOC}\n    Notes\n    -----\n    A.\n    """\n'
+FAULTS = {
+    "__all__": ("g = 1\n" + BASE, ("f", "g")),
+    "signature of f": (BASE.replace("axis=-1", "axis=0"), ("f",)),
+    "signature of f ": (BASE.replace("x, *, axis", "x, axis"), ("f",)),
+    "signature of f  ": (BASE.replace("axis=-1", "axis=-1, device=None"), ("f",)),
+    "docstring of f": (BASE.replace("y = x", "y = 2 x"), ("f",)),
+    "docstring of f ": (BASE.replace("array (n,)", "array (m,)"), ("f",)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_comparison_can_fail(fault):
+    body, names = FAULTS[fault]
+    found = differences(fake(BASE), fake(body, names))
+    assert len(found) == 1
+    assert found[0].startswith(fault.strip())
+
+
+def test_the_comparison_allows_what_it_should():
+    assert differences(fake(BASE), fake(BASE.replace("    A.", "    Another note."))) == []
+    numpy = "class C:\n    def __init__(self, a): ...\n    def __call__(self, x): ...\n"
+    torch = numpy.replace("(self, a)", "(self, a, *, device=None)").replace("__call__", "forward")
+    assert differences(fake(numpy, ("C",)), fake(torch, ("C",))) == []
+    broken = torch.replace("forward(self, x)", "forward(self, y)")
+    assert differences(fake(numpy, ("C",)), fake(broken, ("C",))) == ["signature of C.__call__"]
