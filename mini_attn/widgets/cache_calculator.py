@@ -116,7 +116,9 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     bits = BITS[state["dtype"]]
     use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": bits / 8}
     plain = replace(config, attention="mha", n_kv_heads=config.n_heads, window=None, full_every=0)
-    weights = -(-state["parameters"] * BITS[state["weight_dtype"]] // 8)
+    own = state["model"] == OWN
+    parameters = state["parameters"] if own else cost.parameter_count(config)
+    weights = -(-parameters * BITS[state["weight_dtype"]] // 8)
     device = cost.DEVICES.get(state["device"])
     memory = device.memory_bytes if device else state["device_gb"] * GB
     left = max(0, memory - weights)

@@ -120,7 +120,8 @@ def _fit() -> Question:
         key="kv-cache/fit",
         text=f"Llama-3-8B in bfloat16 runs on a device with {memory / 1e9:.0f} GB. Its weights "
         f"take {weights / 1e9:.2f} GB; the cache takes "
-        f"{cost.cache_bytes_per_token(LLAMA):,} bytes a token. How many sequences of {context:,} tokens fit beside the weights?",
+        f"{cost.cache_bytes_per_token(LLAMA):,} bytes a token. How many sequences of "
+        f"{context:,} tokens fit beside the weights?",
         answer=fits,
         unit="sequences",
         explanation=f"One sequence takes {context:,} × {one // context:,} = {one:,} bytes, and "
