@@ -129,4 +129,4 @@ function mount(root, model) {
   return () => model.off("change:attempt", changed);
 }
 
-export default { name: "prediction", version: 1, title: "Prediction", mount };
+export default { name: "prediction", version: 1, title: "Prediction", questions: QUESTIONS, mount };

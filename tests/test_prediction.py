@@ -1,0 +1,210 @@
+"""Predictions: computed answers, a sentence for each foreseen mistake, unreadable input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from mini_attn.errors import ConfigError, WidgetStateError
+from mini_attn.widgets.base import load_schema
+from mini_attn.widgets.prediction import Prediction
+from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, question
+from tests import chromium
+from tests.javascript import built, run
+
+JUDGE = """
+const [key, texts] = input;
+const question = living.registry.prediction.questions.get(key);
+return texts.map((text) => living.judge(question, text));
+"""
+
+
+def judge(key: str, *texts: str) -> list[dict[str, Any]]:
+    """What the page says to each text typed as answer."""
+    return run(JUDGE, [key, texts])
+
+
+# Worked out by hand, not by the code that the questions use.
+BY_HAND = {
+    "kv-cache/passes": 100 * 101 // 2,
+    "kv-cache/score-shape": 12 * 100,
+    "kv-cache/copies": 1000 * 999 // 2,
+    "kv-cache/gpt2-bytes": 2 * 12 * 12 * 64 * 4 * 100,
+    "kv-cache/llama-token-bytes": 2 * 32 * 8 * 128 * 2,
+    "kv-cache/fit": (80 * 10**9 - 2 * 8_030_261_248) // (8192 * 131_072),
+    "kv-cache/third": 2 * 4 * 64 * 4 * 100,
+}
+
+
+def test_answers_equal_the_ones_worked_by_hand() -> None:
+    assert {key: item.answer for key, item in QUESTIONS.items()} == BY_HAND
+    assert load_schema("prediction")["question"]["values"] == list(QUESTIONS)
+
+
+@pytest.mark.parametrize("key", QUESTIONS)
+def test_each_foreseen_mistake_gets_its_sentence(key: str) -> None:
+    item = question(key)
+    assert len(item.mistakes) >= 5
+    typed = [f"{mistake.value:,}" for mistake in item.mistakes]
+    for mistake, said in zip(item.mistakes, judge(key, *typed), strict=True):
+        assert said["verdict"] == "mistake", mistake
+        assert said["message"] == mistake.message
+
+
+@pytest.mark.parametrize("key", QUESTIONS)
+def test_the_answer_is_taken_in_every_notation(key: str) -> None:
+    item = question(key)
+    n = item.answer
+    typed = [f"{n}", f"{n:,}", f" {n} ", f"{n:,}".replace(",", " "), f"{n:_}", f"{n}.0", f"{n:e}"]
+    typed += [f"{n / 1000}e3", f"{n} {item.unit}", f"{n} {item.unit.split()[-1]}"]
+    if item.unit == "bytes":
+        typed += [
+            f"{n} B",
+            f"{n / 1e3:.2f} kB",
+            f"{n / 1e6} MB",
+            f"{n / 2**10} KiB",
+            f"{n / 2**20}MiB",
+        ]
+    for text, said in zip(typed, judge(key, *typed), strict=True):
+        assert said["verdict"] == "right", text
+        assert said["message"] == item.explanation
+
+
+def test_rounded_megabytes_are_right_and_mebibytes_named() -> None:
+    right, also, mebi, mixed, far = judge(
+        "kv-cache/gpt2-bytes", "7.37 MB", "7.4 MB", "7.03 MiB", "7.03 MB", "7.6 MB"
+    )
+    assert [said["verdict"] for said in (right, also, mebi)] == ["right"] * 3
+    assert mixed["verdict"] == "mistake"
+    assert "MiB" in mixed["message"]
+    assert far["verdict"] == "wrong"
+
+
+UNREADABLE = [
+    "", "   ", "many", "NaN", "nan", "Infinity", "-Infinity", "1e999", "1e-999", "0", "-5050",
+    "5,05", "1,23,456", "5.0.5", "0x13BA", "5e", "--5", "5" * 400, "١٢٣", "5050; drop",
+    "5050 MB", "5050 parsecs", "__proto__", "5 constructor",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
+]  # fmt: skip
+
+
+def test_unreadable_input_is_told_what_to_type() -> None:
+    for text, said in zip(UNREADABLE, judge("kv-cache/passes", *UNREADABLE), strict=True):
+        assert said["verdict"] == "unread", text
+        assert said["message"].endswith((".", "welcome.")), text
+        assert "<" not in said["message"], text
+    assert judge("kv-cache/gpt2-bytes", "5 toString")[0]["verdict"] == "unread"
+
+
+def test_other_wrong_numbers_get_a_direction_and_a_factor() -> None:
+    large, small, close, far = judge("kv-cache/passes", "15150", "1,010", "5,051", "9e9")
+    assert large["message"].startswith("Too large, by a factor of about 3.")
+    assert small["message"].startswith("Too small, by a factor of about 5.")
+    assert close["message"].startswith("Close, but a little too large.")
+    assert "more than a thousand times" in far["message"]
+
+
+def test_questions_that_cannot_work_are_refused() -> None:
+    good = {"key": "a/b", "text": "How many?", "answer": 4, "unit": "rows", "explanation": "So."}
+    Question(**good, mistakes=(Mistake(8, "Twice."),))
+    for bad in (
+        {"answer": 0}, {"answer": True}, {"text": ""}, {"explanation": ""}, {"unit": ""},
+        {"tolerance": 0.5}, {"mistakes": (Mistake(4, "The answer."),)},
+        {"mistakes": (Mistake(8, "Twice."), Mistake(8, "Again."))},
+        {"mistakes": (Mistake(4.01, "Too close."),), "tolerance": 0.01},
+    ):  # fmt: skip
+        with pytest.raises(ConfigError):
+            Question(**{**good, "mistakes": (), **bad})
+    with pytest.raises(ConfigError, match="question must be one of"):
+        question("kv-cache/nothing")
+
+
+@pytest.mark.parametrize("bad", ["kv-cache/nothing", "", "<b>", None, 5])
+def test_unknown_questions_are_refused(bad: Any) -> None:
+    with pytest.raises(WidgetStateError):
+        Prediction(bad)
+    with pytest.raises(WidgetStateError):
+        Prediction("kv-cache/passes", attempt="1" * 41)
+
+
+def test_without_javascript_question_and_closed_answer_stand_in_the_page() -> None:
+    bundle, _ = Prediction("kv-cache/copies", attempt="</script><b>")._repr_mimebundle_()
+    page = bundle["text/html"]
+    assert "<code>k = np.concatenate([k, new_row])</code>" in page
+    assert "<details><summary>The answer</summary><p>499,500 rows. " in page
+    assert page.count("</script>") == 1  # the state's own end, none from the attempt
+    assert bundle["text/plain"].startswith("Predict: A cache grows to 1,000 rows")
+    assert "Answer: 499,500 rows." in bundle["text/plain"]
+    assert "image/png" not in bundle
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    """Two predictions on a page of their own, opened from the folder."""
+    boxes = "".join(Prediction(key)._html() for key in ("kv-cache/gpt2-bytes", "kv-cache/fit"))
+    source = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Predictions</title>'
+        f'<script src="{(built() / "living.page.js").as_uri()}" defer></script>{boxes}'
+    )
+    (tmp_path / "page.html").write_text(source, encoding="utf-8")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
+        opened = browser.new_page()
+        errors: list[str] = []
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        opened.goto((tmp_path / "page.html").as_uri())
+        yield opened
+        browser.close()
+    assert errors == []
+
+
+@pytest.mark.browser
+def test_a_reader_answers_by_keyboard_and_finds_the_attempt_again(page: Page) -> None:
+    first, second = page.locator(".predict:not(.predict-fallback)").all()
+    answer, said = first.get_by_label("Your answer"), first.get_by_role("status")
+    assert not first.get_by_role("button", name="Show the answer").is_visible()
+    answer.press("Enter")
+    assert "Type a number first" in said.inner_text()
+    answer.fill("614,400")
+    answer.press("Enter")
+    assert "That is one layer." in said.inner_text()
+    assert second.get_by_role("status").inner_text() == ""
+
+    page.reload()  # the attempt is still there, in its own question only
+    first, second = page.locator(".predict:not(.predict-fallback)").all()
+    answer, said = first.get_by_label("Your answer"), first.get_by_role("status")
+    assert answer.input_value() == "614,400"
+    assert "That is one layer." in said.inner_text()
+    assert second.get_by_label("Your answer").input_value() == ""
+
+    first.get_by_role("button", name="Show the answer").click()
+    assert "The answer is 7,372,800 bytes." in said.inner_text()
+    first.get_by_role("button", name="Start again").click()
+    assert said.inner_text() == ""
+    assert answer.input_value() == ""
+    answer.fill("7.37 MB")
+    first.get_by_role("button", name="Check").click()
+    assert "Right. 2 (keys and values)" in said.inner_text()
+
+
+@pytest.mark.browser
+def test_typed_and_stored_markup_stays_text(page: Page) -> None:
+    evil = "<img src=x onerror=window.bad=1>"
+    box = page.locator(".predict:not(.predict-fallback)").first
+    box.get_by_label("Your answer").fill(evil)
+    box.get_by_role("button", name="Check").click()
+    assert "not a number" in box.get_by_role("status").inner_text()
+    for stored in (evil, "{", "null", "[]", json.dumps({"attempt": evil, "shown": "<b>"}),
+                   json.dumps({"attempt": "9" * 99}), json.dumps({"attempt": 5})):  # fmt: skip
+        page.evaluate(
+            "text => localStorage.setItem('living:prediction:kv-cache/gpt2-bytes', text)", stored
+        )
+        page.reload()
+        page.locator(".predict-form").first.wait_for()
+        assert page.evaluate("window.bad") is None
+        assert page.locator(".predict img, .predict b").count() == 0
