@@ -12,7 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.widgets.base import load_schema
-from mini_attn.widgets.prediction import Prediction
+from mini_attn.widgets.prediction import Prediction, _inline
 from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, question
 from tests import chromium
 from tests.javascript import built, run
@@ -208,3 +208,10 @@ def test_typed_and_stored_markup_stays_text(page: Page) -> None:
         page.locator(".predict-form").first.wait_for()
         assert page.evaluate("window.bad") is None
         assert page.locator(".predict img, .predict b").count() == 0
+        assert len(page.get_by_label("Your answer").first.input_value()) <= 40
+
+
+def test_code_is_the_only_markup_of_a_question() -> None:
+    text = "<b>`a < b` & <script>"
+    both = run("return living.registry.prediction.inline(input);", text), _inline(text)
+    assert both == ("&lt;b&gt;<code>a &lt; b</code> &amp; &lt;script&gt;",) * 2

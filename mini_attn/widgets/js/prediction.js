@@ -12,9 +12,9 @@ const SIGNS = { right: "✓", mistake: "✗", wrong: "✗", unread: "!", shown: 
 let views = 0;
 
 // `code` is the only markup that a question may hold.
-export const inline = (text) => escape(text).replace(/`([^`]*)`/g, "<code>$1</code>");
+const inline = (text) => escape(text).replace(/`([^`]*)`/g, "<code>$1</code>");
 
-export function answerText(question) {
+function answerText(question) {
   return `The answer is ${format(question.answer)} ${question.unit}. ${question.explanation}`;
 }
 
@@ -129,4 +129,6 @@ function mount(root, model) {
   return () => model.off("change:attempt", changed);
 }
 
-export default { name: "prediction", version: 1, title: "Prediction", questions: QUESTIONS, mount };
+export default {
+  name: "prediction", version: 1, title: "Prediction", questions: QUESTIONS, inline, mount,
+};
