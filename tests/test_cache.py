@@ -116,6 +116,18 @@ def test_a_reordered_row_does_not_alias_its_twin(lib, rng):
     assert (held[0, :, 2] != held[1, :, 2]).any()
 
 
+def test_a_fork_and_its_origin_write_into_their_own_memory(lib, rng):
+    cache = new_cache(lib)
+    cache.append(*tokens(lib, rng, 2))
+    fork = cache.fork()
+    first, second = tokens(lib, rng, 1), tokens(lib, rng, 1)
+    cache.append(*first)
+    fork.append(*second)
+    for held, new in ((cache, first), (fork, second)):
+        for array, row in zip(held.view()[:2], new, strict=True):
+            assert (lib.numpy(array)[:, :, 2:] == lib.numpy(row)).all()
+
+
 def test_append_returns_views_and_keeps_memory_in_place(lib, rng):
     cache = new_cache(lib)
     first, _, _ = cache.append(*tokens(lib, rng, 2))
