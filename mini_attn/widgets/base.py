@@ -7,6 +7,7 @@ import html
 import json
 from functools import cache
 from itertools import count
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -47,21 +48,18 @@ def fault(entry: dict[str, Any], value: Any) -> str | None:
     if kind == "bool":
         return None if isinstance(value, bool) else "is True or False"
     if kind == "enum":
-        same = [
-            v
-            for v in entry["values"]
-            if v == value and isinstance(value, bool) == (v is True or v is False)
-        ]
+        # 1 == True in Python, but no switch is a number.
+        same = any(type(v) is type(value) and v == value for v in entry["values"])
         return None if same else f"is one of {', '.join(map(str, entry['values']))}"
     if kind == "string":
         fits = isinstance(value, str) and len(value) <= entry["max"]
         return None if fits else f"is a text of at most {entry['max']} characters"
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    whole = isinstance(value, Integral) or (number and float(value).is_integer())
+    words = f"is a {'whole ' if kind == 'int' else ''}number from {entry['min']} to {entry['max']}"
     if not number or (kind == "int" and not whole):
-        return f"is a {'whole ' if kind == 'int' else ''}number"
-    inside = entry["min"] <= value <= entry["max"]
-    return None if inside else f"is {entry['min']} to {entry['max']}"
+        return words
+    return None if entry["min"] <= value <= entry["max"] else words
 
 
 class Checked(traitlets.TraitType[Any, Any]):
@@ -87,8 +85,9 @@ class Checked(traitlets.TraitType[Any, Any]):
         """The value, as a whole number where the schema has one; WidgetStateError otherwise."""
         reason = fault(self.entry, value)
         if reason:
-            raise WidgetStateError(f"{self.name} {reason}, got {str(value)[:60]!r}")
-        return int(value) if self.entry["type"] == "int" else value
+            raise WidgetStateError(f"{self.name} {reason}, got {repr(value)[:60]}")
+        kind = self.entry["type"]
+        return int(value) if kind == "int" else float(value) if kind == "number" else value
 
 
 class LivingWidget(anywidget.AnyWidget):
@@ -117,7 +116,8 @@ class LivingWidget(anywidget.AnyWidget):
     @classmethod
     def state_keys(cls) -> dict[str, Checked]:
         """The traits that make up the state, in the schema's order."""
-        return {k: v for k, v in cls.class_traits().items() if isinstance(v, Checked)}
+        traits = cls.class_traits()
+        return {key: traits[key] for key in load_schema(traits["_widget"].default_value)}
 
     @property
     def state(self) -> dict[str, Any]:
@@ -143,11 +143,12 @@ class LivingWidget(anywidget.AnyWidget):
         """The picture, the state, and the place where the page's script mounts the widget."""
         # "</script>" inside the state would end the element that carries it.
         state = json.dumps(self._page_state()).replace("<", "\\u003c")
-        number = next(_numbers)
+        view = f"{self._widget}-{next(_numbers)}"
+        picture = self._picture().replace(f"{self._widget}-", f"{view}-")  # its ids are its own
         return (
-            f'<div class="living" data-widget="{self._widget}" id="living-{self._widget}-{number}">'
+            f'<div class="living" data-widget="{self._widget}" id="living-{view}">'
             f'<script type="application/json">{state}</script>'
-            f'<figure class="living-picture">{self._picture()}</figure></div>'
+            f'<figure class="living-picture">{picture}</figure></div>'
         )
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

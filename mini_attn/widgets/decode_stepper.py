@@ -36,8 +36,8 @@ class DecodeStepper(LivingWidget):
 
     _widget = traitlets.Unicode("decode_stepper").tag(sync=True)
     caption = (
-        "Step 2 of decoding the running example with a cache: one row is computed, five are kept. "
-        "Below, the token passes and FLOPs added up so far, with and without a cache."
+        "Step 2 of decoding the running example with a cache: the rows of the new token are "
+        "computed, those of five tokens are read. Below, what both ways add up to."
     )
     step = Checked("decode_stepper", "step")
     cached = Checked("decode_stepper", "cached")

@@ -18,19 +18,20 @@ const common = {
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
 
-// The pictures' own styles also go into each committed picture, which may stand alone.
-const pictureStyle = readdirSync(here).filter((name) => name.endsWith(".css")).sort().map((name) => readFileSync(join(here, name), "utf8")).join("");
+const read = (name) => readFileSync(join(here, name), "utf8");
 const packed = (css) => transformSync(css, { loader: "css", minify: true }).code.trim();
-writeFileSync(join(out, "living.css"), `${packed(readFileSync(join(here, "core/living.css"), "utf8") + pictureStyle)}\n`);
+const styles = readdirSync(here).filter((name) => name.endsWith(".css")).sort();
+writeFileSync(join(out, "living.css"), `${packed(["core/living.css", ...styles].map(read).join(""))}\n`);
 
 // The same definitions for Node: the tests compute with them, and the pictures come from them.
 const forNode = join(out, "living.node.mjs");
 buildSync({ ...common, minify: false, entryPoints: ["node.js"], format: "esm", platform: "node", outfile: forNode });
 const { registry, defaults } = await import(pathToFileURL(forNode));
-for (const [name, { draw, compute, schema }] of Object.entries(registry)) {
+for (const [name, { draw, compute, schema, describe }] of Object.entries(registry)) {
   if (!draw) continue;
-  const markup = draw(compute(defaults(schema)), { width: 720, uid: name });
+  const result = compute(defaults(schema));
+  const markup = draw(result, { width: 720, uid: name, label: describe(result) });
   const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
-  const style = `<style>${packed(pictureStyle)}</style>`;
+  const style = `<style>${packed(read(`${name}.css`))}</style>`; // a picture may stand alone
   writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
 }

@@ -1,134 +1,138 @@
-// The stepper's picture: one line per token, then the running totals. Pure: numbers in, SVG out.
-import { max } from "d3-array";
+// The stepper's picture: a line per token with its rows as small bars, the weights of the step, and
+// the running totals. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
+import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { decimal, escape, whole } from "./core/text.js";
+import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { decimal, escape } from "./core/text.js";
+import { charts } from "./decode_charts.js";
+import { KINDS } from "./decode_words.js";
 
-const WORDS = { new: "computed", again: "again", kept: "kept", later: "" };
+const SHORT = { new: "new", again: "again", kept: "kept", later: "" };
+const LEGEND = [["new", "computed now"], ["kept", "kept: read from the cache"], ["again", "computed again"], ["later", "not there yet"]];
+const WIDE = 600; // below this the weights go under the rows
 
-const text = (x, y, words, kind, anchor = "start") =>
-  `<text x="${round(x)}" y="${round(y)}" class="step-${kind}" text-anchor="${anchor}">${escape(words)}</text>`;
-const round = (value) => Math.round(value * 10) / 10;
-const box = (x, y, w, h, kind, more = "") =>
-  `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="2" class="${kind}"${more}/>`;
-
-// Where everything goes. Narrow screens get smaller cells, never smaller text.
-function layout(width) {
-  const wide = width >= 640;
-  const cell = wide ? 20 : 8;
-  const weight = wide ? 34 : 12.5;
-  const gap = wide ? 16 : 9;
-  const start = wide ? 142 : 86;
-  const panel = 4 * cell;
-  const x = { q: start, k: start + panel + gap, v: start + 2 * (panel + gap), w: start + 3 * (panel + gap) };
-  return { wide, width, cell, weight, panel, x, top: 52, row: wide ? 30 : 32 };
+// Where everything goes. Narrow screens get another arrangement, never smaller text.
+function layout(width, count) {
+  const wide = width >= WIDE;
+  const [start, gap, row] = wide ? [100, 14, 30] : [92, 9, 28];
+  const rest = width - start - (wide ? 4 : 2) * gap;
+  const cell = Math.min(36, Math.floor(wide ? (rest * 0.5) / count : (width - start) / count));
+  const bar = Math.floor(wide ? (rest - count * cell) / 16 : rest / 12);
+  const panel = 4 * bar;
+  const x = { q: start, k: start + panel + gap, v: start + 2 * (panel + gap) };
+  const straight = cell >= 34; // room for the tokens' names above the columns
+  const top = wide ? (straight ? 50 : 74) : 28;
+  const bottom = top + count * row;
+  x.w = wide ? start + 3 * (panel + gap) : start;
+  x.out = x.w + count * cell + gap;
+  const weights = wide ? top : bottom + 66; // where the weights' first line begins
+  return { wide, width, row, tall: row - 8, cell, bar, panel, straight, x, top, weights, below: weights + count * row + 8 };
 }
 
-function header(result, at) {
-  const { x, panel, weight } = at;
-  const names = at.wide
-    ? { q: "query", k: "key", v: "value", w: `weights of head ${result.head}` }
-    : { q: "q", k: "k", v: "v", w: "weights" };
-  const middle = { q: x.q + panel / 2, k: x.k + panel / 2, v: x.v + panel / 2, w: x.w + 4 * weight };
-  const columns = result.rows.map(({ token }, j) =>
-    at.wide ? text(x.w + (j + 0.5) * weight, 40, token, "quiet", "middle") : "",
-  );
-  return Object.keys(names).map((key) => text(middle[key], 18, names[key], "head", "middle")).join("") + columns.join("");
+// A part that can be pointed at, tapped or focused. One of them takes part in the Tab order, the
+// arrow keys go on from there. `label` is what a screen reader says first.
+function target(at, id, x, y, w, label) {
+  if (!at.live) return "";
+  const tab = id === at.entry ? 0 : -1;
+  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${at.tall}" rx="3" class="step-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
 }
 
-// Four numbers as shades: the colour is the sign, the strength the size.
-function vector(values, x, y, at, kind, uid) {
-  const height = at.row - 8;
-  if (kind === "later") return box(x, y, at.panel, height, "step-box-later");
-  const cells = values.map((value, i) =>
-    value === 0 ? "" : box(x + i * at.cell, y, at.cell, height, `step-cell step-${value > 0 ? "plus" : "minus"}`,
-      ` fill-opacity="${round(Math.min(1, 0.12 + Math.abs(value) / 3.2) * (kind === "kept" ? 0.45 : 0.9) * 10) / 10}"`),
-  );
-  const over = kind === "again" ? box(x, y, at.panel, height, "step-box-again", ` fill="url(#${uid}-hatch)"`) : box(x, y, at.panel, height, `step-box-${kind}`);
-  return cells.join("") + over;
-}
-
-function arithmetic(result, i, j) {
-  const { q, scores, weights, token } = result.rows[i];
-  const terms = result.rows[j].k.map((key, n) => `${decimal(q[n])}·${decimal(key)}`).join(" + ");
-  return `“${token}” looks at “${result.rows[j].token}”: ${terms} = ${decimal(scores[j] / result.scale)}; × ${decimal(result.scale, 1)} = ${decimal(scores[j])}; softmax over ${i + 1}: ${decimal(weights[j])}`;
-}
-
-// One row of weights, computed in this step: a cell per key that is visible.
-function weightRow(result, i, y, at, uid) {
-  const { kind, weights } = result.rows[i];
-  if (kind === "kept" || kind === "later") return "";
-  const height = at.row - 8;
-  return weights
-    .map((weight, j) => {
-      const x = at.x.w + j * at.weight;
-      const label = escape(arithmetic(result, i, j));
-      const number = at.wide && weight >= 0.01
-        ? `<text x="${round(x + at.weight / 2)}" y="${y + 15.5}" text-anchor="middle" class="step-number" style="font-size:12px;pointer-events:none${weight > 0.55 ? ";fill:var(--living-surface,#fff)" : ""}">${weight > 0.995 ? "1" : decimal(weight).slice(1)}</text>`
-        : "";
-      const focus = kind === "new" ? ` tabindex="0" role="img" aria-label="${label}" data-id="w${i}-${j}"` : "";
-      return `${box(x + 1, y, at.weight - 2, height, "step-cell step-plus", ` fill-opacity="${Math.round(weight * 90) / 100}"`)}${
-        box(x + 1, y, at.weight - 2, height, kind === "again" ? "step-box-again" : "step-box-new",
-          ` data-tip="${label}"${focus} pointer-events="all"${kind === "again" ? ` fill="url(#${uid}-hatch)"` : ""}`)}${number}`;
-    })
-    .join("");
-}
-
-function tokenRow(result, i, at, uid) {
-  const { token, kind } = result.rows[i];
-  const y = at.top + i * at.row;
-  const base = y + 16;
-  const newest = i === result.there - 1;
-  const q = kind === "kept" ? text(at.x.q + at.panel / 2, base, at.wide ? "not needed" : "", "quiet", "middle") : vector(result.rows[i].q, at.x.q, y, at, kind, uid);
-  const word = at.wide ? WORDS[kind] : WORDS[kind].slice(0, 4).replace("comp", "new").replace("agai", "again");
-  return (
-    text(0, base, token, kind === "later" ? "later" : newest ? "newest" : "token") +
-    text(at.wide ? 132 : 80, base, word, `word-${kind}`, "end") +
-    q + vector(result.rows[i].k, at.x.k, y, at, kind, uid) + vector(result.rows[i].v, at.x.v, y, at, kind, uid) +
-    weightRow(result, i, y, at, uid)
-  );
-}
-
-function chart(result, key, title, x0, y0, width, height, at) {
-  const steps = result.history.plain;
-  const x = scaleLinear([0, steps.length - 1], [x0 + (at.wide ? 56 : 60), x0 + width - 12]);
-  const y = scaleLinear([0, max(steps, ({ total }) => total[key])], [y0 + height, y0 + 26]).nice(4);
-  const ticks = y.ticks(4).filter((tick) => tick > 0);
-  const grid = ticks.map((tick) => `<line x1="${x0 + 50}" x2="${x0 + width}" y1="${round(y(tick))}" y2="${round(y(tick))}" class="step-grid"/>${text(x0 + 44, y(tick) + 4, whole(tick), "quiet", "end")}`);
-  const curve = line((_, i) => round(x(i)), ({ total }) => round(y(total[key])));
-  const curves = ["plain", "cached"].map((way) => {
-    const at = result.history[way][result.step].total[key];
-    return `<path d="${curve(result.history[way])}" class="step-curve step-curve-${way}"/><circle cx="${round(x(result.step))}" cy="${round(y(at))}" r="5" class="step-dot-${way}"/>`;
+// Four numbers as bars, up for plus and down for minus; the frame says how they came to be.
+function vector(result, name, i, y, at) {
+  const { kind, token, [name]: values } = result.rows[i];
+  const x = at.x[name];
+  const label = `${name} of ${token}, ${values ? KINDS[kind] : "not needed"}`;
+  const hit = target(at, `${name}-${i}`, x, y, at.panel, label);
+  if (!values) return box(x, y, at.panel, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
+  const middle = y + at.tall / 2;
+  const size = scaleLinear([0, result.extent[name]], [0, at.tall / 2 - 2]);
+  const bars = values.map((value, n) => {
+    const height = value === 0 ? 0 : Math.max(1.5, Math.abs(size(value)));
+    return value === 0 ? "" : `<rect x="${round(x + n * at.bar + 1.5)}" y="${round(value > 0 ? middle - height : middle)}" width="${at.bar - 3}" height="${round(height)}" class="step-bar-${kind}"/>`;
   });
-  const labels = steps.map(({ step }) => text(x(step), y0 + height + 16, step ? String(step) : "prefill", "quiet", "middle"));
-  return (
-    text(x0, y0 + 8, title, "head") + grid.join("") +
-    `<line x1="${x0 + 50}" x2="${x0 + width}" y1="${y0 + height}" y2="${y0 + height}" class="step-axis"/>` +
-    `<line x1="${round(x(result.step))}" x2="${round(x(result.step))}" y1="${y0 + 22}" y2="${y0 + height}" class="step-now"/>` +
-    curves.join("") + labels.join("")
-  );
+  const zero = stroke(x + 2, middle, x + at.panel - 2, middle, "step-zero");
+  return frame(x, y, at.panel, kind, at) + zero + bars.join("") + hit;
 }
 
-function totals(result, x, y, at) {
-  const entry = (dy, way, name) => {
-    const { passes, flops } = result.total[way];
-    const words = `${name}: ${whole(passes)} ${at.wide ? "token passes" : "passes"}, ${whole(flops)} FLOPs`;
-    return `<line x1="${x}" x2="${x + 26}" y1="${y + dy - 4}" y2="${y + dy - 4}" class="step-curve step-curve-${way}"/>${text(x + 34, y + dy, words, "token")}`;
-  };
-  return entry(0, "plain", at.wide ? "without a cache" : "without") + entry(22, "cached", at.wide ? "with a cache" : "with");
+function frame(x, y, w, kind, at) {
+  const over = kind === "again" ? box(x, y, w, at.tall, "step-hatched", ` fill="url(#${at.uid}-hatch)"`) : "";
+  return box(x, y, w, at.tall, `step-box-${kind}`) + over;
 }
 
-export function draw(result, { width = 720, uid = "stepper" } = {}) {
-  const at = layout(width);
-  const bottom = at.top + result.rows.length * at.row + 14;
-  const half = at.wide ? (width - 36) / 2 : width;
-  const height = at.wide ? 140 : 120;
-  const second = at.wide ? { x: half + 36, y: bottom + 8 } : { x: 0, y: bottom + height + 46 };
-  const end = second.y + height + 44;
+// One line of the weight matrix: a cell for each key, empty where the step computes nothing.
+function weightRow(result, i, y, at) {
+  const { kind, weights, token } = result.rows[i];
+  return result.rows.map((other, j) => {
+    const [x, w] = [at.x.w + j * at.cell + 1, at.cell - 2];
+    const says = weights ? (j > i ? "masked" : `weight ${decimal(weights[j])}`) : kind === "later" ? "not there yet" : "not needed";
+    const hit = target(at, `w-${i}-${j}`, x, y, w, `${token} looks at ${other.token}: ${says}`);
+    if (j > i) return (weights ? text(x + w / 2, y + at.tall / 2 + 4, "·", "step-quiet", MIDDLE) : "") + hit;
+    if (!weights) return box(x, y, w, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
+    const shade = box(x, y, w, at.tall, `step-bar-${kind}`, ` fill-opacity="${Math.round(weights[j] * 90) / 100}"`);
+    const strong = weights[j] > 0.55 && kind === "new";
+    const number = weights[j] < 0.005 ? "0" : weights[j] > 0.995 ? "1" : decimal(weights[j]).slice(1);
+    const shown = text(x + w / 2, y + at.tall / 2 + 4, number, strong ? "step-number-strong" : kind === "new" ? "step-number" : "step-number-again", MIDDLE);
+    return shade + frame(x, y, w, kind, at) + shown + hit;
+  }).join("");
+}
+
+function headings(result, at) {
+  const name = (x, w, words) => text(x + w / 2, 14, words, "step-head", MIDDLE);
+  const count = result.rows.length;
+  const over = at.weights - (at.wide ? 10 : 8);
+  const columns = result.rows.map(({ token, kind }, j) => {
+    const x = at.x.w + (j + 0.5) * at.cell;
+    const quiet = kind === "later" ? "step-later" : "step-column";
+    return at.straight ? text(x, over, token, quiet, MIDDLE)
+      : text(x - 2, over, token, quiet, ` transform="rotate(-38 ${round(x - 2)} ${round(over)})"`);
+  });
+  const title = at.wide
+    ? name(at.x.w, count * at.cell, `weights of head ${result.head}: who looks at whom`)
+    : text(0, at.weights - 46, `Weights of head ${result.head}: who looks at whom`, "step-head");
+  const names = at.wide ? { q: "query", k: "key", v: "value", out: "output" } : { q: "query", k: "key", v: "value" };
+  return Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join("") + title + columns.join("");
+}
+
+function lineOf(result, i, at) {
+  const { token, kind } = result.rows[i];
+  const style = kind === "later" ? "step-later" : i === result.there - 1 ? "step-newest" : "step-token";
+  const y = at.top + i * at.row;
+  const below = at.weights + i * at.row;
+  const name = (from) => text(0, from + at.tall / 2 + 4.5, token, style);
+  const parts = ["q", "k", "v", ...(at.wide ? ["out"] : [])].map((part) => vector(result, part, i, y, at));
+  return name(y) + (at.wide ? "" : name(below)) + text(at.x.q - 10, y + at.tall / 2 + 4.5, SHORT[kind], `step-word-${kind}`, END)
+    + parts.join("") + weightRow(result, i, below, at);
+}
+
+// Frames with their words, on as many lines as they need; the average letter is 6.6 px wide.
+function legend(y, at) {
+  let [x, line] = [0, y];
+  const entries = LEGEND.map(([kind, words]) => {
+    const wide = 34 + 6.6 * words.length + 18;
+    if (x && x + wide - 18 > at.width) [x, line] = [0, line + 24];
+    const sample = frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet");
+    x += wide;
+    return sample;
+  });
+  const bars = text(0, line + 34, `Bars: ${at.wide ? "the four numbers of a row, up is plus, down is minus" : "four numbers of a row, up is plus"}.`, "step-quiet");
+  return { inside: entries.join("") + bars, bottom: line + 38 };
+}
+
+function sameOutput({ difference, rows, there }, y, at) {
+  const size = difference === 0 ? "0" : difference.toExponential(0);
+  const wide = `✓ Output for “${rows[there - 1].token}”, with and without a cache: largest difference ${size} (both were computed)`;
+  return at.wide ? text(0, y, wide, "step-same")
+    : text(0, y, "✓ Same output with and without a cache", "step-same") + text(16, y + 18, `largest difference ${size}`, "step-same");
+}
+
+export function draw(result, { width = 720, uid = "decode_stepper", live = false, label = "Rows computed and kept, and the running totals" } = {}) {
+  const at = { ...layout(width, result.rows.length), uid, live, entry: `w-${result.there - 1}-${result.there - 1}` };
+  const key = legend(at.below + 4, at);
+  const same = key.bottom + 28;
+  const totals = charts(result, same + (at.wide ? 26 : 44), at);
+  const height = Math.ceil(totals.bottom);
   const hatch = `<pattern id="${uid}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="6" class="step-hatch"/></pattern>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="step-picture" viewBox="0 0 ${width} ${round(end + 30)}" width="${width}" height="${round(end + 30)}" role="group" aria-label="Rows computed and kept, and the running totals"><defs>${hatch}</defs>${
-    header(result, at)}${result.rows.map((_, i) => tokenRow(result, i, at, uid)).join("")}${
-    chart(result, "passes", "token passes so far", 0, bottom + 8, half, height, at)}${
-    chart(result, "flops", "FLOPs so far", second.x, second.y, half, height, at)}${
-    totals(result, 0, end, at)}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="step-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}"><defs>${hatch}</defs>${
+    headings(result, at)}${range(result.rows.length).map((i) => lineOf(result, i, at)).join("")}${
+    key.inside}${sameOutput(result, same, at)}${totals.inside}</svg>`;
 }

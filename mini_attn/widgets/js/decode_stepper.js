@@ -1,98 +1,93 @@
 // Decoding step by step: which rows are computed, which are kept, and what that adds up to.
-import { dModel, headDim, heads, nHeads, outputs, promptLen, scale, tokens } from "./attention_example.js";
-import { count, decimal, whole } from "./core/text.js";
+import { example, passes, scaleOf } from "./attention_example.js";
 import { draw } from "./decode_picture.js";
+import { describe, explain, table } from "./decode_words.js";
 import schema from "./schema/decode_stepper.json" with { type: "json" };
 
 const NUMBER_BYTES = 4; // float32
+const { d_model: dModel, n_heads: nHeads, head_dim: headDim, prompt_len: promptLen, tokens } = example;
 const width = nHeads * headDim;
+const cacheBytes = (rows) => 2 * width * rows * NUMBER_BYTES; // a key and a value for each row
+const weightBytes = 4 * dModel * width * NUMBER_BYTES;
 
-// What a pass over `rows` new tokens costs when `total` tokens are there after it. The pairs are
-// the visible ones; the bytes are each array read or written once.
-function price(rows, total, cached) {
-  const pairs = rows * total - (rows * (rows - 1)) / 2;
-  const kept = cached ? total - rows : 0;
-  const flops = 2 * rows * dModel * 3 * width + 2 * 2 * width * pairs + 2 * rows * width * dModel;
-  const numbers = 4 * dModel * width + rows * dModel + 2 * width * kept + (cached ? 2 * width * rows : 0);
-  return { passes: rows, flops, bytes: numbers * NUMBER_BYTES };
+// What a pass over `rows` new tokens costs when `there` tokens are there after it. Pairs of a query
+// and a key are the visible ones. Bytes: the weights are read, each computed key and value is
+// written, and the keys and values of all tokens are read.
+function price(rows, there) {
+  const pairs = rows * there - (rows * (rows - 1)) / 2;
+  return {
+    passes: rows,
+    flops: 2 * rows * dModel * 3 * width + 2 * 2 * width * pairs + 2 * rows * width * dModel,
+    bytes: weightBytes + cacheBytes(rows) + cacheBytes(there),
+  };
 }
 
-// One entry per step, the prefill first, with the running totals of each way.
-function history(cached) {
+// One entry per step, the prefill first, with the running totals of one way.
+function history(way) {
   const total = { passes: 0, flops: 0, bytes: 0 };
-  return Array.from({ length: schema.step.max + 1 }, (_, step) => {
-    const there = promptLen + step;
-    const rows = cached && step ? 1 : there;
-    const now = price(rows, there, cached);
+  return way.map(({ first, there }, step) => {
+    const now = price(there - first, there);
     for (const key of Object.keys(total)) total[key] += now[key];
     return { step, now, total: { ...total } };
   });
 }
 
-function status(i, first, there) {
+// Every pass is computed both ways, so that "the same output" is a finding and no claim.
+const computed = { cached: passes(example, promptLen, true), plain: passes(example, promptLen, false) };
+const work = { cached: history(computed.cached), plain: history(computed.plain) };
+
+function difference(step) {
+  const [one, other] = [computed.cached[step], computed.plain[step]];
+  const gaps = one.outputs.flatMap((row, i) => row.map((x, n) => Math.abs(x - other.outputs[one.first - other.first + i][n])));
+  return Math.max(...gaps);
+}
+
+function kindOf(i, { first, there }, newest) {
   if (i >= there) return "later";
-  return i >= first ? "new" : "old";
+  if (i < first) return "kept";
+  return i < newest ? "again" : "new";
+}
+
+// One line of the picture: what this pass computed of the row, or what the cache holds of it.
+function rowOf(i, pass, newest, chosen) {
+  const head = pass.heads[chosen - 1];
+  const kind = kindOf(i, pass, newest);
+  const line = { token: tokens[i].trim(), kind, k: head.kept.k[i] ?? null, v: head.kept.v[i] ?? null };
+  if (kind === "kept" || kind === "later") return { ...line, q: null, scores: null, weights: null, out: null };
+  const [q, scores, weights, out] = ["q", "scores", "weights", "out"].map((name) => head[name][i - pass.first]);
+  return { ...line, q, scores, weights, out };
 }
 
 export function compute(state) {
-  const { step, cached } = state;
-  const there = promptLen + step; // tokens so far, the newest included
-  const first = step ? there - 1 : 0; // the first row that is new in this step
-  const head = heads[state.head - 1];
-  const rows = tokens.map((token, i) => {
-    const kind = status(i, first, there);
-    return {
-      token: token.trim(),
-      kind: kind === "old" ? (cached ? "kept" : "again") : kind,
-      q: head.q[i], k: head.k[i], v: head.v[i],
-      scores: head.scores[i], weights: head.weights[i], out: head.out[i],
-    };
-  });
-  const [kept, plain] = [history(true), history(false)];
+  const { step, cached, head } = state;
+  const pass = computed[cached ? "cached" : "plain"][step];
+  const newest = step ? pass.there - 1 : 0; // the first row that is new in this step
+  const rows = tokens.map((_, i) => rowOf(i, pass, newest, head));
+  const kinds = ["new", "kept", "again", "later"];
+  const all = computed.plain.at(-1).heads[head - 1];
   return {
-    ...state, there, first, rows, scale, output: outputs[there - 1],
-    counts: Object.fromEntries(
-      ["new", "kept", "again"].map((kind) => [kind, rows.filter((row) => row.kind === kind).length]),
-    ),
-    now: (cached ? kept : plain)[step].now,
-    total: { cached: kept[step].total, plain: plain[step].total },
-    history: { cached: kept, plain },
-    cache_bytes: cached ? 2 * width * there * NUMBER_BYTES : 0,
-  };
-}
-
-export function describe({ step, cached, counts, total, there, rows }) {
-  const newest = rows[there - 1].token;
-  const start = step ? `Step ${step}, “${newest}” has arrived` : "Prefill, the prompt arrives as one piece";
-  const work = cached
-    ? `${count(counts.new, "row")} computed${counts.kept ? `, ${counts.kept} read from the cache` : ""}`
-    : `${count(counts.new + counts.again, "row")} computed${counts.again ? `, ${counts.again} of them again` : ""}`;
-  return `${start}: ${work}. So far ${total.cached.passes} token passes with a cache, ${total.plain.passes} without; the outputs are the same.`;
-}
-
-export function table(result) {
-  const row = (name, key) => [name, whole(result.total.cached[key]), whole(result.total.plain[key])];
-  return {
-    caption: `Added up to ${result.step ? `step ${result.step}` : "the prefill"}, one layer of the example in float32`,
-    head: ["", "with a cache", "without"],
-    rows: [
-      row("token passes", "passes"), row("FLOPs", "flops"), row("bytes read and written", "bytes"),
-      ["bytes kept in the cache", whole(2 * width * result.there * NUMBER_BYTES), "0"],
-      [`output for “${result.rows[result.there - 1].token}”`, ...Array(2).fill(result.output.map((x) => decimal(x)).join("  "))],
-    ],
+    ...state, rows, there: pass.there, scale: scaleOf(example), last_step: schema.step.max,
+    extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, Math.max(...all[name].flat().map(Math.abs))])),
+    output: pass.outputs.at(-1), difference: difference(step),
+    counts: Object.fromEntries(kinds.map((kind) => [kind, rows.filter((row) => row.kind === kind).length])),
+    now: { cached: work.cached[step].now, plain: work.plain[step].now },
+    total: { cached: work.cached[step].total, plain: work.plain[step].total },
+    history: work,
+    cache_bytes: cacheBytes(pass.there),
   };
 }
 
 export default {
   name: "decode_stepper",
+  version: 1,
   title: "Decoding, step by step",
-  hint: "Point at a weight, or move to it with the Tab key, to see its arithmetic.",
+  hint: "Point at a row or a weight, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
   schema,
   controls: [
     { key: "cached", kind: "choice", label: "Cache", options: [[true, "on"], [false, "off"]] },
-    { key: "step", kind: "range", label: "Step", show: (step) => (step ? `${step} of 4` : "prefill") },
     { key: "head", kind: "choice", label: "Head", options: [[1, "1"], [2, "2"]] },
+    { key: "step", kind: "range", label: "Step", show: (step) => (step ? `${step} of ${schema.step.max}` : "prefill") },
   ],
   play: { key: "step", milliseconds: 1400 },
-  compute, draw, describe, table,
+  compute, draw, describe, table, explain,
 };

@@ -9,6 +9,7 @@ export default {
     const place = el.ownerDocument.createElement("div");
     place.className = "living-live";
     el.append(place);
-    return show(definition, place, model);
+    const view = show(definition, place, model);
+    return () => view.remove();
   },
 };

@@ -40,19 +40,21 @@ function choice(control, id) {
     <div>${buttons.join("")}</div></fieldset>`;
 }
 
-// Markup of all controls, those with a group inside a fieldset of that name.
-export function controlsMarkup(definition, uid) {
+function controlMarkup(definition, control, uid) {
+  const id = `${uid}-${control.key}`;
+  if (control.kind === "choice") return choice(control, id);
+  const unit = control.unit ? ` <small>${escape(control.unit)}</small>` : "";
+  return `<div class="living-control living-${control.kind}" data-control="${control.key}">
+    <label for="${id}">${escape(control.label)}${unit}</label>
+    <span class="living-inputs">${inputs(control, definition.schema[control.key], id)}</span></div>`;
+}
+
+// Markup of some controls, those with a group inside a fieldset of that name.
+export function controlsMarkup(definition, controls, uid) {
   const groups = new Map();
-  for (const control of definition.controls) {
-    const id = `${uid}-${control.key}`;
-    const markup =
-      control.kind === "choice"
-        ? choice(control, id)
-        : `<div class="living-control living-${control.kind}" data-control="${control.key}">
-            <label for="${id}">${escape(control.label)}${control.unit ? ` <small>${escape(control.unit)}</small>` : ""}</label>
-            <span class="living-inputs">${inputs(control, definition.schema[control.key], id)}</span></div>`;
+  for (const control of controls) {
     const name = control.group ?? "";
-    groups.set(name, [...(groups.get(name) ?? []), markup]);
+    groups.set(name, [...(groups.get(name) ?? []), controlMarkup(definition, control, uid)]);
   }
   return [...groups]
     .map(([name, items]) =>

@@ -13,7 +13,7 @@ export function toHash(name, schema, state) {
 export function fromHash(name, schema, hash) {
   const prefix = `#${name}:`;
   if (!hash.startsWith(prefix)) return null;
-  const given = {};
+  const given = Object.create(null); // so that __proto__ is a key like any other, and refused
   for (const part of hash.slice(prefix.length, prefix.length + 2000).split("&").filter(Boolean)) {
     const at = part.indexOf("=");
     const key = at < 0 ? part : part.slice(0, at);
@@ -26,4 +26,13 @@ export function fromHash(name, schema, hash) {
     given[key] = Object.hasOwn(schema, key) ? read(schema[key], text) : text;
   }
   return given;
+}
+
+// The line of Python that makes this state: DecodeStepper(step=3, cached=False).
+export function toPython(name, schema, state) {
+  const start = defaults(schema);
+  const literal = (value) => (typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value));
+  const given = Object.keys(schema).filter((key) => state[key] !== start[key]).map((key) => `${key}=${literal(state[key])}`);
+  const title = name.replace(/(^|_)(.)/g, (_, before, letter) => letter.toUpperCase());
+  return `${title}(${given.join(", ")})`;
 }

@@ -1,36 +1,55 @@
 // The page's host: finds the pictures that the build left and puts the living ones beside them.
 import { fromHash } from "./hash.js";
 import { pageModel } from "./model.js";
-import { validate } from "./schema.js";
+import { defaults, validate } from "./schema.js";
 import { show } from "./view.js";
 
 const link = (hash) => location.href.replace(/#.*$/, "") + hash;
 
-function startState(definition, box) {
-  const { schema, name } = definition;
-  const written = JSON.parse(box.querySelector("script[type='application/json']").textContent);
-  if (!schema) return { state: written, error: null };
-  const given = definition.mount ? null : fromHash(name, schema, location.hash);
-  const page = validate(schema, written);
-  if (!given) return page;
-  const asked = validate(schema, { ...page.state, ...given });
-  return asked.error
-    ? { state: page.state, error: `The link asks for a state that does not exist: ${asked.error}. This is the usual one.` }
-    : { ...asked, linked: true };
+// The state that the page was built with.
+function written(definition, box) {
+  try {
+    const state = JSON.parse(box.querySelector("script[type='application/json']").textContent);
+    return definition.schema ? validate(definition.schema, state) : { state, error: null };
+  } catch {
+    return { state: definition.schema ? defaults(definition.schema) : {}, error: "the page holds no readable state" };
+  }
+}
+
+// What the address asks of this widget: a checked state, or an error beside the present state.
+function asked({ name, schema, settle }, present) {
+  const given = schema ? fromHash(name, schema, location.hash) : null;
+  if (!given) return null;
+  const { state, error } = validate(schema, { ...defaults(schema), ...given });
+  if (error) return { state: present, error: `The link asks for a state that does not exist: ${error}. Nothing was changed.` };
+  return { state: settle ? settle(state) : state, error: null };
+}
+
+function mount(definition, box) {
+  const built = written(definition, box);
+  const start = definition.settle ? definition.settle(built.state) : built.state;
+  const linked = asked(definition, start);
+  const place = document.createElement("div");
+  place.className = "living-live";
+  box.append(place);
+  const model = pageModel(linked?.state ?? start);
+  const view = show(definition, place, model, { link, error: linked?.error ?? built.error });
+  box.classList.add("living-on");
+  if (linked) box.scrollIntoView();
+  // A link to a state elsewhere on the page acts at once.
+  addEventListener("hashchange", () => {
+    const next = definition.schema ? asked(definition, view.state) : null;
+    if (!next) return;
+    view.complain(next.error);
+    if (!next.error) view.write(next.state);
+    box.scrollIntoView();
+  });
 }
 
 export function mountAll(registry, root = document) {
   for (const box of root.querySelectorAll(".living[data-widget]:not(.living-on)")) {
-    const definition = registry[box.dataset.widget];
-    if (!definition) continue;
-    const start = startState(definition, box);
-    const state = definition.settle ? definition.settle(start.state) : start.state;
-    const place = document.createElement("div");
-    place.className = "living-live";
-    box.append(place);
-    show(definition, place, pageModel(state), { link, error: start.error });
-    box.classList.add("living-on");
-    if (start.linked || start.error) box.scrollIntoView();
+    if (!Object.hasOwn(registry, box.dataset.widget)) continue;
+    mount(registry[box.dataset.widget], box);
     if (!performance.getEntriesByName("living:first").length) performance.mark("living:first");
   }
 }

@@ -1,76 +1,86 @@
-// The generic view: controls, picture, sentence and table of any widget definition.
+// The generic view: controls, sentence, picture, explanation and table of any widget definition.
+import { moveFocus } from "./arrows.js";
 import { controlsMarkup, fillControls, readInput } from "./controls.js";
-import { toHash } from "./hash.js";
-import { defaults, fault } from "./schema.js";
+import { toHash, toPython } from "./hash.js";
+import { defaults, fault, validate } from "./schema.js";
 import { escape } from "./text.js";
 
-const NARROW = 640; // below this many CSS pixels a picture is drawn in its narrow form
+const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
 let views = 0;
 
 function tableMarkup({ caption, head, rows }) {
-  const cells = (row, tag) => row.map((cell) => `<${tag}>${escape(cell)}</${tag}>`).join("");
-  return `<table><caption>${escape(caption)}</caption><thead><tr>${cells(head, 'th scope="col"').replaceAll('</th scope="col">', "</th>")}</tr></thead>
-    <tbody>${rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("")}</tbody></table>`;
+  const cells = (row) => row.map((cell, i) => (i ? `<td>${escape(cell)}</td>` : `<th scope="row">${escape(cell)}</th>`)).join("");
+  return `<table><caption>${escape(caption)}</caption><thead><tr>${head.map((cell) => (cell ? `<th scope="col">${escape(cell)}</th>` : "<td></td>")).join("")}</tr></thead>
+    <tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join("")}</tbody></table>`;
 }
 
-function frame(definition, uid) {
-  const { play } = definition;
-  const moves = play
-    ? `<button type="button" data-do="back">Back</button><button type="button" data-do="play" aria-pressed="false">Play</button>
-       <button type="button" data-do="step">Step</button>`
+const button = (action, words, more = "") => `<button type="button" data-do="${action}"${more}>${words}</button>`;
+
+function frame(definition, uid, copies) {
+  const { play, controls } = definition;
+  const part = (wanted) => controlsMarkup(definition, controls.filter(({ key }) => (key === play?.key) === wanted), uid);
+  const transport = play
+    ? `<div class="living-transport"><div class="living-buttons">${button("back", "Back")}${button("play", "Play", ' aria-pressed="false"')}${button("step", "Step")}</div>${part(true)}</div>`
     : "";
   return `<div class="living-app" role="group" aria-label="${escape(definition.title)}">
-    <form class="living-controls" autocomplete="off">${controlsMarkup(definition, uid)}
-      <div class="living-buttons">${moves}<button type="button" data-do="reset">Reset</button>
-      <button type="button" data-do="link">Copy link</button></div></form>
-    <p class="living-error" role="alert" hidden></p>
-    <div class="living-result"><div class="living-output"></div>
+    <form class="living-controls" autocomplete="off">${part(false)}${transport}</form>
+    <p class="living-note" role="alert" hidden></p>
+    <div class="living-result"><p class="living-say" aria-live="polite"></p><div class="living-output"></div>
       <p class="living-detail" aria-live="polite"></p>
-      <p class="living-say" aria-live="polite"></p>
-      <details class="living-table"><summary>The picture as a table</summary><div></div></details></div></div>`;
+      <div class="living-foot"><details class="living-table"><summary>The picture as a table</summary><div tabindex="0" role="group" aria-label="Table"></div></details>
+        <div class="living-buttons living-quiet">${button("reset", "Reset")}${button("copy", copies)}</div></div></div></div>`;
 }
 
 class View {
   constructor(definition, root, model, { link }) {
-    Object.assign(this, { definition, root, model, link, timer: 0, wide: true });
+    Object.assign(this, { definition, root, model, link, timer: 0, width: 0, lit: null });
     this.uid = `living-${definition.name}-${++views}`;
-    root.innerHTML = frame(definition, this.uid);
-    this.part = (name) => root.querySelector(`.living-${name}`);
+    this.copies = link ? "Copy link" : "Copy code";
+    root.innerHTML = frame(definition, this.uid, this.copies);
     this.keys = Object.keys(definition.schema);
+    this.measure();
     this.listen();
     this.draw();
+  }
+
+  part(name) {
+    return this.root.querySelector(`.living-${name}`);
   }
 
   get state() {
     return Object.fromEntries(this.keys.map((key) => [key, this.model.get(key)]));
   }
 
+  // The width to draw for; false if it is (nearly) the one that was drawn.
+  measure(width = this.part("result").clientWidth) {
+    const next = Math.min(WIDTHS[1], Math.max(WIDTHS[0], Math.floor(width || 720)));
+    if (Math.abs(next - this.width) < 4) return false;
+    this.width = next;
+    return true;
+  }
+
   listen() {
     const form = this.part("controls");
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", (event) => this.fromInput(event.target));
-    form.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
+    this.root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
     const output = this.part("output");
     for (const kind of ["pointerover", "focusin", "click"]) {
-      output.addEventListener(kind, (event) => this.detail(event.target.closest?.("[data-tip]")));
+      output.addEventListener(kind, (event) => this.light(event.target.closest?.("[data-tip], [data-id]")));
     }
-    this.changed = () => this.schedule();
+    output.addEventListener("keydown", (event) => moveFocus(event, [...output.querySelectorAll("[tabindex]")]));
+    this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
-    this.observer = new ResizeObserver(([entry]) => {
-      const wide = entry.contentRect.width >= NARROW;
-      if (wide !== this.wide) {
-        this.wide = wide;
-        this.draw();
-      }
-    });
+    this.observer = new ResizeObserver(([entry]) => this.measure(entry.contentRect.width) && this.draw());
     this.observer.observe(this.part("result"));
   }
 
   fromInput(input) {
     const key = input.dataset.key;
     if (!key) return;
-    const value = readInput(input, this.definition.schema[key]);
-    const error = fault(this.definition.schema[key], key, value);
+    const entry = this.definition.schema[key];
+    const value = readInput(input, entry);
+    const error = fault(entry, key, value);
     input.toggleAttribute("aria-invalid", Boolean(error));
     this.complain(error);
     if (!error) this.put(key, value);
@@ -90,21 +100,18 @@ class View {
     this.draw();
   }
 
-  schedule() {
-    if (!this.quiet) this.draw();
-  }
-
-  press(button) {
-    const action = button?.dataset.do;
+  press(element) {
+    const action = element?.dataset.do;
     if (!action) return;
-    const { play, schema } = this.definition;
-    if (action !== "play" && action !== "link") this.stop();
-    if (action === "reset") this.write(defaults(schema));
-    if (action === "reset") this.complain(null);
+    if (action !== "play" && action !== "copy") this.stop();
+    if (action === "reset") {
+      this.complain(null);
+      this.write(defaults(this.definition.schema));
+    }
     if (action === "step") this.move(1);
     if (action === "back") this.move(-1);
-    if (action === "play") this.timer ? this.stop() : this.start(play);
-    if (action === "link") this.copy(button);
+    if (action === "play") this.timer ? this.stop() : this.start(this.definition.play);
+    if (action === "copy") this.copy(element);
   }
 
   move(by) {
@@ -129,47 +136,68 @@ class View {
   }
 
   showPlaying() {
-    const button = this.root.querySelector("[data-do=play]");
-    button.textContent = this.timer ? "Pause" : "Play";
-    button.setAttribute("aria-pressed", String(Boolean(this.timer)));
+    const element = this.root.querySelector("[data-do=play]");
+    element.textContent = this.timer ? "Pause" : "Play";
+    element.setAttribute("aria-pressed", String(Boolean(this.timer)));
   }
 
-  copy(button) {
-    const address = this.link(toHash(this.definition.name, this.definition.schema, this.state));
+  // On a page the address of this state; in a notebook, which has none, the line that makes it.
+  copy(element) {
+    const { name, schema } = this.definition;
+    const words = this.link ? this.link(toHash(name, schema, this.state)) : toPython(name, schema, this.state);
     const done = () => {
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy link"), 1500);
+      element.textContent = "Copied";
+      setTimeout(() => (element.textContent = this.copies), 1500);
     };
-    const show = () => this.complain(`The link to this state: ${address}`);
-    navigator.clipboard ? navigator.clipboard.writeText(address).then(done, show) : show();
+    const show = () => this.complain(`To copy: ${words}`);
+    navigator.clipboard ? navigator.clipboard.writeText(words).then(done, show) : show();
   }
 
-  complain(text) {
-    const box = this.part("error");
-    box.textContent = text ?? "";
-    box.hidden = !text;
+  complain(words) {
+    const box = this.part("note");
+    box.textContent = words ?? "";
+    box.hidden = !words;
   }
 
-  detail(element) {
+  // What stands behind a part of the picture: its own words, or the definition's.
+  light(element) {
     if (!element) return;
-    this.root.querySelector(".living-lit")?.classList.remove("living-lit");
+    const { tip, id } = element.dataset;
+    const { explain } = this.definition;
+    const { text, also } = tip !== undefined || !explain ? { text: tip ?? "", also: [] } : explain(this.result, id);
+    const output = this.part("output");
+    for (const old of output.querySelectorAll(".living-lit, .living-also")) old.classList.remove("living-lit", "living-also");
     element.classList.add("living-lit");
-    this.part("detail").textContent = element.dataset.tip;
+    for (const other of also) output.querySelector(`[data-id="${other}"]`)?.classList.add("living-also");
+    this.lit = id ?? null;
+    this.tell("detail", text);
+  }
+
+  // The same words again would be read aloud again.
+  tell(name, words) {
+    const box = this.part(name);
+    if (box.textContent !== words) box.textContent = words;
   }
 
   draw() {
     const { definition, root } = this;
-    const result = definition.compute(this.state);
+    const { state, error } = validate(definition.schema, this.state);
+    if (error) {
+      this.complain(`This state is refused: ${error}.`);
+      return;
+    }
+    this.result = definition.compute(state);
     const output = this.part("output");
-    const focused = output.contains(root.ownerDocument.activeElement)
-      ? root.ownerDocument.activeElement.dataset.id
-      : null;
-    output.innerHTML = definition.draw(result, { width: this.wide ? 720 : 320, uid: this.uid });
-    if (focused) output.querySelector(`[data-id="${focused}"]`)?.focus();
-    this.part("detail").textContent = definition.hint ?? "";
-    this.part("say").textContent = definition.describe(result);
-    this.root.querySelector(".living-table > div").innerHTML = tableMarkup(definition.table(result));
-    fillControls(root, definition, this.state);
+    const active = root.ownerDocument.activeElement;
+    const focused = output.contains(active) ? active.dataset.id : null;
+    output.innerHTML = definition.draw(this.result, { width: this.width, uid: this.uid, live: true });
+    const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
+    if (focused) find(focused)?.focus();
+    else if (find(this.lit)) this.light(find(this.lit));
+    else this.tell("detail", definition.hint ?? "");
+    this.tell("say", definition.describe(this.result));
+    root.querySelector(".living-table > div").innerHTML = tableMarkup(definition.table(this.result));
+    fillControls(root, definition, state);
   }
 
   remove() {
@@ -179,11 +207,10 @@ class View {
   }
 }
 
-// Put a widget into an element; gives a function that takes it away again.
-export function show(definition, root, model, options = {}) {
-  const link = options.link ?? ((hash) => hash);
-  if (definition.mount) return definition.mount(root, model, { link }) ?? (() => {});
+// Put a widget into an element; `remove` of what comes back takes it away again.
+export function show(definition, root, model, { link = null, error = null } = {}) {
+  if (definition.mount) return { remove: definition.mount(root, model, { link }) ?? (() => {}) };
   const view = new View(definition, root, model, { link });
-  if (options.error) view.complain(options.error);
-  return () => view.remove();
+  if (error) view.complain(error);
+  return view;
 }
