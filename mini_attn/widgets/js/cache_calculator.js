@@ -51,6 +51,6 @@ export default {
   name: "cache_calculator",
   version: 1,
   title: "Cache calculator",
-  hint: "Point at a number of the formula, tap it or go to it with Tab: here stands why it is there.",
+  hint: "Point at a number of the formula, or reach it with Tab, to read why it is there.",
   schema, controls, compute, draw, describe, table, update, settle,
 };

@@ -85,10 +85,18 @@ function wholeBytes(bits) {
   return bits / 8n;
 }
 
-// Bits of one sequence's cache at a context, as a function that the chart calls many times.
-export function sequenceBits(layout, sizes, bits) {
+// Bits of one sequence's cache at a context.
+function sequenceBits(layout, sizes, bits) {
   const numbers = sum(fieldNumbers(layout, sizes).map((field) => field.numbers));
-  return (context) => tokenLayers(layerTerms(layout, sizes, context)) * numbers * BigInt(bits);
+  return tokenLayers(layerTerms(layout, sizes, sizes.context)) * numbers * BigInt(bits);
+}
+
+// The same for a picture's line, where rounding does not show, in bytes of all sequences.
+function byteCurve(layout, sizes, bits) {
+  const each = fieldNumbers(layout, sizes).reduce((all, field) => all + Number(field.numbers), 0);
+  const perSlot = (each * bits * sizes.batch) / 8;
+  return (context) => layerTerms(layout, sizes, context)
+    .reduce((bytes, term) => bytes + term.layers * term.kept * perSlot, 0);
 }
 
 // The longest context whose cache of `batch` sequences fits; null when no length is too long.
@@ -110,7 +118,7 @@ export function cacheCost(state) {
   const numbers = sum(fields.map((field) => field.numbers));
   const terms = layerTerms(layout, sizes, sizes.context);
   const ofSequence = sequenceBits(layout, sizes, bits);
-  const total = wholeBytes(ofSequence(sizes.context) * BigInt(sizes.batch));
+  const total = wholeBytes(ofSequence * BigInt(sizes.batch));
   const weightBits = product([sizes.parameters, BITS[sizes.weight_dtype]]);
   const weights = (weightBits + 7n) / 8n; // an odd number of 4-bit weights fills its last byte
   const device = DEVICES.get(sizes.device);
@@ -129,10 +137,10 @@ export function cacheCost(state) {
     weight_bytes: weights,
     device_bytes: memory,
     left_bytes: left,
-    mha_bytes: wholeBytes(mhaBits(sizes.context) * BigInt(sizes.batch)),
-    max_sequences: (left * 8n) / ofSequence(sizes.context),
+    mha_bytes: wholeBytes(mhaBits * BigInt(sizes.batch)),
+    max_sequences: (left * 8n) / ofSequence,
     max_context: longestContext(layout, sizes, perSlot, left * 8n),
-    bytesAt: (context) => Number(ofSequence(context) * BigInt(sizes.batch)) / 8,
-    mhaBytesAt: (context) => Number(mhaBits(context) * BigInt(sizes.batch)) / 8,
+    bytesAt: byteCurve(layout, sizes, bits),
+    mhaBytesAt: byteCurve(LAYOUTS.get("mha"), plain, bits),
   };
 }

@@ -145,7 +145,7 @@ function chartAxes(x, y, width, height, left) {
 
 function curve(x, y, bytesAt, kind) {
   const [from, to] = x.domain();
-  const steps = Array.from({ length: 61 }, (_, i) => Math.round(from * (to / from) ** (i / 60)));
+  const steps = Array.from({ length: 41 }, (_, i) => Math.round(from * (to / from) ** (i / 40)));
   const [low, high] = y.domain();
   const inside = (context) => bytesAt(context) >= low && bytesAt(context) <= high;
   const path = line((context) => x(context), (context) => y(bytesAt(context))).defined(inside);
