@@ -1,6 +1,13 @@
-"""Draw each widget's committed SVG as a PNG, for readers and formats that show no SVG."""
+"""Draw each widget's committed SVG as a PNG, for readers and formats that show no SVG.
 
+Fonts differ between machines, so no test compares pixels. Instead each PNG carries the
+digest of the SVG that it shows, and a test compares that.
+"""
+
+import hashlib
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -11,12 +18,29 @@ STATIC = ROOT / "mini_attn/widgets/static"
 sys.path.insert(0, str(ROOT))
 from tests.chromium import ARGUMENTS, find  # noqa: E402
 
-with sync_playwright() as play:
-    browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
-    page = browser.new_page(viewport={"width": 760, "height": 1200}, device_scale_factor=2)
-    for picture in sorted(STATIC.glob("*.svg")):
-        page.set_content(f"<body style='margin:16px;background:#fff'>{picture.read_text()}</body>")
-        target = picture.with_suffix(".png")
-        page.locator("svg").screenshot(path=target)
-        print(f"[bundle] {target.relative_to(ROOT)}: {target.stat().st_size / 1e3:.0f} kB")
-    browser.close()
+HEADER_BYTES = 33  # the signature and the first chunk, which must stay first
+
+
+def with_digest(png: bytes, svg: bytes) -> bytes:
+    """The PNG with a text chunk that names the SVG's digest."""
+    words = b"tEXtSource\x00sha256:" + hashlib.sha256(svg).hexdigest().encode()
+    chunk = struct.pack(">I", len(words) - 4) + words + struct.pack(">I", zlib.crc32(words))
+    return png[:HEADER_BYTES] + chunk + png[HEADER_BYTES:]
+
+
+def main() -> None:
+    """Write a PNG of twice the size beside each SVG."""
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 760, "height": 1200}, device_scale_factor=2)
+        for picture in sorted(STATIC.glob("*.svg")):
+            svg = picture.read_bytes()
+            page.set_content(f"<body style='margin:16px;background:#fff'>{svg.decode()}</body>")
+            target = picture.with_suffix(".png")
+            target.write_bytes(with_digest(page.locator("svg").screenshot(), svg))
+            print(f"[bundle] {target.relative_to(ROOT)}: {target.stat().st_size / 1e3:.0f} kB")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

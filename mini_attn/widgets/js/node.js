@@ -1,5 +1,6 @@
 // What the tests and the build need outside a browser.
 export { default as registry } from "./registry.js";
+export * from "./attention_example.js";
 export * from "./core/hash.js";
 export * from "./core/schema.js";
 export * from "./core/text.js";
