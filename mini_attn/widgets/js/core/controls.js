@@ -2,14 +2,26 @@
 import { read } from "./schema.js";
 import { escape } from "./text.js";
 
-const STEPS = 1000; // positions of a logarithmic slider
-
 function options(control) {
   return control.options.map((option) => (Array.isArray(option) ? option : [option, option]));
 }
 
-const toLog = ({ min, max }, value) => Math.round((STEPS * Math.log(value / min)) / Math.log(max / min));
-const fromLog = ({ min, max }, at) => min * (max / min) ** (at / STEPS);
+// Where a logarithmic slider stops: 1, 2, 3, 4, 6, 8, 12, 16 … A power of two is always hit, and
+// an arrow key always moves on, which it does not where close stops round to one number.
+function stops({ min, max }) {
+  const all = [min];
+  for (let power = 1; power <= max; power *= 2) {
+    all.push(...[power, 1.5 * power].filter((n) => Number.isInteger(n) && n > min && n <= max));
+  }
+  return all;
+}
+
+function toLog(entry, value) {
+  const away = stops(entry).map((stop) => Math.abs(Math.log(stop / value)));
+  return away.indexOf(Math.min(...away));
+}
+
+const fromLog = (entry, at) => stops(entry)[at];
 
 function inputs(control, entry, id) {
   const data = `data-key="${control.key}"`;
@@ -24,7 +36,7 @@ function inputs(control, entry, id) {
     case "number":
       return `<input type="number" inputmode="decimal" id="${id}" ${data} ${bounds}>`;
     case "log":
-      return `<input type="range" id="${id}" ${data} data-log min="0" max="${STEPS}" step="1">
+      return `<input type="range" id="${id}" ${data} data-log min="0" max="${stops(entry).length - 1}" step="1">
         <input type="number" inputmode="numeric" aria-label="${escape(control.label)}, exact" ${data} ${bounds}>`;
     default:
       return `<input type="range" id="${id}" ${data} ${bounds}><output for="${id}" data-out="${control.key}"></output>`;
@@ -86,6 +98,6 @@ export function fillControls(root, definition, state) {
 // What an input says now, as text or number or boolean for the schema to judge.
 export function readInput(input, entry) {
   if (input.type === "checkbox") return input.checked;
-  if ("log" in input.dataset) return Math.round(fromLog(entry, Number(input.value)));
+  if ("log" in input.dataset) return fromLog(entry, Number(input.value));
   return input.value.trim() === "" && entry.type !== "string" ? NaN : read(entry, input.value);
 }
