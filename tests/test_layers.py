@@ -92,8 +92,31 @@ def test_the_memory_order_of_weights_survives_loading():
     tall, wide = mt.Linear(3, 5), mt.Linear(5, 3)
     tall.load_state_dict({"weight": torch.ones(5, 3)})
     assert tall.weight.stride() == (1, 5)
-    assert wide.weight.stride() == (5, 1)
+    assert wide.weight.stride() == (1, 3)
     assert tall.double().weight.stride() == (1, 5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("batch", "seq"), [(1, 1), (1, 16), (3, 5), (2, 20)])
+def test_few_rows_are_cut_into_parts_of_the_same_product(threads, batch, seq):
+    import torch
+
+    import mini_attn.torch as mt
+
+    layer = mt.Linear(192, 211, bias=True, dtype="float64")
+    torch.nn.init.normal_(layer.bias)
+    x = torch.randn(batch, seq, 192, dtype=torch.float64, requires_grad=True)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        out = layer(x)
+        (d_weight,) = torch.autograd.grad(out.square().sum(), layer.weight)
+    finally:
+        torch.set_num_threads(before)
+    expected = x @ layer.weight.T + layer.bias
+    torch.testing.assert_close(out, expected)
+    (d_expected,) = torch.autograd.grad(expected.square().sum(), layer.weight)
+    torch.testing.assert_close(d_weight, d_expected)
 
 
 def test_refusals(lib):

@@ -21,7 +21,7 @@ from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import Module, is_whole
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.heads import GroupedQueryAttention
-from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm
+from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
 
 __all__ = ["Decoder", "DecoderLayer", "decode_step", "generate", "prefill"]
 
@@ -239,7 +239,7 @@ class Decoder(Module):
     def _logits(self, x: Tensor) -> Tensor:
         x = self.norm(x)
         if self.config.tie_embeddings:
-            return nn.functional.linear(x, self.embed_tokens.weight)
+            return linear(x, self.embed_tokens.weight)
         logits: Tensor = self.lm_head(x)
         return logits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -177,6 +178,34 @@ def activate(x: Tensor, name: str) -> Tensor:
     return F.silu(x) if name == "silu" else F.relu(x)
 
 
+def _parts(x: Tensor, weight: Tensor) -> int:
+    """Into how many products a product with few rows is cut; 1 leaves it whole."""
+    width = weight.shape[1]
+    if x.device.type != "cpu" or x.numel() > 16 * width or weight.numel() < 2**15:
+        return 1
+    if x.dtype not in (torch.float32, torch.float64) or not weight.t().is_contiguous():
+        return 1
+    threads = min(torch.get_num_threads(), 16)
+    return math.gcd(width, 1 << (threads - 1).bit_length())
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``x @ weight.T + bias`` for x (batch, seq, in), on all threads even for a single row.
+
+    PyTorch's CPU product of few rows runs on one thread. Cut along the inner axis it is a
+    batch of products, and those are shared out; their sum is the result.
+    """
+    parts = _parts(x, weight)
+    if parts == 1:
+        return F.linear(x, weight, bias)
+    width = weight.shape[1] // parts
+    rows = x.reshape(-1, parts, width).transpose(0, 1)  # (parts, batch * seq, width)
+    blocks = weight.t().view(parts, width, -1)  # (parts, width, out)
+    out = torch.bmm(rows, blocks).sum(dim=0)
+    out = out if bias is None else out + bias
+    return out.reshape(*x.shape[:-1], weight.shape[0])
+
+
 class Linear(Module):
     """A matrix product with an optional bias.
 
@@ -203,7 +232,7 @@ class Linear(Module):
     Notes
     -----
     ``2 * batch * seq * in_features * out_features`` FLOPs. The weight has shape
-    (out_features, in_features); in memory a tall one lies column by column.
+    (out_features, in_features) and lies in memory column by column.
 
     References
     ----------
@@ -239,7 +268,7 @@ class Linear(Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, in_features) to (batch, seq, out_features)."""
         check_tokens("x", x, self.weight)
-        return F.linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
 
 class Embedding(Module):
