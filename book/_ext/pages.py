@@ -16,6 +16,7 @@ from typing import Any
 
 import nbformat
 from docutils import nodes
+from plain import plain, read_library
 from sphinx.application import Sphinx
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
@@ -112,6 +113,7 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
         text = (TEMPLATES / source).read_text(encoding="utf-8")
         page = app.builder.templates.render_string(text, start)
         (out / name).write_text(page, encoding="utf-8")
+    library = read_library(Path(app.confdir, "book/references.bib"))
     folder = out / "notebooks"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -119,6 +121,9 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
         if is_notebook(app, pagename):
             notebook = nbformat.read(app.env.doc2path(pagename), as_version=4)
             notebook.metadata["mini_attn"] = dict(app.config.stamp)
+            for cell in notebook.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = plain(cell.source, library)
             nbformat.write(notebook, folder / notebook_name(app, pagename))
     (folder / "stamp.json").write_text(json.dumps(app.config.stamp) + "\n", encoding="utf-8")
 

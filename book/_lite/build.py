@@ -37,6 +37,10 @@ PYODIDE: dict[str, str] = FILES["files"] | {
     entry["file_name"]: entry["sha256"] for entry in LOCK["packages"].values()
 }
 APP = "lab"
+KEEP = (
+    "> **Keep your work.** This notebook runs inside your browser, and what you change stays in "
+    "this browser only. *File → Download* saves it as a file."
+)
 
 
 class NoSourceError(Exception):
@@ -179,11 +183,13 @@ def collect_pyodide() -> None:
 
 
 def collect_notebooks() -> None:
-    """Copy the stamped notebooks; in the browser the kernel is called ``python``."""
+    """Copy the stamped notebooks; the kernel is called ``python``, and a line says what stays."""
     folder = WORK / "contents"
     folder.mkdir()
     for source in sorted((HTML / "notebooks").glob("*.ipynb")):
         notebook = json.loads(source.read_text(encoding="utf-8"))
+        keep = {"id": "keep", "cell_type": "markdown", "metadata": {}, "source": KEEP}
+        notebook["cells"].insert(1, keep)
         notebook["metadata"]["kernelspec"] = {"name": "python", "display_name": "Python (Pyodide)"}
         (folder / source.name).write_text(json.dumps(notebook, indent=1), encoding="utf-8")
 

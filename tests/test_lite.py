@@ -1,0 +1,122 @@
+"""The notebooks that run in the browser: what is served, and a chapter run to its end.
+
+``make book`` builds them. Where no source of Pyodide could be reached, these tests fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Page
+
+import mini_attn
+from tests.site import HTML, ROOT, Visit
+
+pytestmark = pytest.mark.lite
+
+LITE = HTML / "lite"
+PYODIDE = LITE / "static/pyodide"
+NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
+
+
+@cache
+def lock() -> dict[str, Any]:
+    """Packages that the browser's Python can load."""
+    path = PYODIDE / "pyodide-lock.json"
+    assert path.exists(), f"{path} is missing: `make book` could not build the browser notebooks"
+    return json.loads(path.read_text(encoding="utf-8"))["packages"]
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_every_package_is_served_and_unchanged() -> None:
+    """The lock file lists what is there, with its content, and every dependency."""
+    names = {key.lower().replace("_", "-") for key in lock()}
+    for entry in lock().values():
+        assert sha256(PYODIDE / entry["file_name"]) == entry["sha256"], entry["name"]
+        assert {d.lower().replace("_", "-") for d in entry["depends"]} <= names, entry["name"]
+    listed = json.loads((ROOT / "book/_lite/files.json").read_text(encoding="utf-8"))["files"]
+    for name, expected in listed.items():
+        assert sha256(PYODIDE / name) == expected, name
+
+
+def test_wheel_holds_the_package_and_no_solution() -> None:
+    """The package comes whole; solutions and tests stay out."""
+    wheel = PYODIDE / lock()["mini-attn"]["file_name"]
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "mini_attn/numpy/cache.py" in names
+    assert any(name.startswith("mini_attn/widgets/js/schema/") for name in names)
+    assert "mini_attn/widgets/static/living.jupyter.js" in names
+    assert not [name for name in names if "solution" in name or name.startswith("tests")]
+
+
+def test_copy_is_the_chapter() -> None:
+    """Kernel, stamp and plain Markdown apart, the copy has the chapter's cells."""
+    source = nbformat.read(ROOT / "book/kv-cache.ipynb", as_version=4)
+    copy = nbformat.read(LITE / "files" / NAME, as_version=4)
+    code = [[c.source for c in n.cells if c.cell_type == "code"] for n in (source, copy)]
+    assert code[0] == code[1]
+    assert copy.metadata.kernelspec.name == "python"
+    assert copy.metadata.mini_attn.version == mini_attn.__version__
+    text = "\n".join(c.source for c in copy.cells if c.cell_type == "markdown")
+    assert ":::" not in text
+    assert "{cite" not in text
+    assert "File → Download" in text
+
+
+def test_settings_keep_to_this_site() -> None:
+    """Pyodide comes from here and no index is asked for packages."""
+    text = (LITE / "jupyter-lite.json").read_text(encoding="utf-8")
+    settings = json.loads(text)["jupyter-config-data"]["litePluginSettings"]
+    kernel = settings["@jupyterlite/pyodide-kernel-extension:kernel"]
+    assert kernel["disablePyPIFallback"] is True
+    assert kernel["pyodideUrl"].startswith("./static/pyodide/")
+
+
+def opened(visit: Visit) -> Page:
+    """The chapter's notebook, opened by the link that stands on its page."""
+    page = visit("book/kv-cache.html")
+    page.click("a.run-here")
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    return page
+
+
+def run_all(page: Page, seconds: int) -> None:
+    """Run every cell and wait for the last; nothing is awaited inside the page."""
+    page.evaluate("""() => {
+      const panel = jupyterapp.shell.currentWidget;
+      window.ended = false;
+      panel.sessionContext.ready
+        .then(() => jupyterapp.commands.execute("notebook:run-all-cells"))
+        .then(() => { window.ended = true; });
+    }""")
+    page.wait_for_function("window.ended", timeout=1000 * seconds)
+
+
+def test_chapter_runs_to_its_end(visit: Visit) -> None:
+    """No dialog, no error in a cell, no outside request; widgets and checks come to life."""
+    page = opened(visit)
+    run_all(page, seconds=150)
+    cells = page.evaluate("""() => jupyterapp.shell.currentWidget.model.sharedModel.cells
+      .filter(cell => cell.cell_type === "code")
+      .map(cell => ({count: cell.execution_count, outputs: cell.outputs}))""")
+    errors = [o for cell in cells for o in cell["outputs"] if o["output_type"] == "error"]
+    assert errors == []
+    assert all(cell["count"] for cell in cells), "a cell was not run"
+    text = json.dumps([cell["outputs"] for cell in cells])
+    assert "not attempted" in text.lower()
+    assert "PyTorch is not installed here" in text
+    assert page.locator(".jp-Dialog").count() == 0
+    page.evaluate("jupyterapp.shell.currentWidget.content.scrollToItem(4)")
+    page.wait_for_selector(".jp-OutputArea-output .living svg", timeout=20_000)
+    assert visit.outside == []
