@@ -73,7 +73,7 @@ class Page(HTMLParser):
         """Collect the text that is shown, and style sheets."""
         if "style" in self.within:
             self.styles.append(data)
-        elif "script" not in self.within:
+        elif not {"script", "annotation"} & set(self.within):  # KaTeX keeps the TeX for readers
             self.text.append(data)
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, sync_playwright
 
 import mini_attn
-from tests.site import HTML, ROOT, Visit
+from tests import chromium
+from tests.site import HTML, ROOT, Visit, serve
 
 pytestmark = pytest.mark.lite
 
@@ -83,6 +85,15 @@ def test_settings_keep_to_this_site() -> None:
     assert kernel["pyodideUrl"].startswith("./static/pyodide/")
 
 
+@pytest.fixture
+def visit() -> Iterator[Visit]:
+    """Opens pages of the built book in a fresh Chromium."""
+    with sync_playwright() as play, serve(HTML) as address:
+        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
+        yield Visit(browser, address)
+        browser.close()
+
+
 def opened(visit: Visit) -> Page:
     """The chapter's notebook, opened by the link that stands on its page."""
     page = visit("book/kv-cache.html")
@@ -115,8 +126,8 @@ def test_chapter_runs_to_its_end(visit: Visit) -> None:
     assert all(cell["count"] for cell in cells), "a cell was not run"
     text = json.dumps([cell["outputs"] for cell in cells])
     assert "not attempted" in text.lower()
-    assert "PyTorch is not installed here" in text
+    assert "no PyTorch (the browser has none)" in text
     assert page.locator(".jp-Dialog").count() == 0
-    page.evaluate("jupyterapp.shell.currentWidget.content.scrollToItem(4)")
+    page.evaluate("void jupyterapp.shell.currentWidget.content.scrollToItem(4)")
     page.wait_for_selector(".jp-OutputArea-output .living svg", timeout=20_000)
     assert visit.outside == []
