@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, Route
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build/html"
@@ -51,12 +51,14 @@ class Visit:
         context = self.browser.new_context(**options)  # type: ignore[arg-type]
         context.route("**/*", self.gate)
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
-        context.on(
-            "console",
-            lambda message: self.errors.append(message.text) if message.type == "error" else None,
-        )
+        context.on("console", self.note)
         self.contexts.append(context)
         return context
+
+    def note(self, message: ConsoleMessage) -> None:
+        """Keep what a page complains of, and where."""
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({message.location['url']})")
 
     def gate(self, route: Route) -> None:
         """Let the site's own files through; record and block the rest."""
@@ -83,7 +85,9 @@ class Visit:
             viewport={"width": width, "height": 900}, color_scheme=theme, **options
         )
         if options.get("java_script_enabled", True):
-            context.add_init_script(f"localStorage.setItem('mode', '{theme}')")
+            # The blank page before the first one has no storage.
+            remember = f"try {{ localStorage.setItem('mode', '{theme}') }} catch {{}}"
+            context.add_init_script(remember)
         page = context.new_page()
         page.goto(f"{base}/{name}", wait_until="load")
         return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 import re
 import struct
@@ -161,7 +162,7 @@ def test_attention_of_random_layers(
     weights = {name: 3 * rng.normal(size=shape) for name, shape in shapes.items()}
     x = rng.normal(size=(count, d_model))
     cuts = [0, *sorted({int(c) for c in rng.integers(1, count + 1, size=3)} | {count})]
-    chunks = [x[a:b].tolist() for a, b in zip(cuts, cuts[1:], strict=False)]
+    chunks = [x[a:b].tolist() for a, b in itertools.pairwise(cuts)]
     layer = {
         "n_heads": n_heads,
         "head_dim": head_dim,

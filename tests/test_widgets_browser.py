@@ -1,0 +1,370 @@
+"""The widgets on a small page of their own and in a notebook's front end, in a real Chromium."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+from mini_attn.widgets import CacheCalculator, DecodeStepper
+from mini_attn.widgets.base import STATIC
+from tests import chromium
+from tests.javascript import bundler
+from tests.site import THEMES, WIDTHS, Visit, serve
+
+pytestmark = pytest.mark.browser
+
+STEPPER = ".living[data-widget=decode_stepper]"
+CALCULATOR = ".living[data-widget=cache_calculator]"
+FRAME = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>Widgets</title>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="living.css">
+<script src="living.page.js" defer></script>
+<style>html[data-theme=dark] body {{ background: #14181d }}</style></head>
+<body><main><article>{body}</article></main></body></html>"""
+BROKEN = (
+    '<div class="living" data-widget="decode_stepper"><script type="application/json">{"step": 77}'
+    '</script><figure class="living-picture">a picture</figure></div>'
+    '<div class="living" data-widget="decode_stepper"><script type="application/json">{nonsense'
+    '</script><figure class="living-picture">a picture</figure></div>'
+    '<div class="living" data-widget="constructor"><script type="application/json">{}</script>'
+    '<figure class="living-picture">a picture</figure></div>'
+)
+NOTEBOOK = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Notebook</title>
+<link rel="icon" href="data:,">
+<div id="cell"></div><script type="module">
+import widget from "./living.jupyter.js";
+const values = { _widget: "decode_stepper", step: 2, cached: true, head: 1 };
+const listeners = [];
+window.saves = 0;
+window.model = {
+  get: (key) => values[key],
+  set(key, value) {
+    values[key] = value;
+    for (const [event, callback] of [...listeners]) {
+      if (event === `change:${key}`) callback({}, value);
+    }
+  },
+  on: (event, callback) => listeners.push([event, callback]),
+  off(event, callback) {
+    listeners.splice(listeners.findIndex(([e, c]) => e === event && c === callback), 1);
+  },
+  save_changes: () => { window.saves += 1; },
+  send() {},
+};
+window.count = () => listeners.length;
+window.cleanUp = widget.render({ model, el: document.getElementById("cell") });
+</script></html>"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages with the committed bundle, as the book's pages have it."""
+    place = tmp_path_factory.mktemp("widgets")
+    for name in ("living.page.js", "living.jupyter.js", "living.css"):
+        shutil.copy(STATIC / name, place / name)
+    body = "".join(widget._html() for widget in (DecodeStepper(), CacheCalculator()))
+    for theme in THEMES:
+        (place / f"{theme}.html").write_text(FRAME.format(theme=theme, body=body), "utf-8")
+    broken = FRAME.format(theme="light", body=BROKEN + DecodeStepper(step=4)._html())
+    (place / "broken.html").write_text(broken, "utf-8")
+    (place / "notebook.html").write_text(NOTEBOOK, "utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def visits(folder: Path) -> Iterator[Visit]:
+    with sync_playwright() as play, serve(folder) as address:
+        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
+        yield Visit(browser, address, folder)
+        browser.close()
+
+
+@pytest.fixture
+def open_page(visits: Visit) -> Iterator[Visit]:
+    """Opens a page; at the end nothing was raised and no other host was asked."""
+    yield visits
+    visits.close()
+    found = (visits.errors[:], visits.outside[:])
+    visits.errors.clear()
+    visits.outside.clear()
+    assert found == ([], [])
+
+
+def shown(box: Locator) -> str:
+    """All that a reader sees of the result."""
+    return box.locator(".living-result").inner_html()
+
+
+def say(box: Locator) -> Locator:
+    return box.locator(".living-say")
+
+
+@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_mounts_and_fits(open_page: Visit, protocol: str, width: int) -> None:
+    page = open_page("light.html", protocol=protocol, width=width)
+    for name in (STEPPER, CALCULATOR):
+        assert page.locator(f"{name} .living-output svg").is_visible()
+        assert not page.locator(f"{name} .living-picture").is_visible()
+        small = page.evaluate(
+            """(name) => [...document.querySelectorAll(name + " .living-output text")]
+                 .map((text) => parseFloat(getComputedStyle(text).fontSize)
+                      * text.ownerSVGElement.getScreenCTM().a).filter((size) => size < 10.9)""",
+            name,
+        )
+        assert small == [], "text is never drawn smaller than 11 pixels"
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_serious(open_page: Visit, theme: str, width: int) -> None:
+    page = open_page(f"{theme}.html", theme=theme, width=width)
+    for cached in ("on", "off"):
+        page.locator(STEPPER).get_by_role("radio", name=cached).click()
+        page.evaluate((bundler().packages() / "axe-core/axe.min.js").read_text())
+        found = page.evaluate("axe.run('article').then((result) => result.violations)")
+        serious = [item for item in found if item["impact"] in ("serious", "critical")]
+        assert serious == [], [(i["id"], [n["html"][:200] for n in i["nodes"]]) for i in serious]
+
+
+def change_by_mouse(_page: Page, control: Locator) -> None:
+    """Do to an input what a reader does with a mouse (and types into a number)."""
+    kind = control.evaluate("(e) => e.type")
+    if kind == "range":
+        wide, now = control.evaluate("(e) => [e.clientWidth, (e.value - e.min) / (e.max - e.min)]")
+        control.click(position={"x": wide * (0.15 if now > 0.4 else 0.9), "y": 22})
+    elif kind == "number":
+        control.fill(str(int(control.input_value()) + 1))
+    elif kind == "radio":
+        control.click()
+    else:
+        values = control.evaluate("(e) => [...e.options].map((o) => o.value)")
+        control.select_option(next(v for v in values if v != control.input_value()))
+
+
+def change_by_keyboard(page: Page, control: Locator) -> None:
+    control.focus()
+    kind = control.evaluate("(e) => e.type")
+    before = control.evaluate("(e) => e.type === 'radio' ? e.checked : e.value")
+    page.keyboard.press({"range": "ArrowLeft", "radio": " "}.get(kind, "ArrowUp"))
+    after = control.evaluate("(e) => e.type === 'radio' ? e.checked : e.value")
+    if after == before:
+        page.keyboard.press("ArrowDown")
+
+
+@pytest.mark.parametrize("change", [change_by_mouse, change_by_keyboard])
+@pytest.mark.parametrize("name", [STEPPER, CALCULATOR])
+def test_each_control_changes_the_result(open_page: Visit, name: str, change: object) -> None:
+    page = open_page("light.html")
+    box = page.locator(name)
+    controls = box.locator("[data-key]:visible, .living-choice input")
+    assert controls.count() >= 5
+    for number in range(controls.count()):
+        box.get_by_role("button", name="Reset").click()
+        control = controls.nth(number)
+        if control.evaluate("(e) => e.type === 'radio' && e.checked"):
+            continue
+        before = shown(box)
+        change(page, control)  # type: ignore[operator]
+        label = control.evaluate("(e) => e.outerHTML")
+        assert shown(box) != before, label
+
+
+def test_every_control_has_a_name(open_page: Visit) -> None:
+    page = open_page("light.html")
+    for control in page.locator("[data-key]").all():
+        name = control.evaluate(
+            "(e) => e.ariaLabel || [...(e.labels ?? [])].map((label) => label.innerText).join()"
+        )
+        assert name.strip(), control.evaluate("(e) => e.outerHTML")
+
+
+def test_buttons_of_the_stepper(open_page: Visit) -> None:
+    page = open_page("light.html")
+    box = page.locator(STEPPER)
+    button = {name: box.get_by_role("button", name=name) for name in ("Back", "Play", "Step")}
+    button["Step"].click()
+    expect(say(box)).to_contain_text("Step 3")
+    button["Step"].press("Enter")
+    button["Step"].press(" ")  # beyond the last step nothing happens
+    expect(say(box)).to_contain_text("Step 4")
+    for _ in range(6):
+        button["Back"].click()
+    expect(say(box)).to_contain_text("Prefill")
+    box.get_by_role("button", name="Reset").click()
+    expect(say(box)).to_contain_text("Step 2")
+
+
+def test_play_runs_to_the_end_and_stops(open_page: Visit) -> None:
+    page = open_page("light.html")
+    page.clock.install()
+    box = page.locator(STEPPER)
+    box.get_by_role("slider").fill("4")
+    box.get_by_role("button", name="Play").click()  # at the end it starts from the beginning
+    expect(say(box)).to_contain_text("Prefill")
+    expect(box.get_by_role("button", name="Pause")).to_have_attribute("aria-pressed", "true")
+    page.clock.run_for(1500)
+    expect(say(box)).to_contain_text("Step 1")
+    box.get_by_role("button", name="Pause").click()
+    page.clock.run_for(5000)
+    expect(say(box)).to_contain_text("Step 1")
+    box.get_by_role("button", name="Play").click()
+    page.clock.run_for(10_000)
+    expect(say(box)).to_contain_text("Step 4")
+    expect(box.get_by_role("button", name="Play")).to_have_attribute("aria-pressed", "false")
+
+
+def test_arithmetic_by_pointer_tap_and_keyboard(open_page: Visit) -> None:
+    page = open_page("light.html")
+    box = page.locator(STEPPER)
+    detail = box.locator(".living-detail")
+    box.locator("[data-id='w-5-4']").hover()
+    expect(detail).to_contain_text("“was” looks at “there”: q · k =")
+    assert box.locator(".living-also").count() == 2  # the query and the key it is made of
+    box.locator("[data-id='k-0']").click()
+    expect(detail).to_contain_text("The key of “Once”, read from the cache")
+    page.mouse.move(0, 0)
+    box.locator("[tabindex='0'][data-id]").focus()
+    expect(detail).to_contain_text("“was” looks at “was”")
+    page.keyboard.press("ArrowLeft")
+    expect(detail).to_contain_text("“was” looks at “there”")
+    page.keyboard.press("ArrowUp")
+    expect(detail).to_contain_text("“there” looks at “there”")
+    for _ in range(9):
+        page.keyboard.press("ArrowLeft")
+    expect(detail).to_contain_text("The query of “there” was used when")
+    assert box.locator("[tabindex='0'][data-id]").count() == 1
+
+
+def test_focus_survives_a_change_from_outside(open_page: Visit) -> None:
+    page = open_page("light.html")
+    box = page.locator(STEPPER)
+    box.locator("[tabindex='0'][data-id]").focus()
+    page.evaluate("location.hash = '#decode_stepper:cached=false'")
+    expect(say(box)).to_contain_text("all over again")
+    assert page.evaluate("document.activeElement.dataset.id") == "w-5-5"
+
+
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_link_to_a_state(open_page: Visit, protocol: str) -> None:
+    page = open_page("light.html#decode_stepper:step=4&cached=false", protocol=protocol)
+    box = page.locator(STEPPER)
+    expect(say(box)).to_contain_text("Step 4")
+    expect(say(box)).to_contain_text("7 more all over again")
+    expect(page.locator(CALCULATOR).locator(".living-note")).to_be_hidden()
+    page.evaluate("location.hash = '#decode_stepper:step=1&head=2'")  # a link on the same page
+    expect(say(box)).to_contain_text("Step 1")
+    assert box.get_by_role("radio", name="2").is_checked()
+
+
+def test_copied_link_opens_the_state(open_page: Visit) -> None:
+    page = open_page("light.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    box = page.locator(STEPPER)
+    box.get_by_role("slider").fill("3")
+    box.get_by_role("radio", name="off").click()
+    box.get_by_role("button", name="Copy link").click()
+    expect(box.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == f"{open_page.address}/light.html#decode_stepper:step=3&cached=false"
+    again = open_page(link.removeprefix(f"{open_page.address}/"))
+    expect(say(again.locator(STEPPER))).to_contain_text("Step 3")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "#decode_stepper:step=99",
+        "#decode_stepper:step=<img src=x onerror=window.bad=1>",
+        "#decode_stepper:<img src=x onerror=window.bad=1>=1",
+        "#decode_stepper:__proto__=1",
+        "#decode_stepper:step=1&step=zz",
+        "#decode_stepper:cached=%E0%A4%A",
+        "#decode_stepper:" + "step=1&" * 3 + "x" * 50_000,
+    ],
+)
+def test_malformed_links_are_refused_in_words(open_page: Visit, address: str) -> None:
+    page = open_page("light.html")
+    box = page.locator(STEPPER)
+    box.get_by_role("slider").fill("3")
+    page.evaluate("(hash) => { location.hash = hash; }", address)
+    expect(box.locator(".living-note")).to_contain_text("a state that does not exist")
+    expect(say(box)).to_contain_text("Step 3")  # nothing changed
+    assert page.evaluate("window.bad") is None
+    assert box.locator("img").count() == 0
+    page.reload()
+    expect(box.locator(".living-note")).to_contain_text("a state that does not exist")
+    expect(say(box)).to_contain_text("Step 2")  # the usual one
+    assert page.evaluate("window.bad") is None
+
+
+def test_numbers_out_of_range_are_refused_while_typing(open_page: Visit) -> None:
+    page = open_page("light.html")
+    box = page.locator(CALCULATOR)
+    layers = box.get_by_label("Layers", exact=True)
+    before = say(box).inner_text()
+    for bad in ("0", "-3", "1e9", "2.5", ""):
+        layers.fill(bad)
+        expect(box.locator(".living-note")).to_contain_text("n_layers is")
+        assert layers.get_attribute("aria-invalid") is not None
+        assert say(box).inner_text() == before
+    layers.fill("16")
+    expect(box.locator(".living-note")).to_be_hidden()
+    assert say(box).inner_text() != before
+
+
+def test_broken_states_of_a_page_break_nothing_else(open_page: Visit) -> None:
+    page = open_page("broken.html")
+    boxes = page.locator(STEPPER)
+    assert boxes.count() == 3
+    expect(boxes.nth(0).locator(".living-note")).to_contain_text("step is 0 to 4, not 77")
+    expect(boxes.nth(1).locator(".living-note")).to_contain_text("no readable state")
+    expect(say(boxes.nth(2))).to_contain_text("Step 4")
+    assert page.locator("[data-widget=constructor] .living-picture").is_visible()
+
+
+def test_print_and_no_javascript_show_the_picture(open_page: Visit) -> None:
+    page = open_page("light.html")
+    page.emulate_media(media="print")
+    assert page.locator(f"{STEPPER} .living-picture svg").is_visible()
+    assert not page.locator(f"{STEPPER} .living-live").is_visible()
+    page = open_page("light.html", java_script_enabled=False)
+    assert page.locator(f"{STEPPER} .living-picture svg").is_visible()
+    assert "both ways add up to" in page.locator(f"{STEPPER} figcaption").inner_text()
+
+
+def test_table_says_what_the_picture_says(open_page: Visit) -> None:
+    page = open_page("light.html")
+    box = page.locator(STEPPER)
+    box.get_by_text("The picture as a table").click()
+    row = box.get_by_role("row", name="token passes")
+    assert row.get_by_role("cell").all_inner_texts() == ["6", "15"]
+    box.get_by_role("slider").fill("4")
+    assert row.get_by_role("cell").all_inner_texts() == ["8", "30"]
+
+
+def test_notebook_front_end(open_page: Visit) -> None:
+    """The ES module with a model like anywidget's: both directions, bad values, clean-up."""
+    page = open_page("notebook.html")
+    box = page.locator("#cell.living")
+    expect(say(box)).to_contain_text("Step 2")
+    page.evaluate("model.set('step', 4)")  # a cell sets a trait
+    expect(say(box)).to_contain_text("Step 4")
+    box.get_by_role("slider").fill("1")  # a reader moves the slider
+    assert page.evaluate("[model.get('step'), saves]") == [1, 1]
+    page.evaluate("model.set('step', 99)")
+    expect(box.locator(".living-note")).to_contain_text("step is 0 to 4, not 99")
+    expect(say(box)).to_contain_text("Step 1")
+    page.evaluate("model.set('step', 3)")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    box.get_by_role("button", name="Copy code").click()
+    expect(box.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "DecodeStepper(step=3)"
+    assert page.evaluate("count()") == 3
+    page.evaluate("cleanUp()")
+    assert page.evaluate("count()") == 0
