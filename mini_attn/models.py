@@ -85,21 +85,43 @@ class ModelConfig:
         if self.v_head_dim is None:
             object.__setattr__(self, "v_head_dim", self.head_dim)
         counts = "n_layers d_model n_heads n_kv_heads head_dim v_head_dim d_ff vocab_size"
-        for name in (*counts.split(), "max_context"):
+        for name in (*counts.split(), "max_context", "mlp_matrices"):
             check_count(name, getattr(self, name))
-        for name in ("full_every", "kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "n_experts"):
+        optional = (
+            "full_every kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim n_experts "
+            "n_shared_experts n_dense_layers expert_d_ff learned_positions norms_per_layer"
+        )
+        for name in optional.split():
             check_count(name, getattr(self, name), least=0)
         check_heads(self.n_heads, self.n_kv_heads)
         rule = variant(self.attention).length_rule
         if (rule == "window") != (self.window is not None):
-            raise ConfigError(f"{self.attention} and window = {self.window} do not go together")
+            raise ConfigError(
+                f"{self.attention} and window = {self.window} do not go together: "
+                "sliding_window needs a window, the others have none"
+            )
         if self.window is not None:
             check_count("window", self.window)
+        if self.attention == "mha" and self.n_kv_heads != self.n_heads:
+            raise ConfigError(
+                f"mha has one key/value head per query head, got n_heads = {self.n_heads} and "
+                f"n_kv_heads = {self.n_kv_heads}: fewer are gqa"
+            )
         if self.attention == "mla" and not (self.kv_lora_rank and self.qk_rope_head_dim):
-            raise ConfigError("mla needs kv_lora_rank and qk_rope_head_dim above 0")
+            raise ConfigError(
+                "mla needs kv_lora_rank and qk_rope_head_dim above 0, got "
+                f"{self.kv_lora_rank} and {self.qk_rope_head_dim}"
+            )
+        if self.n_experts and (not self.expert_d_ff or self.n_dense_layers > self.n_layers):
+            raise ConfigError(
+                f"{self.n_experts} experts need expert_d_ff above 0 and at most n_layers = "
+                f"{self.n_layers} dense layers, got {self.expert_d_ff} and {self.n_dense_layers}"
+            )
         for name, value in variant(self.attention).options:
             if getattr(self, name) != value:
-                raise ConfigError(f"{self.attention} has {name} = {value}: {getattr(self, name)}")
+                raise ConfigError(
+                    f"{self.attention} has {name} = {value}, got {getattr(self, name)}"
+                )
 
     @property
     def n_full_layers(self) -> int:

@@ -301,7 +301,8 @@ def step_bytes(
     Raises
     ------
     ConfigError
-        If a number is out of range.
+        If a number is out of range, or the model has experts: which of them a batch reads is
+        not counted yet.
 
     Notes
     -----
@@ -318,6 +319,9 @@ def step_bytes(
     >>> step_bytes(MODELS["gpt2"], kv_len=100, dtype_bytes=4)["cache read"]
     7372800
     """
+    if model.n_experts:
+        raise ConfigError(f"bytes of a step with experts are not counted: {model.name}")
+    check_count("kv_len", kv_len)
     each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
     looked_up = model.learned_positions * model.d_model
     if not model.tied_embeddings:

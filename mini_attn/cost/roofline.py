@@ -59,14 +59,14 @@ DEVICES: dict[str, Device] = {
     ),
     "h100": Device(
         "H100 SXM 80 GB",
-        "NVIDIA H100 data sheet, without sparsity",
+        "NVIDIA H100 data sheet; rates without sparsity from the Hopper architecture white paper",
         3.35e12,
         80 * 10**9,
         {"bfloat16": 989.4e12, "float16": 989.4e12, "float32": 67e12},
     ),
     "h200": Device(
         "H200 SXM 141 GB",
-        "NVIDIA H200 data sheet, without sparsity",
+        "NVIDIA H200 data sheet; rates without sparsity as H100",
         4.8e12,
         141 * 10**9,
         {"bfloat16": 989.4e12, "float16": 989.4e12, "float32": 67e12},

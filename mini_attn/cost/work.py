@@ -155,7 +155,7 @@ def attention_flops(
         raise ConfigError(f"causal must be 'full' or 'exact', got {causal!r}")
     exact = visible_pairs(q_len, kv_len, window=window)
     pairs = exact if causal == "exact" else q_len * kv_len
-    v_head_dim = head_dim if v_head_dim is None else v_head_dim
+    v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
     return {
         "scores": 2 * n_heads * head_dim * pairs,
         "weighted sum": 2 * n_heads * v_head_dim * pairs,
