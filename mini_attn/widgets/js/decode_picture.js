@@ -45,9 +45,8 @@ function vector(result, name, i, y, at) {
   const hit = target(at, `${name}-${i}`, x, y, at.panel, label);
   if (!values) return box(x, y, at.panel, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
   const middle = y + at.tall / 2;
-  const size = scaleLinear([0, result.extent[name]], [0, at.tall / 2 - 2]);
   const bars = values.map((value, n) => {
-    const height = value === 0 ? 0 : Math.max(1.5, Math.abs(size(value)));
+    const height = Math.max(1.5, at.size[name](Math.abs(value)));
     return value === 0 ? "" : `<rect x="${round(x + n * at.bar + 1.5)}" y="${round(value > 0 ? middle - height : middle)}" width="${at.bar - 3}" height="${round(height)}" class="step-bar-${kind}"/>`;
   });
   const zero = stroke(x + 2, middle, x + at.panel - 2, middle, "step-zero");
@@ -126,7 +125,10 @@ function sameOutput({ difference, rows, there }, y, at) {
 }
 
 export function draw(result, { width = 720, uid = "decode_stepper", live = false, label = "Rows computed and kept, and the running totals" } = {}) {
-  const at = { ...layout(width, result.rows.length), uid, live, entry: `w-${result.there - 1}-${result.there - 1}` };
+  const place = layout(width, result.rows.length);
+  const scale = (most) => scaleLinear([0, most], [0, place.tall / 2 - 2]);
+  const size = Object.fromEntries(Object.entries(result.extent).map(([name, most]) => [name, scale(most)]));
+  const at = { ...place, size, uid, live, entry: `w-${result.there - 1}-${result.there - 1}` };
   const key = legend(at.below + 4, at);
   const same = key.bottom + 28;
   const totals = charts(result, same + (at.wide ? 26 : 44), at);

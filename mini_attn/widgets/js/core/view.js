@@ -69,6 +69,7 @@ class View {
       output.addEventListener(kind, (event) => this.light(event.target.closest?.("[data-tip], [data-id]")));
     }
     output.addEventListener("keydown", (event) => moveFocus(event, [...output.querySelectorAll("[tabindex]")]));
+    this.part("table").addEventListener("toggle", () => this.fillTable());
     this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
     this.observer = new ResizeObserver(([entry]) => this.measure(entry.contentRect.width) && this.draw());
@@ -196,8 +197,14 @@ class View {
     else if (find(this.lit)) this.light(find(this.lit));
     else this.tell("detail", definition.hint ?? "");
     this.tell("say", definition.describe(this.result));
-    root.querySelector(".living-table > div").innerHTML = tableMarkup(definition.table(this.result));
+    this.fillTable();
     fillControls(root, definition, state);
+  }
+
+  // Only while it is open: a slider has no time for what nobody sees.
+  fillTable() {
+    const details = this.part("table");
+    if (details.open) details.lastElementChild.innerHTML = tableMarkup(this.definition.table(this.result));
   }
 
   remove() {
