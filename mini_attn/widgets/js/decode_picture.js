@@ -21,7 +21,7 @@ function layout(width, count) {
   const panel = 4 * bar;
   const x = { q: start, k: start + panel + gap, v: start + 2 * (panel + gap) };
   const straight = cell >= 34; // room for the tokens' names above the columns
-  const top = wide ? (straight ? 50 : 74) : 28;
+  const top = wide ? (straight ? 50 : 66) : 28;
   const bottom = top + count * row;
   x.w = wide ? start + 3 * (panel + gap) : start;
   x.out = x.w + count * cell + gap;
@@ -67,8 +67,9 @@ function weightRow(result, i, y, at) {
     const hit = target(at, `w-${i}-${j}`, x, y, w, `${token} looks at ${other.token}: ${says}`);
     if (j > i) return (weights ? text(x + w / 2, y + at.tall / 2 + 4, "·", "step-quiet", MIDDLE) : "") + hit;
     if (!weights) return box(x, y, w, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
-    const shade = box(x, y, w, at.tall, `step-bar-${kind}`, ` fill-opacity="${Math.round(weights[j] * 90) / 100}"`);
-    const strong = weights[j] > 0.55 && kind === "new";
+    // Pale under dark numbers, or nearly full under light ones: nothing between is legible.
+    const strong = weights[j] > 0.5 && kind === "new";
+    const shade = box(x, y, w, at.tall, `step-bar-${kind}`, ` fill-opacity="${strong ? 0.92 : Math.round(weights[j] * 50) / 100}"`);
     const number = weights[j] < 0.005 ? "0" : weights[j] > 0.995 ? "1" : decimal(weights[j]).slice(1);
     const shown = text(x + w / 2, y + at.tall / 2 + 4, number, strong ? "step-number-strong" : kind === "new" ? "step-number" : "step-number-again", MIDDLE);
     return shade + frame(x, y, w, kind, at) + shown + hit;
@@ -76,7 +77,7 @@ function weightRow(result, i, y, at) {
 }
 
 function headings(result, at) {
-  const name = (x, w, words) => text(x + w / 2, 14, words, "step-head", MIDDLE);
+  const name = (x, w, words, y = at.top - (at.wide ? 10 : 14)) => text(x + w / 2, y, words, "step-head", MIDDLE);
   const count = result.rows.length;
   const over = at.weights - (at.wide ? 10 : 8);
   const columns = result.rows.map(({ token, kind }, j) => {
@@ -86,7 +87,7 @@ function headings(result, at) {
       : text(x - 2, over, token, quiet, ` transform="rotate(-38 ${round(x - 2)} ${round(over)})"`);
   });
   const title = at.wide
-    ? name(at.x.w, count * at.cell, `weights of head ${result.head}: who looks at whom`)
+    ? name(at.x.w, count * at.cell, `weights of head ${result.head}`, at.straight ? 16 : 14)
     : text(0, at.weights - 46, `Weights of head ${result.head}: who looks at whom`, "step-head");
   const names = at.wide ? { q: "query", k: "key", v: "value", out: "output" } : { q: "query", k: "key", v: "value" };
   return Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join("") + title + columns.join("");
@@ -103,12 +104,12 @@ function lineOf(result, i, at) {
     + parts.join("") + weightRow(result, i, below, at);
 }
 
-// Frames with their words, on as many lines as they need; the average letter is 6.6 px wide.
+// Frames with their words, on as many lines as they need; the average letter is 6.4 px wide.
 function legend(y, at) {
   let [x, line] = [0, y];
   const entries = LEGEND.map(([kind, words]) => {
-    const wide = 34 + 6.6 * words.length + 18;
-    if (x && x + wide - 18 > at.width) [x, line] = [0, line + 24];
+    const wide = 34 + 6.4 * words.length + 16;
+    if (x && x + wide - 16 > at.width) [x, line] = [0, line + 24];
     const sample = frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet");
     x += wide;
     return sample;
