@@ -1,0 +1,240 @@
+"""The checks: starters fail kindly, references pass, each wrong answer gets its idea named."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from mini_attn.errors import CheckFailed, ConfigError
+from mini_attn.exercises import check, checker, exercise, exercise_ids, grade, hint, progress
+from mini_attn.exercises.runner import LINE_BUDGET, run
+
+ROOT = Path(__file__).resolve().parent.parent
+IDS = exercise_ids()
+SOLUTIONS = {i: importlib.import_module(f"solutions.{i}") for i in IDS}
+WRONG = [(i, *wrong) for i in IDS for wrong in SOLUTIONS[i].WRONG]
+
+
+def test_every_exercise_is_complete() -> None:
+    assert len(IDS) >= 3
+    for exercise_id in IDS:
+        task = exercise(exercise_id)
+        assert task.kind in ("write", "bug", "pencil")
+        assert len(task.hints) == 2
+        assert all(task.hints)
+        assert task.common_errors
+        assert 1 <= task.difficulty <= 5
+        assert len(SOLUTIONS[exercise_id].WRONG) >= 5
+    assert {exercise(i).assessed for i in IDS} == {True, False}
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+@pytest.mark.parametrize("seed", [0, 1, checker.SEED])
+def test_reference_passes_without_a_note(exercise_id: str, seed: int) -> None:
+    report = checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed)
+    assert report.failed is None, report.message
+    assert report.points == exercise(exercise_id).points
+    assert report.notes == []
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "name", "answer", "failing", "words"),
+    WRONG,
+    ids=[f"{w[0]}-{w[1]}" for w in WRONG],
+)
+def test_wrong_answer_gets_its_idea(
+    exercise_id: str, name: str, answer: Any, failing: str, words: str
+) -> None:
+    report = checker.examine(exercise_id, answer)
+    assert report.failed == failing, report.message
+    assert words in report.message
+    assert report.points == 0
+    with pytest.raises(CheckFailed, match=failing):
+        grade(exercise_id, answer)
+
+
+def test_every_check_is_hit_by_a_wrong_answer() -> None:
+    assert {failing for _, _, _, failing, _ in WRONG} == set(checker.CHECKS)
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_starter_of_the_notebook_earns_nothing_and_is_told_kindly(
+    exercise_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook = nbformat.read(ROOT / f"book/{exercise(exercise_id).page}.ipynb", as_version=4)
+    tagged = {
+        cell.metadata["exercise"]["role"]: cell.source
+        for cell in notebook.cells
+        if cell.metadata.get("exercise", {}).get("id") == exercise_id
+    }
+    assert set(tagged) == {"starter", "check"}
+    names: dict[str, Any] = {"np": np, "check": check}
+    exec(tagged["starter"], names)
+    exec(tagged["check"], names)
+    printed = capsys.readouterr()
+    assert f"0 of {exercise(exercise_id).points} points" in printed.out
+    assert printed.err == ""
+
+
+def endless(**_: Any) -> None:
+    while True:
+        pass
+
+
+def recursive(**inputs: Any) -> Any:
+    return recursive(**inputs)
+
+
+def exits(**_: Any) -> None:
+    sys.exit(3)
+
+
+def asks(**_: Any) -> str:
+    return input("your name?")
+
+
+def huge(**_: Any) -> np.ndarray:
+    return np.ones(10**15)
+
+
+def right(**inputs: Any) -> Any:
+    return SOLUTIONS["chunk_mask"].REFERENCE(**inputs)
+
+
+def floods(**inputs: Any) -> Any:
+    print("x" * 10**6)
+    return right(**inputs)
+
+
+def complains(**inputs: Any) -> Any:
+    print("so many words", file=sys.stderr)
+    warnings.warn("a deprecated thing", DeprecationWarning, stacklevel=1)
+    return right(**inputs)
+
+
+def mutates(q_positions: np.ndarray, kv_positions: np.ndarray) -> Any:
+    answer = right(q_positions=q_positions, kv_positions=kv_positions)
+    kv_positions += 1
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "failing", "words"),
+    [
+        (endless, "runs", "without coming to an end"),
+        (recursive, "runs", "recursion"),
+        (exits, "runs", "sys.exit"),
+        (asks, "runs", "keyboard"),
+        (huge, "runs", "memory"),
+        (lambda **_: None, "type", "return"),
+        (lambda **_: "text", "type", "str"),
+        (lambda **i: torch.zeros(1, len(i["kv_positions"])), "type", "PyTorch"),
+        (lambda **_: np.zeros(3, bool), "shape", "shape"),
+        (lambda **i: right(**i).astype(int), "dtype", "boolean"),
+        (lambda: 1, "runs", "TypeError"),
+        (7, "type", "function itself"),
+        (None, "type", "function itself"),
+    ],
+)
+def test_hostile_answers_end_in_words(
+    answer: Any, failing: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = time.perf_counter()
+    assert check("chunk_mask", answer) is None
+    assert time.perf_counter() - start < 10
+    printed = capsys.readouterr()
+    assert f"✗ {failing}" in printed.out
+    assert words in printed.out
+    assert len(printed.out) < 4_000
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        (floods, "it printed"),
+        (complains, "it warned"),
+        (mutates, "it changed its input kv_positions"),
+    ],
+)
+def test_bad_manners_are_noted_and_cost_nothing(answer: Any, note: str) -> None:
+    report = checker.examine("chunk_mask", answer)
+    assert report.failed is None
+    assert any(note in line for line in report.notes)
+    assert all(len(line) < 250 for line in report.notes)
+
+
+def test_a_check_leaves_the_interpreter_as_it_was() -> None:
+    before = (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters))
+    checker.examine("chunk_mask", endless)
+    assert (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters)) == before
+
+
+def test_the_inputs_of_a_case_survive_the_answer() -> None:
+    given = {"q_positions": np.arange(2), "kv_positions": np.arange(4)}
+    result = run(mutates, given)
+    assert result.mutated == ["kv_positions"]
+    assert given["kv_positions"].tolist() == [0, 1, 2, 3]
+
+
+def test_the_line_budget_leaves_room_for_slow_answers() -> None:
+    def slow(n: int) -> int:
+        total = 0
+        for i in range(n):
+            total += i
+        return total
+
+    assert run(slow, {"n": LINE_BUDGET // 4}).problem is None
+    assert "without coming to an end" in str(run(slow, {"n": LINE_BUDGET}).problem)
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_a_check_is_fast(exercise_id: str) -> None:
+    """Half a second is promised; the margin is for a busy machine."""
+    start = time.perf_counter()
+    checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE)
+    assert time.perf_counter() - start < 2.5
+
+
+def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    hint("cached_step", 1)
+    hint("cached_step")
+    printed = capsys.readouterr().out.splitlines()
+    assert [line[:12] for line in printed] == ["Hint 1 of 2:", "Hint 2 of 2:"]
+    with pytest.raises(ConfigError, match="hints 1 to 2"):
+        hint("cached_step", 3)
+
+
+def test_progress_says_what_is_solved_and_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    checker.attempts.clear()
+    checker.examine("cache_budget", SOLUTIONS["cache_budget"].REFERENCE)
+    checker.examine("chunk_mask", lambda **_: None)
+    progress()
+    printed = capsys.readouterr().out
+    assert "solved" in printed
+    assert "missing: type" in printed
+    assert "not attempted" in printed
+    assert "2 of 10 points" in printed
+
+
+@pytest.mark.parametrize("bad", ["", "no_such", "__init__", "../cached_step", None, 3])
+def test_unknown_exercises_are_refused(bad: Any) -> None:
+    with pytest.raises(ConfigError, match="there is no exercise"):
+        check(bad, None)
+
+
+def test_judges_see_arrays_only() -> None:
+    """A check is data: the bank never calls an answer, so a grader may run it elsewhere."""
+    for exercise_id in IDS:
+        source = (ROOT / f"mini_attn/exercises/bank/{exercise_id}.py").read_text()
+        assert "answer(" not in source
+        assert "solutions" not in source
