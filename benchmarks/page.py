@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import re
+import json
+import shutil
+import tempfile
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import nbformat
 from playwright.sync_api import Page, sync_playwright
 
 from tests.chromium import ARGUMENTS, find
@@ -86,10 +90,64 @@ def measure(html: Path) -> dict[str, Any]:
     return row
 
 
-def lite_url(html: Path) -> str:
-    """The address, relative to the site, that the chapter's own link leads to."""
-    source = (html / CHAPTER).read_text(encoding="utf-8")
-    link = re.search(r'href="\.\./(lite/[^"]+)"', source)
-    if link is None:
-        raise SystemExit(f"bench: {CHAPTER} has no link to its browser notebook")
-    return link[1]
+FIRST_CELL = {
+    "numpy": "import numpy as np\nprint(np.zeros(4).sum())",
+    "mini_attn": "import numpy as np\nimport mini_attn.numpy as ma\nprint(ma.softmax(np.zeros(4)))",
+}
+RUN_FIRST = """() => {
+  const panel = globalThis.jupyterapp?.shell.currentWidget;
+  if (!panel?.sessionContext || !panel.content?.widgets?.length) return false;
+  panel.sessionContext.ready.then(() => jupyterapp.commands.execute("notebook:run-cell"));
+  return true;
+}"""
+
+
+def with_bench_notebooks(html: Path, folder: Path) -> None:
+    """A copy of the site's notebook app that also holds one small notebook per first cell."""
+    shutil.copytree(html / "lite", folder / "lite")
+    listing = folder / "lite/api/contents/all.json"
+    contents = json.loads(listing.read_text(encoding="utf-8"))
+    model = contents["content"][0]
+    for name, source in FIRST_CELL.items():
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+        notebook.metadata["kernelspec"] = {"name": "python", "display_name": "Python"}
+        target = folder / f"lite/files/bench-{name}.ipynb"
+        nbformat.write(notebook, target)
+        contents["content"].append({**model, "name": target.name, "path": target.name})
+    listing.write_text(json.dumps(contents), encoding="utf-8")
+
+
+def cold_seconds(visit: Visit, name: str) -> float:
+    """From opening the notebook in a fresh profile to the first printed line."""
+    start = time.perf_counter()
+    page = visit(f"lite/lab/index.html?path=bench-{name}.ipynb")
+    page.wait_for_function(RUN_FIRST, timeout=60_000, polling=100)
+    page.wait_for_selector(".jp-OutputArea-output", timeout=120_000)
+    return time.perf_counter() - start
+
+
+def measure_lite(html: Path, rounds: int = 3) -> dict[str, Any]:
+    """Cold start of the browser notebook, beside one whose first cell imports NumPy alone."""
+    seconds: dict[str, list[float]] = {name: [] for name in FIRST_CELL}
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
+        folder = Path(name)
+        with_bench_notebooks(html, folder)
+        with serve(folder) as address:
+            for _ in range(rounds):
+                for cell in FIRST_CELL:
+                    # A browser of its own each time: nothing is cached, compiled or kept.
+                    browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
+                    visit = Visit(browser, address, folder)
+                    seconds[cell].append(cold_seconds(visit, cell))
+                    outside = len(visit.outside)
+                    visit.close()
+                    browser.close()
+    best = {cell: min(values) for cell, values in seconds.items()}
+    return {
+        "sizes": f"cold browser, {rounds} rounds, minimum",
+        "seconds_to_mini_attn": best["mini_attn"],
+        "seconds_to_numpy": best["numpy"],
+        "ratio": best["mini_attn"] / best["numpy"],
+        "outside_requests": outside,
+        "budget": "12 s; 1.1",
+    }

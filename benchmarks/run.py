@@ -15,10 +15,13 @@ from typing import Any
 import attention
 import decode
 import machine
-import page
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # the browser's helpers lie beside the tests
+
+import page  # noqa: E402
+
 COMMAND = "make bench"
 
 
