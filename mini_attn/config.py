@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from mini_attn.errors import ConfigError
+from mini_attn.errors import CacheOverflowError, ConfigError
 from mini_attn.shapes import check_count, check_heads
 
-__all__ = ["AttentionConfig", "DecoderConfig"]
+__all__ = ["AttentionConfig", "DecoderConfig", "check_room", "score_factor"]
 
 
 def _positive(name: str, value: float | None) -> None:
@@ -176,3 +178,81 @@ class DecoderConfig:
     def d_model(self) -> int:
         """Width of the residual stream."""
         return self.attention.d_model
+
+
+def score_factor(scale: float | None, softcap: float | None, head_dim: int) -> float:
+    """The factor of the scores.
+
+    ``factor = head_dim ** -0.5``
+
+    Parameters
+    ----------
+    scale : float or None
+        The factor, if it is another.
+    softcap : float or None
+        The bound of the scores, checked only.
+    head_dim : int
+        Size of a query and of a key.
+
+    Returns
+    -------
+    float
+        A finite number.
+
+    Raises
+    ------
+    ConfigError
+        If the factor is not finite or the bound not positive.
+
+    Examples
+    --------
+    >>> score_factor(None, None, 64)
+    0.125
+    """
+    _positive("softcap", softcap)
+    factor = head_dim**-0.5 if scale is None else float(scale)
+    if not math.isfinite(factor):
+        raise ConfigError(f"scale must be a finite number or None, got {scale!r}")
+    return factor
+
+
+def check_room(
+    config: DecoderConfig, caches: Iterable[Any], *, prompt: int, new: int, longest: int
+) -> None:
+    """Refuse a generation before its first step if a later one would have no room.
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        The decoder that generates.
+    caches : iterable of caches
+        They tell ``slots`` and ``capacity``; none without a cache.
+    prompt, new : int
+        Tokens of the prompt, padding included, and tokens to come.
+    longest : int
+        Tokens of the longest row once the prompt is processed, padding left out.
+
+    Raises
+    ------
+    CacheOverflowError
+        If a cache has too few free slots.
+    ConfigError
+        If the positions would exceed those that the decoder has.
+
+    Examples
+    --------
+    >>> attention = AttentionConfig(d_model=16, n_heads=2, head_dim=8)
+    >>> decoder = DecoderConfig(64, 2, attention, d_ff=64, max_positions=32)
+    >>> check_room(decoder, [], prompt=30, new=3, longest=30)
+    """
+    fed = prompt + max(new - 1, 0)  # the last new token is not run
+    for cache in caches:
+        if cache.slots + fed > cache.capacity:
+            raise CacheOverflowError(
+                f"{prompt} prompt and {new} new tokens need {fed} slots, but {cache.slots} of "
+                f"{cache.capacity} are used: make the capacity {cache.slots + fed}"
+            )
+    if config.positions == "learned" and longest + new - 1 > config.max_positions:
+        raise ConfigError(
+            f"{longest} tokens and {new} new ones exceed max_positions = {config.max_positions}"
+        )

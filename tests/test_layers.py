@@ -141,6 +141,11 @@ def test_refusals(lib):
         lib.Linear(3, 4.0)
     with pytest.raises(ConfigError, match="rows"):
         lib.Embedding(0, 4)
+    for index, words in (([0, -1], "0 … 2, got -1"), ([3], "0 … 2, got 3")):
+        with pytest.raises(ConfigError, match=words):
+            lib.Embedding(3, 4)(lib.array(index))
+    with pytest.raises(DTypeError, match="index must be an integer"):
+        lib.Embedding(3, 4)(lib.array([True]))
     with pytest.raises(ConfigError, match="batch_norm"):
         lib.Norm(3, "batch_norm")
     with pytest.raises(ShapeError, match="4 features"):

@@ -23,6 +23,13 @@ def dtype_of(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
+def check_whole(name: str, array: Any) -> None:
+    """Refuse what is no array of integers."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+        kind = getattr(array, "dtype", type(array).__name__)
+        raise DTypeError(f"{name} must be an integer array, got {kind}")
+
+
 def check_tokens(name: str, x: Array, weight: Array) -> None:
     """Refuse an input that is not (batch, seq, features of the weight) in the weight's dtype."""
     if getattr(x, "shape", ())[2:] == weight.shape[1:] and x.dtype == weight.dtype:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.config import score_factor
+from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy.mask import combine_masks, visible
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.shapes import check_heads, named_shapes
@@ -34,16 +34,6 @@ def _check_inputs(q: Array, k: Array, v: Array) -> dict[str, int]:
         raise ShapeError(f"head_dim must be at least 1, got q of shape {q.shape}")
     check_heads(sizes["n_heads"], sizes["n_kv_heads"])
     return sizes
-
-
-def _check_scale(scale: float | None, softcap: float | None, head_dim: int) -> float:
-    """The factor of the scores, a finite number."""
-    if softcap is not None and not (math.isfinite(softcap) and softcap > 0):
-        raise ConfigError(f"softcap must be a positive finite number or None, got {softcap!r}")
-    factor = head_dim**-0.5 if scale is None else float(scale)
-    if not math.isfinite(factor):
-        raise ConfigError(f"scale must be a finite number or None, got {scale!r}")
-    return factor
 
 
 def _grouped(array: Array, n_kv_heads: int) -> Array:
@@ -198,7 +188,7 @@ def scaled_dot_product_attention(
     (1, 2, 1, 4)
     """
     sizes = _check_inputs(q, k, v)
-    scale = _check_scale(scale, softcap, sizes["head_dim"])
+    scale = score_factor(scale, softcap, sizes["head_dim"])
     seen = _seen(mask, causal, window, q_positions, kv_positions, sizes)
     bias = None if bias is None else _fit_heads("bias", bias, sizes)
     _, scores = _scores(q, k, seen, bias, scale, softcap)
@@ -283,7 +273,7 @@ def attention_backward(
     )
     if d_out.dtype != q.dtype:
         raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
-    scale = _check_scale(scale, softcap, sizes["head_dim"])
+    scale = score_factor(scale, softcap, sizes["head_dim"])
     seen = _seen(mask, causal, window, q_positions, kv_positions, sizes)
     bias = None if bias is None else _fit_heads("bias", bias, sizes)
     capped, scores = _scores(q, k, seen, bias, scale, softcap)

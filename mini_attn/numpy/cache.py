@@ -15,7 +15,7 @@ from mini_attn.errors import (
     DTypeError,
     ShapeError,
 )
-from mini_attn.numpy._module import dtype_of
+from mini_attn.numpy._module import check_whole, dtype_of
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = ["KVCache"]
@@ -156,7 +156,7 @@ class KVCache:
             shape = getattr(given, "shape", None)
             if shape is None or len(shape) != 4:
                 named_shapes(**{name: (given, "batch n_kv_heads q_len head_dim")})
-            expected = (*held.shape[:2], k.shape[2], held.shape[3])
+            expected = (self.batch, self.n_kv_heads, k.shape[2], held.shape[3])
             if shape != expected:
                 raise ShapeError(
                     f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, got {shape}"
@@ -177,9 +177,7 @@ class KVCache:
         after = self._positions[:, : self.slots].max(axis=1, keepdims=True, initial=-1)
         if positions is None:
             return np.asarray(after + 1 + self._count[:new])
-        named_shapes(positions=(positions, "batch new" if np.ndim(positions) == 2 else "new"))
-        if positions.dtype.kind not in "iu":
-            raise DTypeError(f"positions must be an integer array, got {positions.dtype}")
+        check_whole("positions", positions)
         if positions.shape not in ((new,), (self.batch, new)):
             raise ShapeError(
                 f"positions must be ({new},) or ({self.batch}, {new}), got {positions.shape}"
@@ -340,9 +338,7 @@ class KVCache:
         >>> cache = KVCache(2, 1, 2, capacity=4)
         >>> cache.reorder(np.array([1, 1]))
         """
-        named_shapes(index=(index, "batch"))
-        if index.dtype.kind not in "iu":
-            raise DTypeError(f"index must be an integer array, got {index.dtype}")
+        check_whole("index", index)
         if index.shape != (self.batch,):
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {index.shape}")
         if (index < 0).any() or (index >= self.batch).any():

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.config import DecoderConfig
+from mini_attn.config import DecoderConfig, check_room
 from mini_attn.errors import (
-    CacheOverflowError,
     CacheStateError,
     ConfigError,
-    DTypeError,
     MiniAttnError,
     ShapeError,
 )
-from mini_attn.numpy._module import Module
+from mini_attn.numpy._module import Module, check_whole
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.heads import GroupedQueryAttention
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
@@ -211,7 +209,7 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
-        _check_tokens(tokens, self.config)
+        _check_tokens(tokens)
         held = [None] * self.config.n_layers if caches is None else list(caches)
         if len(held) != self.config.n_layers:
             raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
@@ -241,33 +239,23 @@ class Decoder(Module):
     def _places(self, tokens: Array, cache: KVCache | None, positions: Array | None) -> Array:
         """Positions of the tokens, none beyond the last that has an embedding."""
         if positions is None:
-            start = np.zeros(1, np.int64) if cache is None else cache.length
+            start = np.zeros(len(tokens), np.int64) if cache is None else cache.length
             positions = start[:, None] + np.arange(tokens.shape[1])
-        elif not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
-            raise DTypeError(f"positions must be an integer array, got {positions!r:.60}")
-        elif positions.shape not in (tokens.shape, tokens.shape[1:]):
-            raise ShapeError(f"positions must be {tokens.shape} as tokens, got {positions.shape}")
-        low, high = int(positions.min()), int(positions.max())
-        if low < -1 or high >= self.config.max_positions:
-            raise ConfigError(
-                f"positions must lie in -1 … {self.config.max_positions - 1} "
-                f"(max_positions = {self.config.max_positions}), got {low} … {high}"
-            )
+        check_whole("positions", positions)
+        if positions.shape not in (tokens.shape, tokens.shape[1:]):
+            raise ShapeError(f"positions must fit {tokens.shape}, got {positions.shape}")
+        low, high, last = int(positions.min()), int(positions.max()), self.config.max_positions
+        if low < -1 or high >= last:
+            raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
         return positions
 
 
-def _check_tokens(tokens: Array, config: DecoderConfig) -> None:
-    """Token ids (batch, seq), at least one, all in the vocabulary."""
-    named_shapes(tokens=(tokens, "batch seq"))
-    if tokens.dtype.kind not in "iu":
-        raise DTypeError(f"tokens must be an integer array, got {tokens.dtype}")
-    if not tokens.size:
-        raise ShapeError(f"tokens must not be empty, got shape {tokens.shape}")
-    low, high = int(tokens.min()), int(tokens.max())
-    if low < 0 or high >= config.vocab_size:
-        raise ConfigError(
-            f"tokens must lie in 0 … {config.vocab_size - 1}, got {low if low < 0 else high}"
-        )
+def _check_tokens(tokens: Array) -> None:
+    """Token ids (batch, seq), at least one; the embedding checks their range."""
+    sizes = named_shapes(tokens=(tokens, "batch seq"))
+    check_whole("tokens", tokens)
+    if not all(sizes.values()):
+        raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")
 
 
 def _padded_positions(
@@ -277,14 +265,11 @@ def _padded_positions(
     if lengths is None:
         return None
     seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
-    if lengths.dtype.kind not in "iu":
-        raise DTypeError(f"lengths must be an integer array, got {lengths.dtype}")
+    check_whole("lengths", lengths)
     if (lengths < 1).any() or (lengths > seq).any():
         raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
     if caches and caches[0].slots:
-        raise CacheStateError(
-            f"lengths pads the first chunk only, but {caches[0].slots} slots are filled"
-        )
+        raise CacheStateError(f"lengths pads empty caches, here {caches[0].slots} slots are filled")
     return np.asarray(np.maximum(np.arange(seq) - (seq - lengths[:, None]), -1))
 
 
@@ -464,10 +449,14 @@ def generate(
     >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     (1, 5)
     """
-    _check_tokens(tokens, model.config)
+    _check_tokens(tokens)
     check_count("max_new_tokens", max_new_tokens, least=0)
     positions = _padded_positions(tokens, lengths, caches)
-    _check_room(model, tokens, max_new_tokens, caches, positions)
+    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
+    longest = longest if positions is None else int(positions.max()) + 1
+    check_room(
+        model.config, caches or (), prompt=tokens.shape[1], new=max_new_tokens, longest=longest
+    )
     for step in range(max_new_tokens):
         if caches is None:
             logits = model(tokens, positions=positions, last_only=True)
@@ -480,28 +469,3 @@ def generate(
         if positions is not None:
             positions = np.concatenate([positions, positions[:, -1:] + 1], axis=1)
     return tokens
-
-
-def _check_room(
-    model: Decoder,
-    tokens: Array,
-    new: int,
-    caches: Sequence[KVCache] | None,
-    positions: Array | None,
-) -> None:
-    """Refuse before the first step what would fail in a later one."""
-    fed = tokens.shape[1] + max(new - 1, 0)  # the last new token is not run
-    for cache in caches or ():
-        if cache.slots + fed > cache.capacity:
-            raise CacheOverflowError(
-                f"{tokens.shape[1]} prompt and {new} new tokens need {fed} slots, but "
-                f"{cache.slots} of {cache.capacity} are used: make the capacity {cache.slots + fed}"
-            )
-    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
-    if positions is not None:
-        longest = int(positions.max()) + 1
-    if model.config.positions == "learned" and longest + new - 1 > model.config.max_positions:
-        raise ConfigError(
-            f"{longest} tokens and {new} new ones exceed max_positions = "
-            f"{model.config.max_positions}"
-        )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import Module, check_tokens, dtype_of
+from mini_attn.numpy._module import Module, check_tokens, check_whole, dtype_of
 from mini_attn.shapes import check_count
 
 __all__ = ["MLP", "Embedding", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
@@ -297,6 +297,12 @@ class Embedding(Module):
 
     def __call__(self, index: Array) -> Array:
         """Rows (..., d_model) for an integer array (...) within the table."""
+        check_whole("index", index)
+        low, high = int(index.min(initial=0)), int(index.max(initial=0))
+        if low < 0 or high >= len(self.weight):
+            raise ConfigError(
+                f"an index must lie in 0 … {len(self.weight) - 1}, got {low if low < 0 else high}"
+            )
         return np.asarray(self.weight[index])
 
 

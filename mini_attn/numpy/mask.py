@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.numpy._module import check_whole
 from mini_attn.shapes import check_count
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
@@ -17,9 +18,7 @@ Array = NDArray[Any]
 
 def _check_positions(name: str, positions: Array) -> None:
     """Positions are whole numbers with one or two axes."""
-    if not isinstance(positions, np.ndarray) or positions.dtype.kind not in "iu":
-        kind = getattr(positions, "dtype", type(positions).__name__)
-        raise DTypeError(f"{name} must be an integer array, got {kind}")
+    check_whole(name, positions)
     if positions.ndim not in (1, 2):
         raise ShapeError(f"{name} must be (seq,) or (batch, seq), got shape {positions.shape}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -23,9 +23,12 @@ def dtype_of(name: str) -> torch.dtype:
     return dtype
 
 
-def is_whole(tensor: Tensor) -> bool:
-    """Whether the elements are integers; booleans are not."""
-    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
+def check_whole(name: str, tensor: Any) -> None:
+    """Refuse what is no tensor of integers; booleans are none."""
+    kind = getattr(tensor, "dtype", type(tensor).__name__)
+    whole = isinstance(tensor, Tensor) and kind != torch.bool
+    if not whole or tensor.is_floating_point() or tensor.is_complex():
+        raise DTypeError(f"{name} must be an integer tensor, got {kind}")
 
 
 def wide(tensor: Tensor) -> Tensor:
@@ -55,6 +58,10 @@ def parameter(drawn: Tensor, dtype: str, device: Any) -> nn.Parameter:
 
 class Module(nn.Module):
     """PyTorch's module, with this package's errors where weights do not fit."""
+
+    if TYPE_CHECKING:  # every layer here gives one tensor
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

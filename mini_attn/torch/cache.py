@@ -16,7 +16,7 @@ from mini_attn.errors import (
     ShapeError,
 )
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import dtype_of, is_whole
+from mini_attn.torch._module import check_whole, dtype_of
 
 __all__ = ["KVCache"]
 
@@ -158,7 +158,7 @@ class KVCache:
             shape = getattr(given, "shape", None)
             if shape is None or len(shape) != 4:
                 named_shapes(**{name: (given, "batch n_kv_heads q_len head_dim")})
-            expected = (*held.shape[:2], k.shape[2], held.shape[3])
+            expected = (self.batch, self.n_kv_heads, k.shape[2], held.shape[3])
             if shape != expected:
                 raise ShapeError(
                     f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, "
@@ -182,9 +182,7 @@ class KVCache:
             after = self._positions[:, : self.slots].amax(dim=1, keepdim=True)
         if positions is None:
             return after + 1 + self._count[:new]
-        named_shapes(positions=(positions, "batch new" if positions.ndim == 2 else "new"))
-        if not is_whole(positions):
-            raise DTypeError(f"positions must be an integer tensor, got {positions.dtype}")
+        check_whole("positions", positions)
         if positions.shape not in ((new,), (self.batch, new)):
             raise ShapeError(
                 f"positions must be ({new},) or ({self.batch}, {new}), got {tuple(positions.shape)}"
@@ -345,9 +343,7 @@ class KVCache:
         >>> cache = KVCache(2, 1, 2, capacity=4)
         >>> cache.reorder(torch.tensor([1, 1]))
         """
-        named_shapes(index=(index, "batch"))
-        if not is_whole(index):
-            raise DTypeError(f"index must be an integer tensor, got {index.dtype}")
+        check_whole("index", index)
         if index.shape != (self.batch,):
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {tuple(index.shape)}")
         if bool((index < 0).any()) or bool((index >= self.batch).any()):

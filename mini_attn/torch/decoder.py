@@ -8,17 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mini_attn.config import DecoderConfig
+from mini_attn.config import DecoderConfig, check_room
 from mini_attn.errors import (
-    CacheOverflowError,
     CacheStateError,
     ConfigError,
-    DTypeError,
     MiniAttnError,
     ShapeError,
 )
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import Module, is_whole
+from mini_attn.torch._module import Module, check_whole
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.heads import GroupedQueryAttention
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
@@ -89,8 +87,7 @@ class DecoderLayer(Module):
     ) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         x = x + self.self_attn(self.input_layernorm(x), cache=cache, positions=positions)
-        out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
-        return out
+        return x + self.mlp(self.post_attention_layernorm(x))
 
 
 class Decoder(Module):
@@ -216,7 +213,7 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
-        _check_tokens(tokens, self.config)
+        _check_tokens(tokens)
         held = [None] * self.config.n_layers if caches is None else list(caches)
         if len(held) != self.config.n_layers:
             raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
@@ -240,51 +237,36 @@ class Decoder(Module):
         x = self.norm(x)
         if self.config.tie_embeddings:
             return linear(x, self.embed_tokens.weight)
-        logits: Tensor = self.lm_head(x)
-        return logits
+        return self.lm_head(x)
 
     def _embed_places(
         self, tokens: Tensor, cache: KVCache | None, positions: Tensor | None
     ) -> Tensor:
         """Embeddings of the tokens' positions, none beyond the last that has one."""
         table, seq, last = self.embed_positions.weight, tokens.shape[1], self.config.max_positions
-        if positions is None and (cache is None or cache.contiguous):
-            start = 0 if cache is None else cache.slots  # known without asking the device
-            low, high, embedded = start, start + seq - 1, table[start : start + seq]
+        if positions is None and cache is not None and not cache.contiguous:
+            positions = cache.length[:, None] + torch.arange(seq, device=tokens.device)
+        if positions is None:
+            low = 0 if cache is None else cache.slots  # known without asking the device
+            high, embedded = low + seq - 1, table[low : low + seq]
         else:
-            if positions is None:
-                assert cache is not None
-                positions = cache.length[:, None] + torch.arange(seq, device=tokens.device)
-            if not isinstance(positions, Tensor) or not is_whole(positions):
-                raise DTypeError(f"positions must be an integer tensor, got {positions!r:.60}")
+            check_whole("positions", positions)
             if positions.shape not in (tokens.shape, tokens.shape[1:]):
-                raise ShapeError(
-                    f"positions must be {tuple(tokens.shape)} as tokens, "
-                    f"got {tuple(positions.shape)}"
-                )
+                raise ShapeError(f"positions must fit {tokens.shape}, got {positions.shape}")
             low, high = int(positions.min()), int(positions.max())
             # Clamped for the look-up only; padding takes row 0, nobody attends to it.
             embedded = self.embed_positions(positions.clamp(0, last - 1))
         if low < -1 or high >= last:
-            raise ConfigError(
-                f"positions must lie in -1 … {last - 1} (max_positions = {last}), "
-                f"got {low} … {high}"
-            )
+            raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
         return embedded
 
 
-def _check_tokens(tokens: Tensor, config: DecoderConfig) -> None:
-    """Token ids (batch, seq), at least one, all in the vocabulary."""
-    named_shapes(tokens=(tokens, "batch seq"))
-    if not is_whole(tokens):
-        raise DTypeError(f"tokens must be an integer tensor, got {tokens.dtype}")
-    if not tokens.numel():
+def _check_tokens(tokens: Tensor) -> None:
+    """Token ids (batch, seq), at least one; the embedding checks their range."""
+    sizes = named_shapes(tokens=(tokens, "batch seq"))
+    check_whole("tokens", tokens)
+    if not all(sizes.values()):
         raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")
-    low, high = int(tokens.min()), int(tokens.max())
-    if low < 0 or high >= config.vocab_size:
-        raise ConfigError(
-            f"tokens must lie in 0 … {config.vocab_size - 1}, got {low if low < 0 else high}"
-        )
 
 
 def _padded_positions(
@@ -294,14 +276,11 @@ def _padded_positions(
     if lengths is None:
         return None
     seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
-    if not is_whole(lengths):
-        raise DTypeError(f"lengths must be an integer tensor, got {lengths.dtype}")
+    check_whole("lengths", lengths)
     if bool((lengths < 1).any()) or bool((lengths > seq).any()):
         raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
     if caches and caches[0].slots:
-        raise CacheStateError(
-            f"lengths pads the first chunk only, but {caches[0].slots} slots are filled"
-        )
+        raise CacheStateError(f"lengths pads empty caches, here {caches[0].slots} slots are filled")
     count = torch.arange(seq, device=tokens.device)
     return (count - (seq - lengths[:, None])).clamp(min=-1)
 
@@ -366,8 +345,7 @@ def prefill(
     torch.Size([1, 16])
     """
     positions = _padded_positions(tokens, lengths, caches)
-    logits: Tensor = model(tokens, caches=caches, positions=positions, last_only=True)
-    return logits
+    return model(tokens, caches=caches, positions=positions, last_only=True)
 
 
 @torch.no_grad()
@@ -421,8 +399,7 @@ def decode_step(model: Decoder, token: Tensor, caches: Sequence[KVCache]) -> Ten
     """
     if named_shapes(token=(token, "batch seq"))["seq"] != 1:
         raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
-    logits: Tensor = model(token, caches=caches, last_only=True)
-    return logits
+    return model(token, caches=caches, last_only=True)
 
 
 @torch.no_grad()
@@ -488,10 +465,14 @@ def generate(
     >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     torch.Size([1, 5])
     """
-    _check_tokens(tokens, model.config)
+    _check_tokens(tokens)
     check_count("max_new_tokens", max_new_tokens, least=0)
     positions = _padded_positions(tokens, lengths, caches)
-    _check_room(model, tokens, max_new_tokens, caches, positions)
+    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
+    longest = longest if positions is None else int(positions.max()) + 1
+    check_room(
+        model.config, caches or (), prompt=tokens.shape[1], new=max_new_tokens, longest=longest
+    )
     for step in range(max_new_tokens):
         if caches is None:
             logits = model(tokens, positions=positions, last_only=True)
@@ -504,28 +485,3 @@ def generate(
         if positions is not None:
             positions = torch.cat([positions, positions[:, -1:] + 1], dim=1)
     return tokens
-
-
-def _check_room(
-    model: Decoder,
-    tokens: Tensor,
-    new: int,
-    caches: Sequence[KVCache] | None,
-    positions: Tensor | None,
-) -> None:
-    """Refuse before the first step what would fail in a later one."""
-    fed = tokens.shape[1] + max(new - 1, 0)  # the last new token is not run
-    for cache in caches or ():
-        if cache.slots + fed > cache.capacity:
-            raise CacheOverflowError(
-                f"{tokens.shape[1]} prompt and {new} new tokens need {fed} slots, but "
-                f"{cache.slots} of {cache.capacity} are used: make the capacity {cache.slots + fed}"
-            )
-    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
-    if positions is not None:
-        longest = int(positions.max()) + 1
-    if model.config.positions == "learned" and longest + new - 1 > model.config.max_positions:
-        raise ConfigError(
-            f"{longest} tokens and {new} new ones exceed max_positions = "
-            f"{model.config.max_positions}"
-        )

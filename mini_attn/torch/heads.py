@@ -265,8 +265,7 @@ class GroupedQueryAttention(Module):
             if cache is not None:
                 cache.crop(slots)
             raise
-        projected: Tensor = self.o_proj(merge_heads(out))
-        return projected
+        return self.o_proj(merge_heads(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count
-from mini_attn.torch._module import Module, check_tokens, dtype_of, parameter, wide
+from mini_attn.torch._module import Module, check_tokens, check_whole, dtype_of, parameter, wide
 
 __all__ = ["MLP", "Embedding", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
 
@@ -324,6 +324,12 @@ class Embedding(Module):
 
     def forward(self, index: Tensor) -> Tensor:
         """Rows (..., d_model) for an integer array (...) within the table."""
+        check_whole("index", index)
+        low, high = (int(index.min()), int(index.max())) if index.numel() else (0, 0)
+        if low < 0 or high >= len(self.weight):
+            raise ConfigError(
+                f"an index must lie in 0 … {len(self.weight) - 1}, got {low if low < 0 else high}"
+            )
         return F.embedding(index, self.weight)
 
 
@@ -449,8 +455,7 @@ class MLP(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
-        out: Tensor = self.down_proj(activate(self.up_proj(x), self.activation))
-        return out
+        return self.down_proj(activate(self.up_proj(x), self.activation))
 
 
 class GatedMLP(Module):
@@ -514,5 +519,4 @@ class GatedMLP(Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
         gate = activate(self.gate_proj(x), self.activation)
-        out: Tensor = self.down_proj(gate * self.up_proj(x))
-        return out
+        return self.down_proj(gate * self.up_proj(x))

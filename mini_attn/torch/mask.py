@@ -7,16 +7,14 @@ from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count
-from mini_attn.torch._module import is_whole
+from mini_attn.torch._module import check_whole
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
 
 
 def _check_positions(name: str, positions: Tensor) -> None:
     """Positions are whole numbers with one or two axes."""
-    if not isinstance(positions, Tensor) or not is_whole(positions):
-        kind = getattr(positions, "dtype", type(positions).__name__)
-        raise DTypeError(f"{name} must be an integer tensor, got {kind}")
+    check_whole(name, positions)
     if positions.ndim not in (1, 2):
         raise ShapeError(
             f"{name} must be (seq,) or (batch, seq), got shape {tuple(positions.shape)}"
