@@ -1,0 +1,71 @@
+"""What the widgets' JavaScript is given: generated, never typed, and as committed."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+
+import pytest
+
+from mini_attn import cost, example
+from mini_attn.models import MODELS
+from mini_attn.variants import REGISTRY
+from mini_attn.widgets import data
+from mini_attn.widgets.questions import QUESTIONS
+
+FILES = data.generate()
+
+
+def test_the_committed_files_are_the_generated_ones():
+    committed = {path.name: path.read_text(encoding="utf-8") for path in data.FOLDER.iterdir()}
+    assert committed == {name: data.as_text(content) for name, content in FILES.items()}
+
+
+def test_writing_makes_the_same_files(tmp_path):
+    data.write(tmp_path / "new")
+    for path in data.FOLDER.iterdir():
+        assert (tmp_path / "new" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_json_keeps_every_value(name):
+    """No NaN or infinity, which JSON lacks, and nothing rounded; tuples become lists."""
+
+    def walk(value):
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [walk(item) for item in value]
+        assert not isinstance(value, float) or math.isfinite(value)
+        return value
+
+    assert json.loads(data.as_text(FILES[name])) == walk(FILES[name])
+
+
+def test_every_entry_is_there():
+    models = {entry["name"]: entry for entry in FILES["models.json"]}
+    assert set(models) == set(MODELS)
+    for name, entry in models.items():
+        assert entry == asdict(MODELS[name]) | {"parameters": cost.parameter_count(MODELS[name])}
+    assert [entry["name"] for entry in FILES["layouts.json"]] == list(REGISTRY)
+    assert [entry["key"] for entry in FILES["devices.json"]] == list(cost.DEVICES)
+    assert len(FILES["questions.json"]) == len(QUESTIONS) > 0
+    assert FILES["example.json"]["tokens"] == example.TOKENS
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("context", [1, 4097])
+def test_layouts_alone_give_the_bytes(name, context):
+    """All that JavaScript has are these files; they must be enough for the formula."""
+    entry = next(model for model in FILES["models.json"] if model["name"] == name)
+    layout = next(item for item in FILES["layouts.json"] if item["name"] == entry["attention"])
+    numbers = sum(math.prod(entry[key] for key in field["factors"]) for field in layout["cache"])
+    kept = [context] * entry["n_layers"]
+    if layout["length_rule"] == "window":
+        every = entry["full_every"]
+        for i in range(entry["n_layers"]):
+            if not every or (i + 1) % every:
+                kept[i] = min(context, entry["window"])
+    expected = cost.cache_bytes(MODELS[name], batch=1, context=context, dtype_bytes=2)
+    assert 2 * numbers * sum(kept) == expected
