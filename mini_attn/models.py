@@ -94,6 +94,15 @@ class ModelConfig:
         for name in optional.split():
             check_count(name, getattr(self, name), least=0)
         check_heads(self.n_heads, self.n_kv_heads)
+        self._check_attention()
+        if self.n_experts and (not self.expert_d_ff or self.n_dense_layers > self.n_layers):
+            raise ConfigError(
+                f"{self.n_experts} experts need expert_d_ff above 0 and at most n_layers = "
+                f"{self.n_layers} dense layers, got {self.expert_d_ff} and {self.n_dense_layers}"
+            )
+
+    def _check_attention(self) -> None:
+        """Refuse sizes that contradict the variant's entry in the registry."""
         rule = variant(self.attention).length_rule
         if (rule == "window") != (self.window is not None):
             raise ConfigError(
@@ -111,11 +120,6 @@ class ModelConfig:
             raise ConfigError(
                 "mla needs kv_lora_rank and qk_rope_head_dim above 0, got "
                 f"{self.kv_lora_rank} and {self.qk_rope_head_dim}"
-            )
-        if self.n_experts and (not self.expert_d_ff or self.n_dense_layers > self.n_layers):
-            raise ConfigError(
-                f"{self.n_experts} experts need expert_d_ff above 0 and at most n_layers = "
-                f"{self.n_layers} dense layers, got {self.expert_d_ff} and {self.n_dense_layers}"
             )
         for name, value in variant(self.attention).options:
             if getattr(self, name) != value:
