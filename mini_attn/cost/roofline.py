@@ -96,7 +96,7 @@ def arithmetic_intensity(flops: int, n_bytes: int) -> float:
 
     References
     ----------
-    williams2009roofline, section 3
+    williams2009roofline, The Roofline Model
 
     Examples
     --------
@@ -134,7 +134,7 @@ def roofline_seconds(flops: int, n_bytes: int, device: Device, *, dtype: str = "
 
     References
     ----------
-    williams2009roofline, section 3
+    williams2009roofline, The Roofline Model
 
     Examples
     --------
