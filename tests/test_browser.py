@@ -193,7 +193,7 @@ def test_search_finds_a_page_from_a_folder(visit: Visit) -> None:
 def test_front_page_leads_to_the_book(visit: Visit) -> None:
     page = visit("index.html", protocol="file")
     page.wait_for_url("**/book/index.html")
-    page.locator(".sd-card a").first.click()
+    page.locator(".sd-card").first.click()
     page.wait_for_url("**/kv-cache.html")
 
 
