@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
@@ -21,6 +22,7 @@ from sphinx.application import Sphinx
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
 LIVING = re.compile(r'class="[^"]*\bliving\b')
+FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
 # Light or dark as the system is, before the first paint, unless the reader has chosen. Without
 # JavaScript the page is light, which the theme knows only where no "auto" is in its markup.
 MODE = """(function (root) {
@@ -53,6 +55,17 @@ def copy_bundle(app: Sphinx) -> None:
             shutil.copyfile(static / name, target / name)
 
 
+def bundle_script(app: Sphinx, context: dict[str, Any]) -> str:
+    """The one script element of the widgets, with a digest so that no old bundle is kept.
+
+    It stands right behind the first widget and is read there: that widget is alive before the
+    rest of a long page is even parsed.
+    """
+    path = f"_static/{BUNDLE[0]}"
+    digest = hashlib.sha256(Path(app.outdir, path).read_bytes()).hexdigest()[:8]
+    return f'<script src="{context["pathto"](path, resource=True)}?v={digest}"></script>'
+
+
 def finish_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -74,7 +87,8 @@ def finish_page(
         body = body.replace("</h1>", f"</h1>\n{links}", 1)
     if LIVING.search(body):
         app.add_css_file("living.css")
-        app.add_js_file("living.page.js", defer="defer")
+        script = bundle_script(app, context)
+        body = FIRST_LIVING.sub(lambda first: first[0] + script, body, count=1)
     # After the additions, which go to the list that this replaces.
     context["script_files"] = [
         script
