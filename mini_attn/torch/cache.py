@@ -147,8 +147,9 @@ class KVCache:
             self.contiguous = self.contiguous and bool((new_positions == expected).all())
             self._positions[:, start : start + new] = new_positions
         # Everything has been checked: from here on nothing can fail half-way.
-        self._k.narrow(2, start, new).copy_(k.detach())
-        self._v.narrow(2, start, new).copy_(v.detach())
+        # A cache carries no gradients; in decoding there are none to cut off.
+        self._k.narrow(2, start, new).copy_(k.detach() if k.requires_grad else k)
+        self._v.narrow(2, start, new).copy_(v.detach() if v.requires_grad else v)
         self.slots = start + new
         return self.view()
 
