@@ -77,6 +77,21 @@ def _crash(q, k_new, v_new, k_cache, v_cache, length):
     return np.concatenate([k_cache, q[0]])
 
 
+def _filled_by_content(q, k_new, v_new, k_cache, v_cache, length):
+    seen = int(np.any(k_cache != 0, axis=(0, 1, 3)).sum())
+    k_cache, v_cache = np.nan_to_num(k_cache), np.nan_to_num(v_cache)
+    if seen == length:
+        return cached_step(q, k_new, v_new, k_cache, v_cache, length)
+    _, k, v = cached_step(q, k_new, v_new, k_cache, v_cache, length)
+    out, _, _ = cached_step(q, k[:, :, -1:], v[:, :, -1:], k, v, k.shape[2] - 1)
+    return out, k, v
+
+
+def _zeros_when_empty(q, k_new, v_new, k_cache, v_cache, length):
+    out, k, v = cached_step(q, k_new, v_new, k_cache, v_cache, length)
+    return (out if length else np.zeros_like(q)), k, v
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("shapes that do not fit", _crash, "runs", "ValueError"),
@@ -101,5 +116,7 @@ WRONG = [
     ("key not kept", _variant(keys=False), "by hand", "new key is not in slot"),
     ("value not kept", _variant(values=False), "by hand", "new value is not in slot"),
     ("last row overwritten", _variant(slot=-1), "by hand", "row of the past changed"),
+    ("filled slots guessed", _filled_by_content, "property", "hold no token"),
+    ("nothing seen at the start", _zeros_when_empty, "edges", "does not see itself"),
     ("differs each time", _noisy, "repeatable", "second time"),
 ]

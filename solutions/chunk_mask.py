@@ -56,6 +56,16 @@ def _list(q_positions, kv_positions):
     return chunk_mask(q_positions, kv_positions).tolist()
 
 
+def _counted(q_positions, kv_positions):
+    filled = kv_positions >= 0
+    return filled & ((np.cumsum(filled) - 1)[None, :] <= q_positions[:, None])
+
+
+def _never_empty(q_positions, kv_positions):
+    mask = chunk_mask(q_positions, kv_positions)
+    return mask | ~mask.any(axis=1, keepdims=True)
+
+
 WRONG = [
     ("starter: top left", _top_left, "by hand", "top left"),
     ("bottom right", _bottom_right, "random", "aligned to the end"),
@@ -65,6 +75,8 @@ WRONG = [
     ("the future", _future, "random", "Later tokens"),
     ("everything", _everything, "random", "seen"),
     ("turned round", _turned, "by hand", "turned round"),
+    ("slots counted", _counted, "property", "counted from the left"),
+    ("no row may be empty", _never_empty, "edges", "row of False"),
     ("additive", _additive, "dtype", "boolean"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import math
 import sys
 import time
 import warnings
@@ -13,10 +15,13 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mini_attn.errors import CheckFailed, ConfigError
 from mini_attn.exercises import check, checker, exercise, exercise_ids, grade, hint, progress
-from mini_attn.exercises.runner import LINE_BUDGET, run
+from mini_attn.exercises.budget import LINE_BUDGET, is_learners
+from mini_attn.exercises.runner import run
 
 ROOT = Path(__file__).resolve().parent.parent
 IDS = exercise_ids()
@@ -90,6 +95,55 @@ def endless(**_: Any) -> None:
         pass
 
 
+def endless_in_one_line(**_: Any) -> None:
+    while True: pass  # fmt: skip  # noqa: E701
+
+
+def endless_and_deaf(**_: Any) -> None:
+    while True:
+        try:  # noqa: SIM105
+            int("no number")
+        except:  # noqa: E722
+            pass
+
+
+def endless_inside_try(**_: Any) -> Any:
+    try:
+        while True:
+            pass
+    finally:
+        sys.stdout.write("never mind")
+
+
+class EndlessObject:
+    def __call__(self, **_: Any) -> None:
+        while True:
+            pass
+
+
+# As in a notebook, where each cell is a file of its own.
+CELL: dict[str, Any] = {}
+exec(compile("def helper():\n    while True:\n        pass", "<cell-1>", "exec"), CELL)
+
+
+def endless_in_another_cell(**_: Any) -> Any:
+    return CELL["helper"]()
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def raises_speechless(**_: Any) -> None:
+    raise Speechless
+
+
+def closes_its_output(**_: Any) -> None:
+    sys.stdout.close()
+    sys.stderr.close()
+
+
 def recursive(**inputs: Any) -> Any:
     return recursive(**inputs)
 
@@ -131,6 +185,14 @@ def mutates(q_positions: np.ndarray, kv_positions: np.ndarray) -> Any:
     ("answer", "failing", "words"),
     [
         (endless, "runs", "without coming to an end"),
+        (endless_in_one_line, "runs", "without coming to an end"),
+        (endless_and_deaf, "runs", "without coming to an end"),
+        (endless_inside_try, "runs", "without coming to an end"),
+        (EndlessObject(), "runs", "without coming to an end"),
+        (endless_in_another_cell, "runs", "without coming to an end"),
+        (functools.partial(endless, more=1), "runs", "without coming to an end"),
+        (raises_speechless, "runs", "in raises_speechless"),
+        (closes_its_output, "type", "return"),
         (recursive, "runs", "recursion"),
         (exits, "runs", "sys.exit"),
         (asks, "runs", "keyboard"),
@@ -140,7 +202,7 @@ def mutates(q_positions: np.ndarray, kv_positions: np.ndarray) -> Any:
         (lambda **i: torch.zeros(1, len(i["kv_positions"])), "type", "PyTorch"),
         (lambda **_: np.zeros(3, bool), "shape", "shape"),
         (lambda **i: right(**i).astype(int), "dtype", "boolean"),
-        (lambda: 1, "runs", "TypeError"),
+        (lambda: 1, "runs", "by these names"),
         (7, "type", "function itself"),
         (None, "type", "function itself"),
     ],
@@ -159,6 +221,64 @@ def test_hostile_answers_end_in_words(
 
 
 @pytest.mark.parametrize(
+    ("number", "failing"),
+    [
+        (10**400, "finite"),
+        (-math.inf, "finite"),
+        (math.nan, "finite"),
+        (True, "type"),
+        (np.bool_(True), "type"),
+        (30 + 0j, "type"),
+        (np.array([30]), "type"),
+        ([30], "type"),
+        (None, "attempted"),
+        (-30, "by hand"),
+        (0, "by hand"),
+        (29, "by hand"),
+    ],
+)
+def test_odd_numbers_end_in_words(number: Any, failing: str) -> None:
+    report = checker.examine("cache_budget", number)
+    assert report.failed == failing
+    assert report.points == 0
+    assert f"✗ {failing}" in str(report)
+
+
+@pytest.mark.parametrize("kind", [int, float, np.int64, np.float32, np.array])
+def test_the_right_number_may_have_any_type(kind: Any) -> None:
+    report = checker.examine("cache_budget", kind(SOLUTIONS["cache_budget"].REFERENCE))
+    assert report.failed is None
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers())
+def test_no_other_number_passes(number: float) -> None:
+    report = checker.examine("cache_budget", number)
+    assert (report.failed is None) == (number == SOLUTIONS["cache_budget"].REFERENCE)
+    assert report.failed is None or len(report.message) > 20
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_wrong_answers_fail_and_references_pass_under_every_seed(seed: int) -> None:
+    """A grader draws its own cases: luck must neither help nor hurt."""
+    for exercise_id in ("cached_step", "chunk_mask"):
+        assert checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed).points
+        for name, answer, failing, words in SOLUTIONS[exercise_id].WRONG:
+            report = checker.examine(exercise_id, answer, seed=seed)
+            assert (report.failed, words in report.message) == (failing, True), name
+
+
+def test_large_outputs_are_judged_without_a_warning() -> None:
+    def large(**inputs: Any) -> Any:
+        out, k, v = SOLUTIONS["cached_step"].REFERENCE(**inputs)
+        return np.full_like(out, -np.finfo(float).max), k, v
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert checker.examine("cached_step", large).failed == "by hand"
+
+
+@pytest.mark.parametrize(
     ("answer", "note"),
     [
         (floods, "it printed"),
@@ -173,6 +293,23 @@ def test_bad_manners_are_noted_and_cost_nothing(answer: Any, note: str) -> None:
     assert all(len(line) < 250 for line in report.notes)
 
 
+def test_what_is_solved_stays_solved() -> None:
+    checker.attempts.clear()
+    for number in (1, SOLUTIONS["cache_budget"].REFERENCE, 1):
+        checker.examine("cache_budget", number)
+    assert checker.attempts["cache_budget"].points == 2
+
+
+def test_libraries_are_not_counted() -> None:
+    import json
+
+    assert is_learners("/tmp/ipykernel_12/345.py")
+    assert is_learners("<ipython-input-1-abc>")
+    assert is_learners(__file__)
+    for module in (json, np, pytest, checker):
+        assert not is_learners(str(module.__file__))
+
+
 def test_a_check_leaves_the_interpreter_as_it_was() -> None:
     before = (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters))
     checker.examine("chunk_mask", endless)
@@ -180,10 +317,10 @@ def test_a_check_leaves_the_interpreter_as_it_was() -> None:
 
 
 def test_the_inputs_of_a_case_survive_the_answer() -> None:
-    given = {"q_positions": np.arange(2), "kv_positions": np.arange(4)}
-    result = run(mutates, given)
+    inputs = {"q_positions": np.arange(2), "kv_positions": np.arange(4)}
+    result = run(mutates, inputs)
     assert result.mutated == ["kv_positions"]
-    assert given["kv_positions"].tolist() == [0, 1, 2, 3]
+    assert inputs["kv_positions"].tolist() == [0, 1, 2, 3]
 
 
 def test_the_line_budget_leaves_room_for_slow_answers() -> None:

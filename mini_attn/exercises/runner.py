@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import inspect
 import io
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LINE_BUDGET", "Run", "run"]
+from mini_attn.exercises.budget import LINE_BUDGET, BudgetSpent, is_learners, line_budget
 
-LINE_BUDGET = 200_000  # lines of the answer's own file in one call
+__all__ = ["Run", "run"]
+
 MAX_OUTPUT = 2_000  # characters of printed text that are kept
-
-
-class _BudgetSpent(BaseException):
-    """The answer has run more lines than any right answer needs."""
 
 
 class _Capped(io.StringIO):
@@ -36,6 +32,9 @@ class _Capped(io.StringIO):
         if room > 0:
             super().write(text[:room])
         return len(text)
+
+    def close(self) -> None:
+        """An answer may close its output; what it wrote is still read."""
 
 
 @dataclass
@@ -65,31 +64,6 @@ class Run:
 
 
 @contextlib.contextmanager
-def _line_budget(answer: Callable[..., Any], lines: int) -> Iterator[None]:
-    """Stop the answer after so many lines of its own file; other files run at full speed."""
-    own_file = getattr(getattr(answer, "__code__", None), "co_filename", None)
-    left = lines
-
-    def local(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal left
-        if event == "line":
-            left -= 1
-            if left < 0:
-                raise _BudgetSpent
-        return local
-
-    def enter(frame: FrameType, event: str, argument: Any) -> Any:
-        return local if frame.f_code.co_filename == own_file else None
-
-    before = sys.gettrace()
-    sys.settrace(enter)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-
-
-@contextlib.contextmanager
 def _no_input() -> Iterator[None]:
     """Nobody sits at the keyboard while an answer is checked."""
 
@@ -103,19 +77,20 @@ def _no_input() -> Iterator[None]:
         builtins.input = before
 
 
-def _where(error: BaseException, own_file: str | None) -> str:
-    """The last line of the answer's own file on the way to the error."""
-    line, trace = None, error.__traceback__
+def _where(error: BaseException) -> str:
+    """The last line of the learner's own code on the way to the error."""
+    place, trace = "", error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == own_file:
-            line = trace.tb_lineno
+        code = trace.tb_frame.f_code
+        if is_learners(code.co_filename):
+            place = f" (line {trace.tb_lineno} of the cell, in {code.co_name})"
         trace = trace.tb_next
-    return f" (line {line} of the cell)" if line else ""
+    return place
 
 
-def _words(error: BaseException, own_file: str | None) -> str:
+def _words(error: BaseException) -> str:
     """An exception in words for a learner."""
-    if isinstance(error, _BudgetSpent):
+    if isinstance(error, BudgetSpent):
         return f"It ran more than {LINE_BUDGET:,} lines without coming to an end: does a loop stop?"
     if isinstance(error, RecursionError):
         return "It calls itself without an end: every recursion needs a case that stops."
@@ -123,8 +98,25 @@ def _words(error: BaseException, own_file: str | None) -> str:
         return "It calls sys.exit(), which would end the notebook: return the answer instead."
     if isinstance(error, MemoryError):
         return "It asks for more memory than there is: an array became far too large."
-    text = f"It raised {type(error).__name__}: {str(error)[:200]}"
-    return text + _where(error, own_file)
+    try:
+        said = str(error)[:200]
+    except Exception:  # an exception of the learner's own may fail to describe itself
+        said = "without a readable message"
+    return f"It raised {type(error).__name__}: {said}{_where(error)}"
+
+
+def _misfit(answer: Callable[..., Any], given: dict[str, Any]) -> str | None:
+    """Why the answer cannot be called with these names, or None."""
+    try:
+        signature = inspect.signature(answer)
+    except (TypeError, ValueError):  # some built-in functions have none
+        return None
+    try:
+        signature.bind(**given)
+    except TypeError:
+        names = ", ".join(given)
+        return f"It should take {names}, by these names; it takes {signature}."
+    return None
 
 
 def run(answer: Callable[..., Any], inputs: dict[str, Any]) -> Run:
@@ -143,24 +135,27 @@ def run(answer: Callable[..., Any], inputs: dict[str, Any]) -> Run:
         What it returned and did.
     """
     given = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inputs.items()}
-    own_file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    misfit = _misfit(answer, given)
+    if misfit:
+        return Run(problem=misfit)
     out, err, result = _Capped(), _Capped(), Run()
     with (
         warnings.catch_warnings(record=True) as caught,
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
+        np.errstate(),
         _no_input(),
     ):
         warnings.simplefilter("always")
         try:
-            with _line_budget(answer, LINE_BUDGET):
+            with line_budget():
                 result.value = answer(**given)
         except NotImplementedError:
             result.attempted, result.problem = False, "not attempted yet"
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit: nothing may escape
-            result.problem = _words(error, own_file)
+            result.problem = _words(error)
     result.printed = out.getvalue()
     seen = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
     result.complaints = "\n".join([*seen, err.getvalue()]).strip()[:MAX_OUTPUT]

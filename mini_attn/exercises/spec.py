@@ -12,9 +12,10 @@ import numpy as np
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["Exercise", "Inputs", "Outputs", "exercise", "exercise_ids"]
+__all__ = ["Cases", "Exercise", "Inputs", "Outputs", "exercise", "exercise_ids"]
 
 Inputs = dict[str, Any]
+Cases = dict[str, list[Inputs]]
 Outputs = dict[str, np.ndarray[Any, Any]]
 
 
@@ -36,8 +37,9 @@ class Exercise:
         The idea, then the steps.
     common_errors : tuple of str
         What often goes wrong, for the page.
-    cases : callable (rng) -> list of dict
-        Inputs: first a tiny case worked by hand, then random ones, then edges.
+    cases : callable (rng) -> dict of lists of dict
+        Inputs, by the check that they belong to, in this order: "by hand" (tiny), "random",
+        "property" (what the exercise is about), "edges".
     expected : callable (inputs) -> dict of (shape, dtype kind)
         What the answer to these inputs looks like, by name, in order.
     judge : callable (inputs, outputs) -> str or None
@@ -54,7 +56,7 @@ class Exercise:
     assessed: bool
     hints: tuple[str, ...]
     common_errors: tuple[str, ...]
-    cases: Callable[[np.random.Generator], list[Inputs]]
+    cases: Callable[[np.random.Generator], Cases]
     expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]]
     judge: Callable[[Inputs, Outputs], str | None]
 

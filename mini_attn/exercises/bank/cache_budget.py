@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mini_attn import cost
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL = MODELS["llama-2-7b"]
@@ -30,9 +30,9 @@ MISTAKES = {
 }
 
 
-def cases(rng: np.random.Generator) -> list[Inputs]:
+def cases(rng: np.random.Generator) -> Cases:
     """A pencil exercise has one answer."""
-    return [{}]
+    return {"by hand": [{}]}
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -51,9 +51,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return "A sequence fits whole or not at all: give the whole number."
     if value <= 0:
         return "At least one sequence fits: the weights leave most of the device free."
-    far = value / ANSWER
-    direction = f"{far:.2g} times too many" if far > 1 else f"{1 / far:.2g} times too few"
-    return f"That is {direction}. Bytes of the weights first, then bytes of one sequence's cache."
+    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
+    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
+    return (
+        f"{value:,.6g} is {much} {many}. Bytes of the weights first, then bytes of one "
+        "sequence's cache."
+    )
 
 
 EXERCISE = Exercise(

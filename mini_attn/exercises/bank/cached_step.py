@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
 
@@ -21,18 +21,22 @@ def _case(q: np.ndarray, k: np.ndarray, v: np.ndarray, capacity: int, junk: floa
     }  # fmt: skip
 
 
-def cases(rng: np.random.Generator) -> list[Inputs]:
-    """By hand: three keys, two along the axes. Drawn: sizes 1, odd, prime. Edge: an empty cache."""
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: three keys, two along the axes. The property: what unused slots hold is ignored."""
     k = np.array([[[[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]])
     v = np.array([[[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]])
-    drawn = [_case(np.array([[[[0.0, 1.0]]]]), k, v, capacity=4, junk=0.0)]
-    for batch, heads, seq, size, capacity, junk in (
-        (1, 2, 5, 4, 8, 0.0), (2, 3, 7, 5, 7, 0.0), (1, 1, 4, 3, 9, 7.0),
-        (2, 2, 6, 4, 11, np.nan), (1, 2, 1, 4, 3, np.nan),
-    ):  # fmt: skip
-        q = rng.standard_normal((batch, heads, 1, size))
-        k, v = rng.standard_normal((2, batch, heads, seq, size))
-        drawn.append(_case(q, k, v, capacity, junk))
+    drawn = {"by hand": [_case(np.array([[[[0.0, 1.0]]]]), k, v, capacity=4, junk=0.0)]}
+    sizes = {  # batch, heads, tokens, head_dim, capacity, what unused slots hold
+        "random": [(1, 2, 5, 4, 8, 0.0), (2, 3, 7, 5, 7, 0.0)],
+        "property": [(1, 1, 4, 3, 9, 7.0), (2, 2, 6, 4, 11, np.nan)],
+        "edges": [(1, 2, 1, 4, 3, 0.0), (2, 1, 1, 1, 1, np.nan), (1, 2, 1, 4, 3, np.nan)],
+    }
+    for group, rows in sizes.items():
+        drawn[group] = []
+        for batch, heads, seq, size, capacity, junk in rows:
+            q = rng.standard_normal((batch, heads, 1, size))
+            k, v = rng.standard_normal((2, batch, heads, seq, size))
+            drawn[group].append(_case(q, k, v, capacity, junk))
     return drawn
 
 
@@ -83,7 +87,7 @@ def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          f"The scores are divided by head_dim = {size}; it is its square root."),
         (_out(inputs, k, v, scale=(size * inputs["q"].shape[1]) ** -0.5),
          "The scores are scaled by the width of all heads together; the scale is one head's."),
-        (_out(inputs, k[:, :, :at], v[:, :, :at]) if at else np.zeros(0),
+        (_out(inputs, k[:, :, :at], v[:, :, :at]),  # zeros, if there is no other token
          "The new token does not see itself: its own key and value belong to what it attends to."),
         (_out(inputs, k[:, :, :1], v[:, :, :1]),
          "The query looks at key 0 only: a causal mask aligned to the top left. The new token is "

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 
-def cases(rng: np.random.Generator) -> list[Inputs]:
-    """By hand: one query after three tokens. Drawn: chunks with a past and with padding."""
-    drawn = [{"q_positions": np.array([3]), "kv_positions": np.array([0, 1, 2, 3])}]
+def _pair(q_positions: list[int], kv_positions: list[int]) -> Inputs:
+    return {"q_positions": np.array(q_positions), "kv_positions": np.array(kv_positions)}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one query after three tokens. The property: slots may stand in any order."""
     # A chunk after a past, with padding before and a free slot behind: here all slips differ.
-    drawn.append({"q_positions": np.array([2, 3]), "kv_positions": np.array([-1, 0, 1, 2, 3, -1])})
+    drawn = [_pair([2, 3], [-1, 0, 1, 2, 3, -1])]
     for _ in range(6):
         past, chunk, padding, free = rng.integers([0, 1, 0, 0], [6, 5, 4, 3])
-        tokens = np.arange(past + chunk)
-        empty = np.full(padding, -1), np.full(free, -1)
-        keys = np.concatenate([empty[0], tokens, empty[1]])
-        drawn.append({"q_positions": tokens[past:], "kv_positions": keys})
-    # Edges: a whole prompt, and a ring whose slots are out of order.
-    drawn.append({"q_positions": np.arange(4), "kv_positions": np.arange(4)})
-    drawn.append({"q_positions": np.array([6]), "kv_positions": np.array([4, 5, 6, 3])})
-    return drawn
+        tokens = list(range(past + chunk))
+        drawn.append(_pair(tokens[past:], [-1] * padding + tokens + [-1] * free))
+    order = [int(position) for position in rng.permutation(7)]
+    return {
+        "by hand": [_pair([3], [0, 1, 2, 3])],
+        "random": drawn,
+        "property": [_pair([2, 3], [2, 3, -1, 0, 1]), _pair([6], [4, 5, 6, 3]),
+                     _pair([4, 5, 6], order)],
+        # A query that is padding itself, no token at all, a whole prompt, a single token.
+        "edges": [
+            _pair([-1, 0, 1], [-1, 0, 1]), _pair([2, 3], [-1, -1]),
+            _pair([0, 1, 2, 3], [0, 1, 2, 3]), _pair([0], [0]),
+        ],
+    }  # fmt: skip
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -34,6 +43,8 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
     before = kv <= q
+    right = (kv >= 0) & before
+    place = np.cumsum(kv >= 0, axis=1) - 1
     return [
         (np.tril(np.ones((q_len, kv_len), bool)),
          "The triangle starts at the top left: it takes the first query for token 0. It stands at "
@@ -41,12 +52,18 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
          "The triangle is aligned to the end of the array. That holds while slots are in order and "
          "all filled; only the positions say where a key really stands."),
+        ((kv >= 0) & (place <= q),
+         "Filled slots are counted from the left, as if they stood in the order of the text. A "
+         "cache may put a new token in an old place: compare the positions themselves."),
         (before, "A slot at position -1 holds no token and may never be seen, but it is smaller "
          "than every position."),
         ((kv >= 0) & (kv < q), "A token does not see itself here: its own position is allowed."),
         (~((kv >= 0) & before), "The mask is upside down: True means that the query may attend."),
         (np.broadcast_to(kv >= 0, (q_len, kv_len)),
          "Later tokens are seen: a query may look at its own position and at smaller ones only."),
+        (right | ~right.any(axis=1, keepdims=True),
+         "A query with nothing to attend to gets a row of False. Its output is zeros, by the rule "
+         "for empty rows; letting it see everything would mix in slots that hold no token."),
         (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
         ((kv >= 0) & (kv >= q), "The comparison is turned round: keys after the query are seen."),
     ]  # fmt: skip
