@@ -14,19 +14,8 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs, exercise
 
 __all__ = ["CHECKS", "Report", "check", "examine", "grade"]
 
-CHECKS = (
-    "attempted",
-    "runs",
-    "type",
-    "shape",
-    "dtype",
-    "finite",
-    "repeatable",
-    "by hand",
-    "random",
-    "property",
-    "edges",
-)
+FORM = ("attempted", "runs", "type", "shape", "dtype", "finite", "repeatable")
+CHECKS = (*FORM, "by hand", "random", "property", "edges")
 PENCIL_CHECKS = ("attempted", "type", "finite", "by hand")
 KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
