@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.errors import CheckFailed
+from mini_attn.exercises.form import Missing, arrays_of, check_finite
 from mini_attn.exercises.runner import Run, run
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs, exercise
 
@@ -17,7 +18,6 @@ __all__ = ["CHECKS", "Report", "check", "examine", "grade"]
 FORM = ("attempted", "runs", "type", "shape", "dtype", "finite", "repeatable")
 CHECKS = (*FORM, "by hand", "random", "property", "edges")
 PENCIL_CHECKS = ("attempted", "type", "finite", "by hand")
-KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
 
 attempts: dict[str, Report] = {}
@@ -63,63 +63,6 @@ class Report:
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
 
-class _Missing(Exception):
-    """A check found what the answer lacks."""
-
-    def __init__(self, name: str, message: str) -> None:
-        super().__init__(message)
-        self.name, self.message = name, message
-
-
-def _named(value: Any, expected: dict[str, Any]) -> dict[str, Any]:
-    """The returned value or values under their names."""
-    names = list(expected)
-    if len(names) == 1:
-        return {names[0]: value}
-    if not isinstance(value, tuple) or len(value) != len(names):
-        got = f"{len(value)} values" if isinstance(value, tuple) else f"one {type(value).__name__}"
-        raise _Missing("type", f"Return {len(names)} arrays, ({', '.join(names)}); this is {got}.")
-    return dict(zip(names, value, strict=True))
-
-
-def _arrays(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> Outputs:
-    """The returned arrays, once type, shape, data type and finiteness are right."""
-    named = _named(value, expected)
-    for name, item in named.items():
-        if type(item).__module__.split(".")[0] == "torch":
-            raise _Missing(
-                "type", f"{name} is a PyTorch tensor; this exercise is about NumPy arrays."
-            )
-        if not isinstance(item, np.ndarray | np.generic):
-            kind = "None (is there a return?)" if item is None else f"a {type(item).__name__}"
-            raise _Missing("type", f"{name} should be a NumPy array; it is {kind}.")
-    arrays = {name: np.asarray(item) for name, item in named.items()}
-    for name, (shape, _) in expected.items():
-        if arrays[name].shape != shape:
-            raise _Missing(
-                "shape", f"{name} should have shape {shape}; it has {arrays[name].shape}."
-            )
-    for name, (_, kind) in expected.items():
-        if arrays[name].dtype.kind not in kind:
-            raise _Missing(
-                "dtype", f"{name} should be {KINDS[kind[0]]}; it is {arrays[name].dtype}."
-            )
-    return {name: array.copy() for name, array in arrays.items()}  # the next call may reuse them
-
-
-def _check_finite(arrays: Outputs, inputs: Inputs) -> None:
-    for name, array in arrays.items():
-        given = inputs.get(name)
-        if isinstance(given, np.ndarray) and given.shape == array.shape and np.isnan(given).any():
-            continue  # an unused slot may hold anything, and may be handed on
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise _Missing(
-                "finite",
-                f"{name} holds NaN or infinity. Did a slot that no token was written to come in, "
-                "or a row with nothing to attend to?",
-            )
-
-
 def _call(answer: Callable[..., Any], inputs: Inputs, report: Report) -> Run:
     """One call; what it wrote, warned or changed becomes advice."""
     result = run(answer, inputs)
@@ -132,9 +75,9 @@ def _call(answer: Callable[..., Any], inputs: Inputs, report: Report) -> Run:
         advice.append(f"it printed: {result.printed.splitlines()[0][:80]}")
     report.notes += [note for note in advice if note not in report.notes]
     if not result.attempted:
-        raise _Missing("attempted", "Replace the line that raises NotImplementedError.")
+        raise Missing("attempted", "Replace the line that raises NotImplementedError.")
     if result.problem:
-        raise _Missing("runs", result.problem)
+        raise Missing("runs", result.problem)
     return result
 
 
@@ -149,10 +92,10 @@ def _examine_case(
 ) -> str | None:
     """One case: everything up to the idea that the judge misses."""
     expected = task.expected(inputs)
-    outputs = _arrays(_call(answer, inputs, report).value, expected)
-    _check_finite(outputs, inputs)
-    if twice and not _same(outputs, _arrays(_call(answer, inputs, report).value, expected)):
-        raise _Missing("repeatable", "The same inputs give another answer the second time.")
+    outputs = arrays_of(_call(answer, inputs, report).value, expected)
+    check_finite(outputs, inputs)
+    if twice and not _same(outputs, arrays_of(_call(answer, inputs, report).value, expected)):
+        raise Missing("repeatable", "The same inputs give another answer the second time.")
     with np.errstate(all="ignore"):
         return task.judge(inputs, outputs)
 
@@ -163,26 +106,26 @@ def _examine_function(task: Exercise, answer: Any, seed: int, report: Report) ->
         for number, inputs in enumerate(drawn):
             idea = _examine_case(task, answer, inputs, report, twice=number == 0)
             if idea:
-                raise _Missing(group, idea)
+                raise Missing(group, idea)
 
 
 def _examine_value(task: Exercise, answer: Any) -> None:
     """A pencil exercise: one number."""
     if answer is None or answer is ...:
-        raise _Missing("attempted", "Put your number in place of the three dots.")
+        raise Missing("attempted", "Put your number in place of the three dots.")
     if isinstance(answer, np.ndarray) and answer.ndim == 0:
         answer = answer.item()
     if isinstance(answer, bool) or not isinstance(answer, int | float | np.integer | np.floating):
-        raise _Missing("type", f"The answer is one number; this is a {type(answer).__name__}.")
+        raise Missing("type", f"The answer is one number; this is a {type(answer).__name__}.")
     try:
         number = float(answer)
     except OverflowError:  # a whole number beyond every float
         number = np.inf
     if not np.isfinite(number):
-        raise _Missing("finite", "The answer is a finite number of ordinary size.")
+        raise Missing("finite", "The answer is a finite number of ordinary size.")
     idea = task.judge({}, {"answer": np.asarray(number)})
     if idea:
-        raise _Missing("by hand", idea)
+        raise Missing("by hand", idea)
 
 
 def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
@@ -214,10 +157,10 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
             _examine_value(task, answer)
         elif not callable(answer):
             kind = type(answer).__name__
-            raise _Missing("type", f"Pass the function itself, without brackets; this is a {kind}.")
+            raise Missing("type", f"Pass the function itself, without brackets; this is a {kind}.")
         else:
             _examine_function(task, answer, seed, report)
-    except _Missing as missing:
+    except Missing as missing:
         report.failed, report.message = missing.name, missing.message
     earlier = attempts.get(task.id)
     if earlier is None or not earlier.points:

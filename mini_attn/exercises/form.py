@@ -1,0 +1,71 @@
+"""The form of an answer: what must hold before it can be judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.spec import Inputs, Outputs
+
+__all__ = ["Missing", "arrays_of", "check_finite"]
+
+KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
+
+
+class Missing(Exception):
+    """A check found what the answer lacks."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name, self.message = name, message
+
+
+def _named(value: Any, expected: dict[str, Any]) -> dict[str, Any]:
+    """The returned value or values under their names."""
+    names = list(expected)
+    if len(names) == 1:
+        return {names[0]: value}
+    if not isinstance(value, tuple) or len(value) != len(names):
+        got = f"{len(value)} values" if isinstance(value, tuple) else f"one {type(value).__name__}"
+        raise Missing("type", f"Return {len(names)} arrays, ({', '.join(names)}); this is {got}.")
+    return dict(zip(names, value, strict=True))
+
+
+def arrays_of(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> Outputs:
+    """The returned arrays, once type, shape, data type and finiteness are right."""
+    named = _named(value, expected)
+    for name, item in named.items():
+        if type(item).__module__.split(".")[0] == "torch":
+            raise Missing(
+                "type", f"{name} is a PyTorch tensor; this exercise is about NumPy arrays."
+            )
+        if not isinstance(item, np.ndarray | np.generic):
+            kind = "None (is there a return?)" if item is None else f"a {type(item).__name__}"
+            raise Missing("type", f"{name} should be a NumPy array; it is {kind}.")
+    arrays = {name: np.asarray(item) for name, item in named.items()}
+    for name, (shape, _) in expected.items():
+        if arrays[name].shape != shape:
+            raise Missing(
+                "shape", f"{name} should have shape {shape}; it has {arrays[name].shape}."
+            )
+    for name, (_, kind) in expected.items():
+        if arrays[name].dtype.kind not in kind:
+            raise Missing(
+                "dtype", f"{name} should be {KINDS[kind[0]]}; it is {arrays[name].dtype}."
+            )
+    return {name: array.copy() for name, array in arrays.items()}  # the next call may reuse them
+
+
+def check_finite(arrays: Outputs, inputs: Inputs) -> None:
+    """Refuse NaN and infinity, but not in an array that was given with unused slots."""
+    for name, array in arrays.items():
+        given = inputs.get(name)
+        if isinstance(given, np.ndarray) and given.shape == array.shape and np.isnan(given).any():
+            continue  # an unused slot may hold anything, and may be handed on
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise Missing(
+                "finite",
+                f"{name} holds NaN or infinity. Did a slot that no token was written to come in, "
+                "or a row with nothing to attend to?",
+            )
