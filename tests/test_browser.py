@@ -195,6 +195,7 @@ def test_front_page_leads_to_the_book(visit: Visit) -> None:
     page.wait_for_url("**/book/index.html")
     page.locator(".sd-card").first.click()
     page.wait_for_url("**/kv-cache.html")
+    assert page.locator("article h1").inner_text().startswith("KV caching")
 
 
 def test_axe_sees_a_fault(visit: Visit) -> None:
