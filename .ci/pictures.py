@@ -10,13 +10,11 @@ import sys
 import zlib
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "mini_attn/widgets/static"
 
 sys.path.insert(0, str(ROOT))
-from tests.chromium import ARGUMENTS, find  # noqa: E402
+from tests.chromium import launched  # noqa: E402
 
 HEADER_BYTES = 33  # the signature and the first chunk, which must stay first
 
@@ -30,8 +28,7 @@ def with_digest(png: bytes, svg: bytes) -> bytes:
 
 def main() -> None:
     """Write a PNG of twice the size beside each SVG."""
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
+    with launched() as browser:
         page = browser.new_page(viewport={"width": 760, "height": 1200}, device_scale_factor=2)
         for picture in sorted(STATIC.glob("*.svg")):
             svg = picture.read_bytes()
@@ -39,7 +36,6 @@ def main() -> None:
             target = picture.with_suffix(".png")
             target.write_bytes(with_digest(page.locator("svg").screenshot(), svg))
             print(f"[bundle] {target.relative_to(ROOT)}: {target.stat().st_size / 1e3:.0f} kB")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nbformat
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.chromium import ARGUMENTS, find
-from tests.site import Visit, serve
+from tests.site import Visit, visiting
 
 CHAPTER = "book/kv-cache.html"
 
@@ -64,9 +63,7 @@ def packed(path: Path) -> int:
 
 def measure(html: Path) -> dict[str, Any]:
     """First widget, slider moves, weight and outside requests of the chapter, over http."""
-    with sync_playwright() as play, serve(html) as address:
-        browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
-        visit = Visit(browser, address, html)
+    with visiting(html) as visit:
         first = []
         for _ in range(5):
             page = visit(CHAPTER)
@@ -81,12 +78,11 @@ def measure(html: Path) -> dict[str, Any]:
             "first_widget_usable_ms": min(first),
             "script_p95_ms": percentile(moves["script"], 0.95),
             "next_paint_p95_ms": percentile(moves["paint"], 0.95),
-            "gzip_kB": weight(page, html, address) / 1e3,
+            "gzip_kB": weight(page, html, visit.address) / 1e3,
             "outside_requests": len(visit.outside),
             "budget": "500 ms; 8 ms / 33 ms; 900 kB; 0",
         }
         visit.close()
-        browser.close()
     return row
 
 
@@ -129,19 +125,17 @@ def cold_seconds(visit: Visit, name: str) -> float:
 def measure_lite(html: Path, rounds: int = 3) -> dict[str, Any]:
     """Cold start of the browser notebook, beside one whose first cell imports NumPy alone."""
     seconds: dict[str, list[float]] = {name: [] for name in FIRST_CELL}
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
+    outside = 0
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with_bench_notebooks(html, folder)
-        with serve(folder) as address:
-            for _ in range(rounds):
-                for cell in FIRST_CELL:
-                    # A browser of its own each time: nothing is cached, compiled or kept.
-                    browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
-                    visit = Visit(browser, address, folder)
+        for _ in range(rounds):
+            for cell in FIRST_CELL:
+                # A browser of its own each time: nothing is cached, compiled or kept.
+                with visiting(folder) as visit:
                     seconds[cell].append(cold_seconds(visit, cell))
-                    outside = len(visit.outside)
+                    outside += len(visit.outside)
                     visit.close()
-                    browser.close()
     best = {cell: min(values) for cell, values in seconds.items()}
     return {
         "sizes": f"cold browser, {rounds} rounds, minimum",

@@ -6,7 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -35,6 +41,17 @@ def find() -> str | None:
     with sync_playwright() as play:
         own = play.chromium.executable_path
     return own if Path(own).exists() else None
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A Chromium that is closed at the end; nothing is kept from another run."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 def install() -> None:

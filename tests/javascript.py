@@ -46,10 +46,8 @@ def run(body: str, data: Any = None) -> Any:
     """Run a function body with ``living`` (all exports) and ``input``; gives what it returns."""
     module = (built() / "living.node.mjs").as_uri()
     source = RUNNER % (json.dumps(module), body)
-    home = bundler().NODE_HOME
-    node = home / ("node.exe" if (home / "node.exe").exists() else "bin/node")
     done = subprocess.run(
-        [node, "--input-type=module", "--eval", source],
+        [bundler().NODE, "--input-type=module", "--eval", source],
         input=json.dumps(data).encode(),
         capture_output=True,
         check=False,

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
 
+from tests.chromium import launched
+from tests.javascript import bundler
+
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build/html"
 THEMES = ("light", "dark")
@@ -96,3 +99,32 @@ class Visit:
         """Close what is open; records stay."""
         while self.contexts:
             self.contexts.pop().close()
+
+
+@contextmanager
+def visiting(folder: Path = HTML) -> Iterator[Visit]:
+    """Visits of a folder's pages, served, in a Chromium of their own."""
+    with launched() as browser, serve(folder) as address:
+        yield Visit(browser, address, folder)
+
+
+def watched(visits: Visit) -> Iterator[Visit]:
+    """One test's visits; at the end nothing was raised and no other host was asked."""
+    yield visits
+    visits.close()
+    found = (visits.errors[:], visits.outside[:])
+    visits.errors.clear()
+    visits.outside.clear()
+    assert found == ([], [])
+
+
+def serious_findings(page: Page) -> list[str]:
+    """Axe's serious and critical findings in the article."""
+    page.evaluate((bundler().packages() / "axe-core/axe.min.js").read_text())
+    # Preloading would ask for imported styles at addresses that do not exist.
+    found = page.evaluate("axe.run('article', {preload: false}).then(result => result.violations)")
+    return [
+        f"{item['id']}: {item['help']} {[node['html'][:150] for node in item['nodes']]}"
+        for item in found
+        if item["impact"] in ("serious", "critical")
+    ]

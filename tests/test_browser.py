@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests import chromium
-from tests.javascript import bundler
-from tests.site import HTML, THEMES, WIDTHS, Visit, serve
+from tests.site import HTML, THEMES, WIDTHS, Visit, serious_findings, visiting, watched
 
 pytestmark = pytest.mark.browser
 
@@ -27,32 +25,14 @@ CALCULATOR = ".living[data-widget=cache_calculator]"
 
 @pytest.fixture(scope="module")
 def visits() -> Iterator[Visit]:
-    with sync_playwright() as play, serve(HTML) as address:
-        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
-        yield Visit(browser, address)
-        browser.close()
+    with visiting() as visits:
+        yield visits
 
 
 @pytest.fixture
 def visit(visits: Visit) -> Iterator[Visit]:
     """Opens pages; at the end nothing was raised and no other host was asked."""
-    yield visits
-    visits.close()
-    found = (visits.errors[:], visits.outside[:])
-    visits.errors.clear()
-    visits.outside.clear()
-    assert found == ([], [])
-
-
-def serious_findings(page: Page) -> list[str]:
-    """Axe's serious and critical findings in the article."""
-    page.evaluate((bundler().packages() / "axe-core/axe.min.js").read_text())
-    found = page.evaluate("axe.run('article', {preload: false}).then(result => result.violations)")
-    return [
-        f"{item['id']}: {item['help']} {[node['html'][:150] for node in item['nodes']]}"
-        for item in found
-        if item["impact"] in ("serious", "critical")
-    ]
+    yield from watched(visits)
 
 
 def test_no_page_was_missed() -> None:

@@ -15,11 +15,10 @@ from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 import mini_attn
-from tests import chromium
-from tests.site import HTML, ROOT, Visit, serve
+from tests.site import HTML, ROOT, Visit, visiting
 
 pytestmark = pytest.mark.lite
 
@@ -88,10 +87,8 @@ def test_settings_keep_to_this_site() -> None:
 @pytest.fixture
 def visit() -> Iterator[Visit]:
     """Opens pages of the built book in a fresh Chromium."""
-    with sync_playwright() as play, serve(HTML) as address:
-        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
-        yield Visit(browser, address)
-        browser.close()
+    with visiting() as visits:
+        yield visits
 
 
 def opened(visit: Visit) -> Page:

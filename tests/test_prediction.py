@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.widgets.base import load_schema
@@ -152,14 +152,12 @@ def page(tmp_path: Path) -> Iterator[Page]:
         f'<script src="{(built() / "living.page.js").as_uri()}" defer></script>{boxes}'
     )
     (tmp_path / "page.html").write_text(source, encoding="utf-8")
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
+    with chromium.launched() as browser:
         opened = browser.new_page()
         errors: list[str] = []
         opened.on("pageerror", lambda error: errors.append(str(error)))
         opened.goto((tmp_path / "page.html").as_uri())
         yield opened
-        browser.close()
     assert errors == []
 
 

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.widgets import CacheCalculator, DecodeStepper
 from mini_attn.widgets.base import STATIC
-from tests import chromium
-from tests.javascript import bundler
-from tests.site import THEMES, WIDTHS, Visit, serve
+from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
 
 pytestmark = pytest.mark.browser
 
@@ -77,21 +75,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def visits(folder: Path) -> Iterator[Visit]:
-    with sync_playwright() as play, serve(folder) as address:
-        browser = play.chromium.launch(executable_path=chromium.find(), args=chromium.ARGUMENTS)
-        yield Visit(browser, address, folder)
-        browser.close()
+    with visiting(folder) as visits:
+        yield visits
 
 
 @pytest.fixture
 def open_page(visits: Visit) -> Iterator[Visit]:
     """Opens a page; at the end nothing was raised and no other host was asked."""
-    yield visits
-    visits.close()
-    found = (visits.errors[:], visits.outside[:])
-    visits.errors.clear()
-    visits.outside.clear()
-    assert found == ([], [])
+    yield from watched(visits)
 
 
 def shown(box: Locator) -> str:
@@ -126,10 +117,7 @@ def test_axe_finds_nothing_serious(open_page: Visit, theme: str, width: int) -> 
     page = open_page(f"{theme}.html", theme=theme, width=width)
     for cached in ("on", "off"):
         page.locator(STEPPER).get_by_role("radio", name=cached).click()
-        page.evaluate((bundler().packages() / "axe-core/axe.min.js").read_text())
-        found = page.evaluate("axe.run('article').then((result) => result.violations)")
-        serious = [item for item in found if item["impact"] in ("serious", "critical")]
-        assert serious == [], [(i["id"], [n["html"][:200] for n in i["nodes"]]) for i in serious]
+        assert serious_findings(page) == []
 
 
 def change_by_mouse(_page: Page, control: Locator) -> None:

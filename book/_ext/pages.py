@@ -21,7 +21,6 @@ from plain import plain, read_library
 from sphinx.application import Sphinx
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
-LIVING = re.compile(r'class="[^"]*\bliving\b')
 FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
 # Light or dark as the system is, before the first paint, unless the reader has chosen. Without
 # JavaScript the page is light, which the theme knows only where no "auto" is in its markup.
@@ -85,10 +84,9 @@ def finish_page(
             },
         )
         body = body.replace("</h1>", f"</h1>\n{links}", 1)
-    if LIVING.search(body):
+    body, living = FIRST_LIVING.subn(lambda first: first[0] + bundle_script(app, context), body, 1)
+    if living:
         app.add_css_file("living.css")
-        script = bundle_script(app, context)
-        body = FIRST_LIVING.sub(lambda first: first[0] + script, body, count=1)
     # After the additions, which go to the list that this replaces.
     context["script_files"] = [
         script
