@@ -119,7 +119,8 @@ def watched(visits: Visit) -> Iterator[Visit]:
 
 
 def serious_findings(page: Page) -> list[str]:
-    """Axe's serious and critical findings in the article."""
+    """Axe's serious and critical findings in the article, with the fonts it is set in."""
+    page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     page.evaluate((bundler().packages() / "axe-core/axe.min.js").read_text())
     # Preloading would ask for imported styles at addresses that do not exist.
     found = page.evaluate("axe.run('article', {preload: false}).then(result => result.violations)")

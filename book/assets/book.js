@@ -29,6 +29,9 @@
     explainFile();
     markScrollers();
     addEventListener("resize", markScrollers);
+    addEventListener("load", markScrollers);
+    // A formula is as wide as its fonts, and those arrive when they like.
+    document.fonts.addEventListener("loadingdone", markScrollers);
   }
 
   // The search page fetches pages for their summaries; a browser refuses that for files.
