@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["check_count", "check_heads", "named_shapes"]
+__all__ = ["check_choice", "check_count", "check_heads", "check_positive", "named_shapes"]
 
 
 def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
@@ -136,3 +137,51 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     if number < least:
         raise ConfigError(f"{name} must be at least {least}, got {number}")
     return number
+
+
+def check_positive(name: str, value: float | None) -> None:
+    """Refuse what is not a finite number above zero; None means the option is off.
+
+    Parameters
+    ----------
+    name : str
+        What the number is, for the message.
+    value : float or None
+        The number.
+
+    Raises
+    ------
+    ConfigError
+        If it is zero, negative, infinite or not a number.
+
+    Examples
+    --------
+    >>> check_positive("softcap", None)
+    """
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise ConfigError(f"{name} must be a positive finite number or None, got {value!r}")
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a word that is not one of a few.
+
+    Parameters
+    ----------
+    name : str
+        What the word chooses, for the message.
+    value : str
+        The word.
+    allowed : tuple of str
+        The words there are.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of them.
+
+    Examples
+    --------
+    >>> check_choice("layout", "half", ("half", "interleaved"))
+    """
+    if value not in allowed:
+        raise ConfigError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")

@@ -1,0 +1,30 @@
+"""What a layer or a decoder is made of: frozen, validated, the same for both backends."""
+
+from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
+from mini_attn.config.decoder import DecoderConfig, check_room
+from mini_attn.config.rope import (
+    DynamicNTK,
+    Llama3Scaling,
+    LongRoPE,
+    NTKAware,
+    PositionInterpolation,
+    RopeConfig,
+    RopeScaling,
+    YaRN,
+)
+
+__all__ = [
+    "AttentionConfig",
+    "DecoderConfig",
+    "DynamicNTK",
+    "LatentConfig",
+    "Llama3Scaling",
+    "LongRoPE",
+    "NTKAware",
+    "PositionInterpolation",
+    "RopeConfig",
+    "RopeScaling",
+    "YaRN",
+    "check_room",
+    "score_factor",
+]

@@ -1,0 +1,240 @@
+"""What one attention layer is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mini_attn.config.rope import RopeConfig
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count, check_heads, check_positive
+
+__all__ = ["AttentionConfig", "LatentConfig", "score_factor"]
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """Sizes and options of one attention layer.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the residual stream.
+    n_heads : int
+        Query heads.
+    head_dim : int
+        Size of a query and of a key; its own number, not ``d_model // n_heads``.
+    n_kv_heads : int or None
+        Key/value heads; None means ``n_heads`` (multi-head attention).
+    v_head_dim : int or None
+        Size of a value; None means ``head_dim``.
+    bias, out_bias : bool
+        Biases of the query, key and value projections; of the output projection
+        (None means as ``bias``).
+    qk_norm : bool
+        RMS normalisation of each query and key over ``head_dim``, before the scores.
+    softcap : float or None
+        Scores become ``softcap * tanh(scores / softcap)``; None leaves them.
+    window : int or None
+        A query sees this many keys, its own included; None means all before it.
+    scale : float or None
+        Factor of the scores; None means ``head_dim ** -0.5``.
+    eps : float
+        Added to the mean square in ``qk_norm``.
+    rope : RopeConfig or None
+        Rotary embedding of queries and keys; None leaves them as they are.
+    alibi : bool
+        Whether scores get a bias that falls with the distance.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1, heads do not divide, or an option is out of range.
+
+    Examples
+    --------
+    >>> AttentionConfig(d_model=64, n_heads=8, head_dim=16, n_kv_heads=2).group_size
+    4
+    """
+
+    d_model: int
+    n_heads: int
+    head_dim: int
+    n_kv_heads: int | None = None
+    v_head_dim: int | None = None
+    bias: bool = False
+    out_bias: bool | None = None
+    qk_norm: bool = False
+    softcap: float | None = None
+    window: int | None = None
+    scale: float | None = None
+    eps: float = 1e-6
+    rope: RopeConfig | None = None
+    alibi: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("d_model", "n_heads", "head_dim"):
+            check_count(name, getattr(self, name))
+        defaults = (
+            ("n_kv_heads", self.n_heads),
+            ("v_head_dim", self.head_dim),
+            ("out_bias", self.bias),
+        )
+        for name, default in defaults:
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
+        check_count("n_kv_heads", self.n_kv_heads)
+        check_count("v_head_dim", self.v_head_dim)
+        check_heads(self.n_heads, self.kv_heads)
+        if self.window is not None:
+            check_count("window", self.window)
+        for name in ("softcap", "scale", "eps"):
+            check_positive(name, getattr(self, name))
+        _check_rope(self.rope, self.head_dim)
+
+    @property
+    def kv_heads(self) -> int:
+        """``n_kv_heads`` as a number, whatever was passed."""
+        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+    @property
+    def value_dim(self) -> int:
+        """``v_head_dim`` as a number, whatever was passed."""
+        return self.head_dim if self.v_head_dim is None else self.v_head_dim
+
+    @property
+    def group_size(self) -> int:
+        """Query heads that read one key/value head."""
+        return self.n_heads // self.kv_heads
+
+    @property
+    def variant(self) -> str:
+        """Name of the registry's entry that these options make."""
+        if self.window is not None:
+            return "sliding_window"
+        if self.kv_heads == self.n_heads:
+            return "mha"
+        return "mqa" if self.kv_heads == 1 else "gqa"
+
+
+def _check_rope(rope: RopeConfig | None, width: int) -> None:
+    """Refuse a rotation that does not fit the numbers it turns."""
+    if rope is None:
+        return
+    if not isinstance(rope, RopeConfig):
+        raise ConfigError(f"rope must be a RopeConfig or None, got {rope!r:.60}")
+    turned = width if rope.rotary_dim is None else rope.rotary_dim
+    if turned % 2 or turned > width:
+        raise ConfigError(
+            f"rotary embedding turns pairs: rotary_dim = {turned} must be even and at most {width}"
+        )
+
+
+@dataclass(frozen=True)
+class LatentConfig:
+    """Sizes and options of one layer of multi-head latent attention.
+
+    Parameters
+    ----------
+    d_model : int
+        Width of the residual stream.
+    n_heads : int
+        Heads.
+    kv_lora_rank : int
+        Size of the latent that keys and values are made from; it is what the cache holds.
+    qk_nope_head_dim, qk_rope_head_dim : int
+        Sizes of the two parts of a query and a key: without a position, and rotated.
+    v_head_dim : int
+        Size of a value.
+    rope : RopeConfig
+        Rotary embedding of the second part; the rotated key is one for all heads.
+    q_lora_rank : int or None
+        Size of the latent that queries are made from; None projects them directly.
+    bias : bool
+        Biases of the projections into the latents and of the output projection.
+    scale : float or None
+        Factor of the scores; None means ``(qk_nope_head_dim + qk_rope_head_dim) ** -0.5``,
+        times the square that YaRN's ``mscale_all_dim`` asks for.
+    eps : float
+        Added to the mean square where the latents are normalised.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or an option is out of range.
+
+    Examples
+    --------
+    >>> rope = RopeConfig(layout="interleaved")
+    >>> LatentConfig(64, 4, 16, 8, 4, 8, rope=rope).head_dim
+    12
+    """
+
+    d_model: int
+    n_heads: int
+    kv_lora_rank: int
+    qk_nope_head_dim: int
+    qk_rope_head_dim: int
+    v_head_dim: int
+    rope: RopeConfig
+    q_lora_rank: int | None = None
+    bias: bool = False
+    scale: float | None = None
+    eps: float = 1e-6
+
+    def __post_init__(self) -> None:
+        ranks = ("kv_lora_rank",) if self.q_lora_rank is None else ("kv_lora_rank", "q_lora_rank")
+        widths = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+        for name in ("d_model", "n_heads", *ranks, *widths):
+            check_count(name, getattr(self, name))
+        check_positive("scale", self.scale)
+        check_positive("eps", self.eps)
+        if not isinstance(self.rope, RopeConfig):
+            raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
+        _check_rope(self.rope, self.qk_rope_head_dim)
+
+    @property
+    def head_dim(self) -> int:
+        """Size of a query and of a key."""
+        return self.qk_nope_head_dim + self.qk_rope_head_dim
+
+    @property
+    def variant(self) -> str:
+        """Name of the registry's entry that these options make."""
+        return "mla"
+
+
+def score_factor(scale: float | None, softcap: float | None, head_dim: int) -> float:
+    """The factor of the scores.
+
+    ``factor = head_dim ** -0.5``
+
+    Parameters
+    ----------
+    scale : float or None
+        The factor, if it is another.
+    softcap : float or None
+        The bound of the scores, checked only.
+    head_dim : int
+        Size of a query and of a key.
+
+    Returns
+    -------
+    float
+        A finite number.
+
+    Raises
+    ------
+    ConfigError
+        If the factor is not finite or the bound not positive.
+
+    Examples
+    --------
+    >>> score_factor(None, None, 64)
+    0.125
+    """
+    check_positive("softcap", softcap)
+    factor = head_dim**-0.5 if scale is None else float(scale)
+    if not math.isfinite(factor):
+        raise ConfigError(f"scale must be a finite number or None, got {scale!r}")
+    return factor

@@ -1,0 +1,146 @@
+"""What a decoder is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from mini_attn.errors import CacheOverflowError, ConfigError
+from mini_attn.shapes import check_choice, check_count, check_positive
+
+__all__ = ["DecoderConfig", "check_room"]
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """Sizes and options of a decoder: embeddings, layers of attention and MLP, logits.
+
+    Parameters
+    ----------
+    vocab_size, n_layers, d_ff, max_positions : int
+        Number of tokens, of layers, width of the MLP, longest sequence.
+    attention : AttentionConfig, LatentConfig or tuple of them
+        The attention of every layer, or one for each; its ``d_model`` is the decoder's.
+    mlp : {"plain", "gated"}
+        Two matrices, or three with a gate.
+    activation : {"gelu_tanh", "gelu", "silu", "relu"}
+        Non-linearity of the MLP.
+    norm : {"layer_norm", "rms_norm"}
+        Normalisation before attention, before the MLP and before the logits.
+    positions : {"learned", "sinusoidal", "none"}
+        What is added to the token embeddings; rotary embeddings and ALiBi belong to the attention.
+    eps : float
+        Added to the variance in the normalisation.
+    tie_embeddings : bool
+        Logits use the token embedding's matrix.
+    mlp_bias : bool
+        Biases in the MLP.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or an option has an unknown value.
+
+    Examples
+    --------
+    >>> from mini_attn.config import AttentionConfig
+    >>> attention = AttentionConfig(d_model=16, n_heads=2, head_dim=8)
+    >>> DecoderConfig(64, 2, attention, d_ff=64, max_positions=32).d_model
+    16
+    """
+
+    vocab_size: int
+    n_layers: int
+    attention: Any
+    d_ff: int
+    max_positions: int
+    mlp: str = "plain"
+    activation: str = "gelu_tanh"
+    norm: str = "layer_norm"
+    positions: str = "learned"
+    eps: float = 1e-5
+    tie_embeddings: bool = True
+    mlp_bias: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "n_layers", "d_ff", "max_positions"):
+            check_count(name, getattr(self, name))
+        if isinstance(self.attention, list):
+            object.__setattr__(self, "attention", tuple(self.attention))
+        self._check_attentions()
+        check_choice("mlp", self.mlp, ("plain", "gated"))
+        check_choice("activation", self.activation, ("gelu_tanh", "gelu", "silu", "relu"))
+        check_choice("norm", self.norm, ("layer_norm", "rms_norm"))
+        check_choice("positions", self.positions, ("learned", "sinusoidal", "none"))
+        check_positive("eps", self.eps)
+
+    def _check_attentions(self) -> None:
+        """Refuse attention that is none, or layers that cannot stand on each other."""
+        if len(self.attentions) != self.n_layers:
+            raise ConfigError(
+                f"{self.n_layers} layers need one attention or as many, got {len(self.attentions)}"
+            )
+        for attention in self.attentions:
+            if not hasattr(attention, "variant") or not hasattr(attention, "d_model"):
+                raise ConfigError(
+                    f"attention must be an AttentionConfig or LatentConfig, got {attention!r:.60}"
+                )
+        widths = sorted({attention.d_model for attention in self.attentions})
+        if len(widths) > 1:
+            raise ConfigError(f"all layers need one d_model, got {widths}")
+
+    @property
+    def attentions(self) -> tuple[Any, ...]:
+        """The attention of each layer."""
+        if isinstance(self.attention, tuple):
+            return self.attention
+        return (self.attention,) * self.n_layers
+
+    @property
+    def d_model(self) -> int:
+        """Width of the residual stream."""
+        return int(self.attentions[0].d_model)
+
+
+def check_room(
+    config: DecoderConfig, caches: Iterable[Any], *, prompt: int, new: int, longest: int
+) -> None:
+    """Refuse a generation before its first step if a later one would have no room.
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        The decoder that generates.
+    caches : iterable of caches
+        They tell ``slots`` and ``capacity``; none without a cache.
+    prompt, new : int
+        Tokens of the prompt, padding included, and tokens to come.
+    longest : int
+        Tokens of the longest row once the prompt is processed, padding left out.
+
+    Raises
+    ------
+    CacheOverflowError
+        If a cache has too few free slots.
+    ConfigError
+        If the positions would exceed those that the decoder has.
+
+    Examples
+    --------
+    >>> from mini_attn.config import AttentionConfig
+    >>> attention = AttentionConfig(d_model=16, n_heads=2, head_dim=8)
+    >>> decoder = DecoderConfig(64, 2, attention, d_ff=64, max_positions=32)
+    >>> check_room(decoder, [], prompt=30, new=3, longest=30)
+    """
+    fed = prompt + max(new - 1, 0)  # the last new token is not run
+    for cache in caches:
+        if cache.slots + fed > cache.capacity:
+            raise CacheOverflowError(
+                f"{prompt} prompt and {new} new tokens need {fed} slots, but {cache.slots} of "
+                f"{cache.capacity} are used: make the capacity {cache.slots + fed}"
+            )
+    if config.positions != "none" and longest + new - 1 > config.max_positions:
+        raise ConfigError(
+            f"{longest} tokens and {new} new ones exceed max_positions = {config.max_positions}"
+        )
