@@ -6,13 +6,15 @@ calculator, the comparison tables and the conformance tests.
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["REGISTRY", "CacheField", "Variant", "variant"]
+__all__ = ["REGISTRY", "CacheField", "Reduction", "Variant", "variant"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,33 @@ class CacheField:
 
 
 @dataclass(frozen=True)
+class Reduction:
+    """Sizes at which one variant is another.
+
+    Parameters
+    ----------
+    to : str
+        The other variant.
+    size : str
+        The size that decides.
+    equals : str or int
+        The value at which they are one: a number, or the name of another size.
+
+    Examples
+    --------
+    >>> print(Reduction("mha", "n_kv_heads", "n_heads"))
+    n_kv_heads = n_heads
+    """
+
+    to: str
+    size: str
+    equals: str | int
+
+    def __str__(self) -> str:
+        return f"{self.size} = {self.equals}"
+
+
+@dataclass(frozen=True)
 class Variant:
     """One way to share, compress or bound keys and values.
 
@@ -50,34 +79,63 @@ class Variant:
     ----------
     name, title : str
         Key of the registry, and the words for a reader.
-    stem, class_name : str, str or None
-        Module in each backend and the class in it; None while there is no implementation.
+    stem, class_name : str
+        Module in each backend and the class in it. A stem with ``{backend}`` in it is the path
+        of a module outside the package.
+    config_class : str
+        The configuration's class, in `mini_attn.config` or with the path of its module.
+    sizes : tuple of str
+        The sizes that its configuration takes beside ``d_model`` and ``n_heads``.
     cache : tuple of CacheField
         What a token leaves in each layer.
     length_rule : {"all", "window"}
         Whether a layer keeps all tokens or the last ``window``.
-    options : tuple of (str, int)
-        What the configuration fixes, for example ``("n_kv_heads", 1)``.
-    reduces_to : tuple of (str, str)
+    reduces_to : tuple of Reduction
         Other variants, and when this one equals them.
     references : tuple of str
         Keys of ``references.bib``.
     page : str
         Page and section that explain it.
+    fixed : tuple of (str, int or str)
+        Sizes that the variant fixes, to a number or to another size.
+
+    Examples
+    --------
+    >>> REGISTRY["mqa"].configure({"d_model": 8, "n_heads": 4, "head_dim": 2}).kv_heads
+    1
     """
 
     name: str
     title: str
     stem: str
-    class_name: str | None
+    class_name: str
+    config_class: str
+    sizes: tuple[str, ...]
     cache: tuple[CacheField, ...]
     length_rule: str
-    reduces_to: tuple[tuple[str, str], ...]
+    reduces_to: tuple[Reduction, ...]
     references: tuple[str, ...]
     page: str
-    options: tuple[tuple[str, int], ...] = ()
+    fixed: tuple[tuple[str, int | str], ...] = ()
+
+    def configure(self, sizes: Mapping[str, Any], **options: Any) -> Any:
+        """A configuration of this variant, from sizes by name; those of others are left out."""
+        taken = {"d_model", "n_heads", *self.sizes} & sizes.keys()
+        values = {name: sizes[name] for name in taken}
+        for name, value in self.fixed:
+            values[name] = sizes[value] if isinstance(value, str) else value
+        module, _, name = self.config_class.rpartition(".")
+        config = getattr(importlib.import_module(module or "mini_attn.config"), name)
+        return config(**values | options)
+
+    def layer_class(self, backend: str) -> Any:
+        """The class in ``"numpy"`` or ``"torch"``, imported now."""
+        outside = "{backend}" in self.stem
+        path = self.stem if outside else f"mini_attn.{{backend}}.{self.stem}"
+        return getattr(importlib.import_module(path.format(backend=backend)), self.class_name)
 
 
+_SHARED = ("n_kv_heads", "head_dim", "v_head_dim")
 _KEYS_AND_VALUES = (
     CacheField("keys", ("n_kv_heads", "head_dim")),
     CacheField("values", ("n_kv_heads", "v_head_dim")),
@@ -91,6 +149,9 @@ REGISTRY: dict[str, Variant] = {
             title="Multi-head attention",
             stem="heads",
             class_name="MultiHeadAttention",
+            config_class="AttentionConfig",
+            sizes=_SHARED,
+            fixed=(("n_kv_heads", "n_heads"),),
             cache=_KEYS_AND_VALUES,
             length_rule="all",
             reduces_to=(),
@@ -102,9 +163,14 @@ REGISTRY: dict[str, Variant] = {
             title="Grouped-query attention",
             stem="heads",
             class_name="GroupedQueryAttention",
+            config_class="AttentionConfig",
+            sizes=_SHARED,
             cache=_KEYS_AND_VALUES,
             length_rule="all",
-            reduces_to=(("mha", "n_kv_heads = n_heads"), ("mqa", "n_kv_heads = 1")),
+            reduces_to=(
+                Reduction("mha", "n_kv_heads", "n_heads"),
+                Reduction("mqa", "n_kv_heads", 1),
+            ),
             references=("ainslie2023gqa",),
             page="kv-cache#what-a-serving-system-makes-of-it",
         ),
@@ -113,18 +179,29 @@ REGISTRY: dict[str, Variant] = {
             title="Multi-query attention",
             stem="heads",
             class_name="MultiQueryAttention",
+            config_class="AttentionConfig",
+            sizes=_SHARED,
+            fixed=(("n_kv_heads", 1),),
             cache=_KEYS_AND_VALUES,
             length_rule="all",
-            reduces_to=(("mha", "n_heads = 1"),),
+            reduces_to=(Reduction("mha", "n_heads", 1),),
             references=("shazeer2019mqa",),
             page="kv-cache#what-a-serving-system-makes-of-it",
-            options=(("n_kv_heads", 1),),
         ),
         Variant(
             name="mla",
             title="Multi-head latent attention",
             stem="latent",
-            class_name=None,
+            class_name="MultiHeadLatentAttention",
+            config_class="LatentConfig",
+            sizes=(
+                "kv_lora_rank",
+                "q_lora_rank",
+                "qk_nope_head_dim",
+                "qk_rope_head_dim",
+                "v_head_dim",
+                "rope",
+            ),
             cache=(
                 CacheField("latent", ("kv_lora_rank",)),
                 CacheField("rope key", ("qk_rope_head_dim",)),
@@ -138,10 +215,12 @@ REGISTRY: dict[str, Variant] = {
             name="sliding_window",
             title="Sliding-window attention",
             stem="heads",
-            class_name=None,
+            class_name="SlidingWindowAttention",
+            config_class="AttentionConfig",
+            sizes=(*_SHARED, "window"),
             cache=_KEYS_AND_VALUES,
             length_rule="window",
-            reduces_to=(("gqa", "window >= context"),),
+            reduces_to=(Reduction("gqa", "window", "seq"),),
             references=("beltagy2020longformer", "jiang2023mistral"),
             page="kv-cache#what-a-serving-system-makes-of-it",
         ),

@@ -33,7 +33,7 @@ def _layouts() -> list[dict[str, Any]]:
             "title": entry.title,
             "cache": [asdict(field) for field in entry.cache],
             "length_rule": entry.length_rule,
-            "options": dict(entry.options),
+            "options": {name: size for name, size in entry.fixed if isinstance(size, int)},
         }
         for entry in REGISTRY.values()
     ]
