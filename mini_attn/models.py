@@ -121,7 +121,8 @@ class ModelConfig:
                 "mla needs kv_lora_rank and qk_rope_head_dim above 0, got "
                 f"{self.kv_lora_rank} and {self.qk_rope_head_dim}"
             )
-        for name, value in variant(self.attention).options:
+        for name, size in variant(self.attention).fixed:
+            value = getattr(self, size) if isinstance(size, str) else size
             if getattr(self, name) != value:
                 raise ConfigError(
                     f"{self.attention} has {name} = {value}, got {getattr(self, name)}"
