@@ -31,6 +31,8 @@ from mini_attn.numpy.layers import (
     rms_norm,
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
+from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
+from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
@@ -54,9 +56,11 @@ __all__ = [
     "ShapeError",
     "WidgetStateError",
     "activate",
+    "apply_rope",
     "attention_backward",
     "causal_mask",
     "combine_masks",
+    "convert_rope_layout",
     "decode_step",
     "generate",
     "layer_norm",
@@ -64,6 +68,9 @@ __all__ = [
     "merge_heads",
     "prefill",
     "rms_norm",
+    "rope_frequencies",
+    "rope_table",
+    "scale_frequencies",
     "scaled_dot_product_attention",
     "softmax",
     "softmax_backward",

@@ -1,0 +1,281 @@
+"""Rotary position embedding: pairs of numbers turned by an angle that grows with position."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mini_attn.config import RopeScaling
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.shapes import check_choice, check_count, check_positive, named_shapes
+from mini_attn.torch._module import check_whole
+from mini_attn.torch.rope_scaling import scale_frequencies
+
+__all__ = ["apply_rope", "convert_rope_layout", "rope_frequencies", "rope_table"]
+
+
+_LAYOUTS = ("half", "interleaved")
+
+
+def _check_even(rotary_dim: int) -> int:
+    if check_count("rotary_dim", rotary_dim, least=2) % 2:
+        raise ConfigError(f"rotary_dim must be even, as pairs turn, got {rotary_dim}")
+    return rotary_dim
+
+
+def rope_frequencies(
+    rotary_dim: int,
+    *,
+    theta: float = 10000.0,
+    scaling: RopeScaling | None = None,
+    seq_len: int | None = None,
+) -> tuple[Tensor, float, float]:
+    """How fast each pair turns.
+
+    ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
+
+    Parameters
+    ----------
+    rotary_dim : int
+        Numbers of a head that turn, two by two.
+    theta : float
+        Base of the frequencies.
+    scaling : RopeScaling or None
+        Rule for contexts beyond the trained one; None leaves the frequencies.
+    seq_len : int or None
+        Tokens of the sequence, for the rules that ask; None means the trained context.
+
+    Returns
+    -------
+    tuple (inv_freq, rope_factor, logit_factor)
+        Radians per position (rotary_dim / 2,) in float64; the factor of cosine and sine; the
+        factor of the scores.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range.
+
+    Notes
+    -----
+    Pair ``i`` is back where it began after ``2 pi / inv_freq[i]`` positions, its wavelength.
+
+    References
+    ----------
+    su2021roformer, section 3.2.2
+
+    Examples
+    --------
+    >>> inv_freq, rope_factor, logit_factor = rope_frequencies(4)
+    >>> inv_freq
+    tensor([1.0000, 0.0100], dtype=torch.float64)
+    """
+    pairs = torch.arange(0, _check_even(rotary_dim), 2, dtype=torch.float64)
+    check_positive("theta", theta)
+    inv_freq = torch.as_tensor(float(theta) ** (-pairs / rotary_dim))
+    if scaling is None:
+        return inv_freq, 1.0, 1.0
+    return scale_frequencies(inv_freq, scaling, theta=theta, rotary_dim=rotary_dim, seq_len=seq_len)
+
+
+def rope_table(
+    positions: Tensor, inv_freq: Tensor, *, rope_factor: float = 1.0, dtype: str = "float32"
+) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of every position's angles.
+
+    ``cos[s, i] = rope_factor * cos(positions[s] * inv_freq[i])``
+
+    Parameters
+    ----------
+    positions : integer array (seq,) or (batch, seq)
+        Positions of the tokens; those of padding may be -1.
+    inv_freq : array (pairs,)
+        Radians per position, in float64.
+    rope_factor : float
+        Factor of both.
+    dtype : {"float32", "float64"}
+        Name of the result's type.
+
+    Returns
+    -------
+    tuple of arrays (cos, sin)
+        (seq, pairs) or (batch, seq, pairs).
+
+    Raises
+    ------
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If the positions are no integers, the frequencies not float64, or the type another.
+
+    Notes
+    -----
+    Angles are computed in float64: in float32 those at position 100,000 are off by 0.008.
+
+    References
+    ----------
+    su2021roformer, section 3.4.2
+
+    Examples
+    --------
+    >>> import torch
+    >>> cos, sin = rope_table(torch.arange(3), rope_frequencies(4)[0])
+    >>> cos.shape
+    torch.Size([3, 2])
+    """
+    check_whole("positions", positions)
+    named_shapes(inv_freq=(inv_freq, "pairs"))
+    if positions.ndim not in (1, 2):
+        raise ShapeError(f"positions must be (seq,) or (batch, seq), got {tuple(positions.shape)}")
+    if inv_freq.dtype != torch.float64:
+        raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
+    if dtype not in ("float32", "float64"):
+        raise DTypeError(f"tables come in float32 or float64, got {dtype!r}")
+    exact = positions.to(inv_freq.device)  # elsewhere only where a device has no float64
+    angles = exact[..., None] * inv_freq  # (..., seq, pairs)
+    kind = torch.float64 if dtype == "float64" else torch.float32
+    cos, sin = (rope_factor * angles.cos()).to(kind), (rope_factor * angles.sin()).to(kind)
+    return cos.to(positions.device), sin.to(positions.device)
+
+
+def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
+    """Turn each pair of a head by its angle.
+
+    ``(a, b) = (a cos - b sin, a sin + b cos)``
+
+    Parameters
+    ----------
+    x : array (batch, heads, seq, head_dim)
+        Queries or keys.
+    cos, sin : array (seq, pairs) or (batch, seq, pairs)
+        Of `rope_table`; the leading ``2 * pairs`` numbers of a head turn, the rest stay.
+    layout : {"half", "interleaved"}
+        Pairs ``(i, i + pairs)`` (Hugging Face) or ``(2i, 2i + 1)`` (RoFormer, Meta).
+
+    Returns
+    -------
+    array (batch, heads, seq, head_dim)
+        In ``x``'s type.
+
+    Raises
+    ------
+    ShapeError
+        If axes disagree or the head has fewer numbers than turn.
+    DTypeError
+        If a type is not floating point or the tables are in half precision.
+    ConfigError
+        If the layout is unknown.
+
+    Notes
+    -----
+    The angle is ``+ position * inv_freq``; the scores of two turned vectors depend on the
+    difference of their positions only. Computed in the tables' type, so that half precision
+    rounds once, at the end.
+
+    References
+    ----------
+    su2021roformer, equation 34
+
+    Examples
+    --------
+    >>> import torch
+    >>> cos, sin = rope_table(torch.tensor([0]), rope_frequencies(4)[0])
+    >>> x = torch.ones(1, 1, 1, 4)
+    >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 turns nothing
+    True
+    """
+    pairs = _check_tables(x, cos, sin, layout)
+    if cos.ndim == 3:
+        cos, sin = cos[:, None], sin[:, None]  # (batch, 1, seq, pairs)
+    turning, rest = x[..., : 2 * pairs], x[..., 2 * pairs :]
+    if layout == "half":
+        a, b = turning.chunk(2, dim=-1)
+        turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    else:
+        a, b = turning[..., 0::2], turning[..., 1::2]
+        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+    turned = turned.to(x.dtype)
+    return torch.cat([turned, rest], dim=-1) if rest.shape[-1] else turned
+
+
+def _check_tables(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> int:
+    """Number of pairs, after every check."""
+    check_choice("layout", layout, _LAYOUTS)
+    axes = "batch seq pairs" if getattr(cos, "ndim", 0) == 3 else "seq pairs"
+    sizes = named_shapes(x=(x, "batch heads seq head_dim"), cos=(cos, axes), sin=(sin, axes))
+    if 2 * sizes["pairs"] > sizes["head_dim"]:
+        raise ShapeError(
+            f"{sizes['pairs']} pairs are {2 * sizes['pairs']} numbers, "
+            f"a head has {sizes['head_dim']}"
+        )
+    if not x.is_floating_point():
+        raise DTypeError(f"x must be floating point, got {x.dtype}")
+    if cos.dtype not in (torch.float32, torch.float64) or cos.dtype != sin.dtype:
+        raise DTypeError(f"tables must be float32 or float64, got {cos.dtype} and {sin.dtype}")
+    return sizes["pairs"]
+
+
+def convert_rope_layout(
+    weight: Tensor, n_heads: int, *, source: str, target: str, rotary_dim: int | None = None
+) -> Tensor:
+    """Reorder a projection's rows, so that another layout turns the same pairs.
+
+    ``half[i], half[i + pairs] = interleaved[2 i], interleaved[2 i + 1]``
+
+    Parameters
+    ----------
+    weight : array (n_heads * head_dim, d_model) or (n_heads * head_dim,)
+        Weights or biases of the query or of the key projection.
+    n_heads : int
+        Heads of that projection: key/value heads for the keys.
+    source, target : {"half", "interleaved"}
+        Layout that the weights were trained with, and the one to give them.
+    rotary_dim : int or None
+        Leading numbers of a head that turn; None means all.
+
+    Returns
+    -------
+    array, shape of ``weight``
+        A copy, or ``weight`` itself where the layouts are one.
+
+    Raises
+    ------
+    ShapeError
+        If the rows cannot be cut into heads, or a head has fewer numbers than turn.
+    ConfigError
+        If a layout is unknown or ``rotary_dim`` odd.
+
+    Notes
+    -----
+    Scores do not change when queries and keys are reordered alike. Without the conversion
+    the first token is right, as position 0 turns nothing, and all later ones are not.
+
+    References
+    ----------
+    su2021roformer, section 3.4.2
+
+    Examples
+    --------
+    >>> import torch
+    >>> rows = torch.arange(4.0)
+    >>> convert_rope_layout(rows, 1, source="interleaved", target="half")
+    tensor([0., 2., 1., 3.])
+    """
+    check_choice("source", source, _LAYOUTS)
+    check_choice("target", target, _LAYOUTS)
+    rows, rest = weight.shape[0] if weight.ndim else 0, tuple(weight.shape[1:])
+    if weight.ndim not in (1, 2) or rows % check_count("n_heads", n_heads) or not rows:
+        raise ShapeError(
+            f"weight must be ({n_heads} * head_dim, ...), got shape {tuple(weight.shape)}"
+        )
+    head_dim = rows // n_heads
+    turned = _check_even(head_dim if rotary_dim is None else rotary_dim)
+    if turned > head_dim:
+        raise ShapeError(f"rotary_dim = {turned} exceeds head_dim = {head_dim}")
+    if source == target:
+        return weight
+    heads = weight.reshape(n_heads, head_dim, *rest)
+    pairs = (2, turned // 2) if source == "half" else (turned // 2, 2)
+    swapped = heads[:, :turned].reshape(n_heads, *pairs, *rest).swapaxes(1, 2)
+    swapped = swapped.reshape(n_heads, turned, *rest)
+    return torch.cat([swapped, heads[:, turned:]], dim=1).reshape(weight.shape)
