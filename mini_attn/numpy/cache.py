@@ -83,6 +83,7 @@ class KVCache:
         self.v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
         self.slots = 0
         self.contiguous = True
+        self._padded = False
         # Zeros, not empty memory: 0 * NaN would carry garbage into a masked sum.
         self._k = np.zeros((batch, n_kv_heads, capacity, self.head_dim), kind)
         self._v = np.zeros((batch, n_kv_heads, capacity, self.v_head_dim), kind)
@@ -143,6 +144,7 @@ class KVCache:
         else:
             new_positions = self._new_positions(positions, end - start)
             self.contiguous &= bool((new_positions == self._count[start:end]).all())
+            self._padded |= bool((new_positions < 0).any())
         # Everything has been checked: from here on nothing can fail half-way.
         self._k[:, :, start:end] = k
         self._v[:, :, start:end] = v
@@ -165,12 +167,15 @@ class KVCache:
                 raise DTypeError(f"the cache holds {held.dtype}, {name} is {given.dtype}")
         if k.shape[2] < 1:
             raise ShapeError("append needs at least one token, got q_len = 0")
-        if self.slots + k.shape[2] > self.capacity:
+        self._check_room(k.shape[2])
+        return int(k.shape[2])
+
+    def _check_room(self, new: int) -> None:
+        if self.slots + new > self.capacity:
             raise CacheOverflowError(
-                f"{k.shape[2]} new tokens do not fit: {self.slots} of {self.capacity} slots are "
+                f"{new} new tokens do not fit: {self.slots} of {self.capacity} slots are "
                 "used; make the capacity prompt + new tokens"
             )
-        return int(k.shape[2])
 
     def _new_positions(self, positions: Array | None, new: int) -> Array:
         """Checked positions (batch, new) of the tokens to come."""
@@ -224,6 +229,52 @@ class KVCache:
         for array in held:
             array.flags.writeable = False
         return held
+
+    def next_positions(self, new: int) -> Array:
+        """Positions that the next tokens get if none are given.
+
+        ``positions = last position of the row + 1, + 2, …``
+
+        Parameters
+        ----------
+        new : int
+            Number of tokens to come.
+
+        Returns
+        -------
+        integer array (new,) or (batch, new)
+            One row where all rows of the batch are alike.
+
+        Raises
+        ------
+        CacheOverflowError
+            If so many do not fit.
+        ConfigError
+            If ``new`` is below 1.
+
+        Notes
+        -----
+        Keys are turned to their positions before they are cached: a layer asks first.
+
+        References
+        ----------
+        su2021roformer, section 3.4.2
+
+        Examples
+        --------
+        >>> KVCache(1, 1, 2, capacity=4).next_positions(2)
+        array([0, 1])
+        """
+        check_count("new", new)
+        self._check_room(new)
+        if self.contiguous:
+            return self._count[self.slots : self.slots + new]
+        return self._new_positions(None, new)
+
+    @property
+    def last_sees_all(self) -> bool:
+        """Whether no slot is padding: then a lone newest token may attend to every key."""
+        return not self._padded
 
     @property
     def length(self) -> Array:
@@ -279,6 +330,7 @@ class KVCache:
             raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
         self.slots = n
         self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
+        self._padded = bool((self._positions[:, :n] < 0).any())
 
     def fork(self) -> KVCache:
         """A copy that shares nothing.

@@ -35,7 +35,7 @@ def scale_frequencies(
 ) -> tuple[Array, float, float]:
     """Slow rotary frequencies down, each by its rule.
 
-    ``out = inv_freq / factor`` for the pairs that turn too slowly to have been trained on
+    ``out = kept * inv_freq + (1 - kept) * inv_freq / factor``
 
     Parameters
     ----------
@@ -65,6 +65,9 @@ def scale_frequencies(
 
     Notes
     -----
+    ``kept`` is 0 for every pair under ``PositionInterpolation``; under ``YaRN`` and
+    ``Llama3Scaling`` it is 1 for fast pairs, 0 for slow ones and a ramp between. A larger base
+    slows each pair by another power of the factor.
     ``PositionInterpolation``, ``NTKAware`` and ``Llama3Scaling`` change frequencies only;
     ``YaRN`` and ``LongRoPE`` also multiply queries and keys, so that scores get the square.
     Keys in a cache keep the frequencies of their own step under ``DynamicNTK`` and ``LongRoPE``.
