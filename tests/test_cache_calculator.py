@@ -16,6 +16,7 @@ from mini_attn.variants import REGISTRY
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import BITS, CacheCalculator, calculate
 from tests.javascript import run
+from tests.published import PUBLISHED, shape
 
 SCHEMA = load_schema("cache_calculator")
 DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items()}
@@ -103,36 +104,31 @@ def test_the_comparison_can_fail() -> None:
     assert theirs != in_python(state)
 
 
-# Products written out from each model's published config.json: key and value sizes, bfloat16.
-PER_TOKEN = {
-    "gpt2": 2 * 12 * 12 * 64 * 2,
-    "gpt2-medium": 2 * 24 * 16 * 64 * 2,
-    "gpt2-large": 2 * 36 * 20 * 64 * 2,
-    "gpt2-xl": 2 * 48 * 25 * 64 * 2,
-    "llama-2-7b": 2 * 32 * 32 * 128 * 2,
-    "llama-2-70b": 2 * 80 * 8 * 128 * 2,
-    "llama-3-8b": 2 * 32 * 8 * 128 * 2,
-    "llama-3-70b": 2 * 80 * 8 * 128 * 2,
-    "mistral-7b": 2 * 32 * 8 * 128 * 2,
-    "gemma-2-9b": 2 * 42 * 8 * 256 * 2,
-    "qwen3-8b": 2 * 36 * 8 * 128 * 2,
-    "deepseek-v3": 61 * (512 + 64) * 2,
-}
+def published_per_token(name: str) -> int:
+    """Bytes of a token in bfloat16, worked out from the model's published config.json."""
+    fields = PUBLISHED[name]
+    layers, _, _, kv_heads, head_dim = shape(fields)
+    if "kv_lora_rank" in fields:
+        return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * 2
+    return 2 * layers * kv_heads * head_dim * 2
 
 
 def test_every_model_against_its_published_sizes() -> None:
     states = [{**DEFAULTS, "model": name} for name in MODELS]
     for name, figures in zip(MODELS, run(COMPUTE, states), strict=True):
-        assert int(figures["bytes_per_token"]) == PER_TOKEN[name], name
+        assert int(figures["bytes_per_token"]) == published_per_token(name), name
 
 
 def test_windows_bound_the_cache() -> None:
     states = [
         {**DEFAULTS, "model": name, "context": 16_384, "batch": 1}
-        for name in ("mistral-7b", "gemma-2-9b")
+        for name in ("mistral-7b", "gemma-2-9b", "gemma-3-27b", "gpt-oss-120b")
     ]
-    mistral, gemma = run(COMPUTE, states)
-    assert int(mistral["total_bytes"]) == PER_TOKEN["mistral-7b"] * 4096
+    mistral, gemma, gemma3, oss = run(COMPUTE, states)
+    # The first five of six layers keep 1,024; of 62 layers the last two are windowed as well.
+    assert int(gemma3["total_bytes"]) == 2 * 16 * 128 * 2 * (10 * 16_384 + 52 * 1024)
+    assert int(oss["total_bytes"]) == 2 * 8 * 64 * 2 * (18 * 16_384 + 18 * 128)
+    assert int(mistral["total_bytes"]) == published_per_token("mistral-7b") * 4096
     assert mistral["max_context"] is None  # no length is too long for it
     assert int(gemma["total_bytes"]) == 2 * 8 * 256 * 2 * (21 * 16_384 + 21 * 4096)
 
@@ -168,6 +164,20 @@ def test_schema_lists_what_the_package_knows() -> None:
     assert SCHEMA["dtype"]["values"] == SCHEMA["weight_dtype"]["values"] == list(BITS)
     keys = run("return living.registry.cache_calculator.controls.map((control) => control.key);")
     assert sorted(keys) == sorted(SCHEMA)
+
+
+def test_the_list_of_models_is_grouped_by_family() -> None:
+    body = """
+    const control = living.registry.cache_calculator.controls.find((c) => c.key === "model");
+    return control.options;"""
+    options = run(body)
+    assert [name for name, *_ in options] == [*MODELS, "own"]
+    assert options[-1] == ["own", "Own numbers"]  # stands by itself
+    for name, title, family in options[:-1]:
+        assert (title, family) == (MODELS[name].title, MODELS[name].family)
+    families = [family for _, _, family in options[:-1]]
+    started = [f for i, f in enumerate(families) if i == 0 or families[i - 1] != f]
+    assert len(started) == len(set(families)) > 5  # each heading stands once
 
 
 def test_choosing_a_model_and_editing_a_size_agree_with_the_page() -> None:

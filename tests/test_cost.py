@@ -50,8 +50,8 @@ def decoder_of(lib, model):
         n_kv_heads=model.n_kv_heads,
         v_head_dim=model.v_head_dim,
         window=model.window,
-        bias=model.biases,
-        qk_norm=model.qk_norm,
+        bias=model.biases == "all",
+        qk_norm=model.qk_norm == "head",
     )
     config = DecoderConfig(
         vocab_size=model.vocab_size,
@@ -60,7 +60,7 @@ def decoder_of(lib, model):
         d_ff=model.d_ff,
         max_positions=model.max_context,
         mlp="gated" if model.mlp_matrices == 3 else "plain",
-        mlp_bias=model.biases,
+        mlp_bias=model.biases == "all",
         norm="layer_norm" if model.layer_norms else "rms_norm",
         positions="learned" if model.learned_positions else "none",
         tie_embeddings=model.tied_embeddings,
@@ -128,8 +128,8 @@ def test_copied_rows_are_a_count(n):
 # --- FLOPs against counted ones ----------------------------------------------------------------
 
 KINDS = {
-    "mha": small("mha", biases=True, layer_norms=True, learned_positions=64, tied_embeddings=True),
-    "gqa": small("gqa", mlp_matrices=3, qk_norm=True),
+    "mha": small("mha", biases="all", layer_norms=True, learned_positions=64, tied_embeddings=True),
+    "gqa": small("gqa", mlp_matrices=3, qk_norm="head"),
     "mqa": small("mqa"),
     "sliding_window": small("sliding_window", window=4),
 }
@@ -391,13 +391,20 @@ def test_roofline_has_its_ridge_where_both_take_as_long(device):
 
 
 def test_data_sheets():
-    """Bandwidth in bytes a second, memory in GB of 1e9: A100 80 GB, H100 and H200, all SXM."""
-    sheets = {"a100": (2.039e12, 80), "h100": (3.35e12, 80), "h200": (4.8e12, 141)}
+    """Bytes a second, memory in GB of 1e9, dense bfloat16: A100 80 GB, H100, H200, B200 (SXM)."""
+    sheets = {
+        "a100": (2.039e12, 80, 312e12),
+        "h100": (3.35e12, 80, 989.4e12),
+        "h200": (4.8e12, 141, 989.4e12),
+        "b200": (8e12, 180, 2250e12),
+        "tpu-v5e": (0.819e12, 16, 197e12),
+    }
     assert set(cost.DEVICES) == set(sheets)
-    for key, (bandwidth, gigabytes) in sheets.items():
+    for key, (bandwidth, gigabytes, rate) in sheets.items():
         device = cost.DEVICES[key]
         assert device.bytes_per_second == bandwidth
         assert device.memory_bytes == gigabytes * 1_000_000_000
+        assert device.flops_per_second["bfloat16"] == rate  # dense
         assert device.source
 
 

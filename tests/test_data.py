@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 
 import pytest
 
@@ -47,7 +46,8 @@ def test_every_entry_is_there():
     models = {entry["name"]: entry for entry in FILES["models.json"]}
     assert set(models) == set(MODELS)
     for name, entry in models.items():
-        assert entry == asdict(MODELS[name]) | {"parameters": cost.parameter_count(MODELS[name])}
+        shown = {key: getattr(MODELS[name], key) for key in data.MODEL_KEYS}
+        assert entry == shown | {"parameters": cost.parameter_count(MODELS[name])}
     assert [entry["name"] for entry in FILES["layouts.json"]] == list(REGISTRY)
     assert [entry["key"] for entry in FILES["devices.json"]] == list(cost.DEVICES)
     assert len(FILES["questions.json"]) == len(QUESTIONS) > 0

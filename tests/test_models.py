@@ -7,95 +7,34 @@ tests expect is computed from these fields alone, never by `mini_attn.cost`.
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 
 from mini_attn import cost
+from mini_attn.config import AttentionConfig, LatentConfig, YaRN
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS, ModelConfig, model
+from tests.published import PARAMETERS, PUBLISHED, shape
 
 
-def gpt2(n_embd, n_layer, n_head):
-    return {
-        "n_embd": n_embd,
-        "n_layer": n_layer,
-        "n_head": n_head,
-        "n_positions": 1024,
-        "vocab_size": 50257,
-    }
-
-
-def llama(hidden_size, layers, heads, kv_heads, intermediate_size, vocab_size, positions):
-    return {
-        "hidden_size": hidden_size,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "num_key_value_heads": kv_heads,
-        "intermediate_size": intermediate_size,
-        "vocab_size": vocab_size,
-        "max_position_embeddings": positions,
-    }
-
-
-# n_embd, n_layer, n_head; or hidden_size, num_hidden_layers, num_attention_heads,
-# num_key_value_heads, intermediate_size, vocab_size, max_position_embeddings.
-PUBLISHED = {
-    "gpt2": gpt2(768, 12, 12),
-    "gpt2-medium": gpt2(1024, 24, 16),
-    "gpt2-large": gpt2(1280, 36, 20),
-    "gpt2-xl": gpt2(1600, 48, 25),
-    "llama-2-7b": llama(4096, 32, 32, 32, 11008, 32000, 4096),
-    "llama-2-70b": llama(8192, 80, 64, 8, 28672, 32000, 4096),
-    "llama-3-8b": llama(4096, 32, 32, 8, 14336, 128256, 8192),
-    "llama-3-70b": llama(8192, 80, 64, 8, 28672, 128256, 8192),
-    "mistral-7b": llama(4096, 32, 32, 8, 14336, 32000, 32768) | {"sliding_window": 4096},
-    "gemma-2-9b": llama(3584, 42, 16, 8, 14336, 256000, 8192)
-    | {"head_dim": 256, "sliding_window": 4096, "layer_types": "sliding, full, sliding, full …"},
-    "qwen3-8b": llama(4096, 36, 32, 8, 12288, 151936, 40960) | {"head_dim": 128},
-    "deepseek-v3": llama(7168, 61, 128, 128, 18432, 129280, 163840)
-    | {
-        "kv_lora_rank": 512,
-        "q_lora_rank": 1536,
-        "qk_nope_head_dim": 128,
-        "qk_rope_head_dim": 64,
-        "v_head_dim": 128,
-        "n_routed_experts": 256,
-        "n_shared_experts": 1,
-        "first_k_dense_replace": 3,
-        "moe_intermediate_size": 2048,
-    },
-}
-
-# Totals as published with the weights. (The index of Llama-2-70B's files says 5,120 more: one
-# stored table of 64 rotary frequencies per layer, which are no parameters.)
-PARAMETERS = {
-    "gpt2": 124_439_808,
-    "gpt2-medium": 354_823_168,
-    "gpt2-large": 774_030_080,
-    "gpt2-xl": 1_557_611_200,
-    "llama-2-7b": 6_738_415_616,
-    "llama-2-70b": 68_976_648_192,
-    "llama-3-8b": 8_030_261_248,
-    "llama-3-70b": 70_553_706_496,
-    "mistral-7b": 7_241_732_096,
-    "gemma-2-9b": 9_241_705_984,
-    "qwen3-8b": 8_190_735_360,
-}
+def period(fields):
+    """Every how many layers one sees all tokens; 0 where all or none do."""
+    alternating = {"gemma2": 2, "gpt_oss": 2}
+    return fields.get("sliding_window_pattern", alternating.get(fields["model_type"], 0))
 
 
 def numbers_from_source(fields, context):
     """Numbers in the cache of one sequence, worked out from the published fields."""
-    if "n_embd" in fields:  # keys and values of the full width
-        return 2 * fields["n_layer"] * fields["n_embd"] * context
-    layers = fields["num_hidden_layers"]
+    layers, _, _, kv_heads, head_dim = shape(fields)
     if "kv_lora_rank" in fields:
         return layers * (fields["kv_lora_rank"] + fields["qk_rope_head_dim"]) * context
-    head_dim = fields.get("head_dim", fields["hidden_size"] // fields["num_attention_heads"])
-    kept = 0
+    window, every_layers, kept = fields.get("sliding_window"), period(fields), 0
     for i in range(layers):
-        windowed = "sliding_window" in fields and ("layer_types" not in fields or i % 2 == 0)
-        kept += min(context, fields["sliding_window"]) if windowed else context
-    return 2 * fields["num_key_value_heads"] * head_dim * kept
+        sees_all = not window or (every_layers and i % every_layers == every_layers - 1)
+        kept += context if sees_all else min(context, window)
+    return 2 * kv_heads * head_dim * kept
 
 
 every = pytest.mark.parametrize("name", MODELS)
@@ -103,12 +42,43 @@ every = pytest.mark.parametrize("name", MODELS)
 
 def test_every_model_has_its_source():
     assert set(MODELS) == set(PUBLISHED)
-    required = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "llama-2-7b", "llama-2-70b"}
-    required |= {"llama-3-8b", "llama-3-70b", "mistral-7b", "qwen3-8b", "deepseek-v3"}
-    assert required <= set(MODELS)
+    assert len(MODELS) >= 30
+    bib = (Path(__file__).parents[1] / "book/references.bib").read_text(encoding="utf-8")
     for name, entry in MODELS.items():
         assert entry.name == name
-        assert "config.json" in entry.source
+        assert re.search(r"config\.json of [\w.-]+/[\w.-]+$", entry.source), entry.source
+        key = entry.source.split(";")[0].split(",")[0]
+        assert key.startswith("config.json") or f"{{{key}," in bib, key
+        assert entry.family
+
+
+def test_the_list_has_each_kind():
+    """What a reader must be able to compare: one listed model of each kind at least."""
+    kinds = {
+        "learned positions": lambda m: m.learned_positions,
+        "ALiBi": lambda m: m.alibi,
+        "partial rotation": lambda m: m.rope and m.rope.rotary_dim,
+        "rotation that differs by layer": lambda m: m.local_rope,
+        "one KV head": lambda m: m.n_kv_heads == 1,
+        "latent": lambda m: m.attention == "mla",
+        "latent, queries whole": lambda m: m.attention == "mla" and not m.q_lora_rank,
+        "windows only": lambda m: m.window and not m.full_every,
+        "windows in turn": lambda m: m.full_every == 2,
+        "five windows, then all": lambda m: m.full_every == 6,
+        "heads apart from the width": lambda m: m.n_heads * m.head_dim != m.d_model,
+        "norms of heads": lambda m: m.qk_norm == "head",
+        "norms over heads": lambda m: m.qk_norm == "width",
+        "biases of three": lambda m: m.biases == "qkv",
+        "biases everywhere": lambda m: m.biases == "all",
+        "stored transposed": lambda m: m.transposed_weights,
+        "bounded scores": lambda m: m.softcap,
+        "own scale": lambda m: m.scale,
+        "sinks": lambda m: m.sinks,
+        "experts": lambda m: m.n_experts,
+        "shared experts": lambda m: m.n_shared_experts,
+    }
+    for kind, has in kinds.items():
+        assert any(has(entry) for entry in MODELS.values()), kind
 
 
 @every
@@ -124,20 +94,98 @@ def test_cache_bytes_from_the_source_configuration(name, dtype_bytes, batch, con
 @every
 def test_sizes_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
-    if "n_embd" in fields:
-        assert (entry.d_model, entry.n_layers, entry.n_heads) == (
-            fields["n_embd"],
-            fields["n_layer"],
-            fields["n_head"],
-        )
-        assert entry.d_ff == 4 * fields["n_embd"]
-        assert entry.learned_positions == entry.max_context == fields["n_positions"]
+    layers, width, heads, kv_heads, head_dim = shape(fields)
+    assert (entry.n_layers, entry.d_model, entry.n_heads) == (layers, width, heads)
+    assert entry.n_kv_heads == kv_heads
+    if "kv_lora_rank" in fields:
+        assert entry.head_dim == fields["qk_nope_head_dim"] + fields["qk_rope_head_dim"]
+        for key in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"):
+            assert getattr(entry, key) == fields[key]
+        assert entry.q_lora_rank == (fields["q_lora_rank"] or 0)
     else:
-        ours = (entry.d_model, entry.n_layers, entry.n_heads, entry.n_kv_heads, entry.d_ff)
-        assert ours == tuple(fields.values())[:5]
-        assert entry.max_context == fields["max_position_embeddings"]
+        assert (entry.head_dim, entry.v_head_dim) == (head_dim, head_dim)
+    inner = fields.get("intermediate_size", fields.get("n_inner", 4 * width))
+    assert entry.d_ff == inner
     assert entry.vocab_size == fields["vocab_size"]
+    names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+    assert entry.max_context == next((fields[key] for key in names if key in fields), 2048)
     assert entry.window == fields.get("sliding_window")
+    assert entry.full_every == period(fields)
+
+
+@every
+def test_experts_are_the_source_configuration(name):
+    entry, fields = MODELS[name], PUBLISHED[name]
+    names = ("num_local_experts", "num_experts", "n_routed_experts")
+    assert entry.n_experts == next((fields[key] for key in names if key in fields), 0)
+    assert entry.experts_per_token == fields.get("num_experts_per_tok", 0)
+    assert entry.n_shared_experts == fields.get("n_shared_experts", 0)
+    assert entry.n_dense_layers == fields.get("first_k_dense_replace", 0)
+    if entry.n_experts:
+        inner = fields.get("moe_intermediate_size", fields["intermediate_size"])
+        assert entry.expert_d_ff == inner
+
+
+@every
+def test_positions_are_the_source_configuration(name):
+    entry, fields = MODELS[name], PUBLISHED[name]
+    assert entry.learned_positions == fields.get("n_positions", 0)
+    assert entry.alibi == (fields["model_type"] in ("bloom", "mpt"))
+    assert (entry.rope is None) == (entry.alibi or entry.learned_positions > 0)
+    if entry.rope is None:
+        return
+    assert entry.rope.theta == fields.get("rope_theta", fields.get("rotary_emb_base", 10000))
+    assert entry.rope.layout == ("interleaved" if "kv_lora_rank" in fields else "half")
+    share = fields.get("rotary_pct")
+    assert entry.rope.rotary_dim == (share and int(share * entry.head_dim))
+    local = fields.get("rope_local_base_freq")
+    assert (entry.local_rope.theta if entry.local_rope else None) == local
+    scaling, rule = fields.get("rope_scaling"), entry.rope.scaling
+    assert (scaling is None) == (rule is None)
+    if scaling is None:
+        return
+    kind = scaling.get("rope_type", scaling.get("type"))
+    classes = {"llama3": "Llama3Scaling", "yarn": "YaRN", "linear": "PositionInterpolation"}
+    assert type(rule).__name__ == classes[kind]
+    own_names = {"original_max_position_embeddings": "original_max_positions"}
+    for key, value in scaling.items():
+        if key not in ("rope_type", "type"):
+            assert getattr(rule, own_names.get(key, key)) == value, key
+
+
+@every
+def test_scores_are_the_source_configuration(name):
+    entry, fields = MODELS[name], PUBLISHED[name]
+    assert entry.softcap == fields.get("attn_logit_softcapping")
+    width = fields.get("query_pre_attn_scalar", entry.head_dim)
+    assert (entry.scale or entry.head_dim**-0.5) == width**-0.5
+
+
+@every
+def test_a_layer_can_be_built(name):
+    """Each layer's configuration says what the model says; what is missing is refused."""
+    entry = MODELS[name]
+    if entry.sinks or entry.qk_norm == "width":
+        with pytest.raises(ConfigError, match=r"sinks|one norm over all heads"):
+            entry.layer_config(0)
+        return
+    for layer in range(entry.n_layers):
+        config = entry.layer_config(layer)
+        assert (config.d_model, config.n_heads) == (entry.d_model, entry.n_heads)
+        assert config.head_dim == entry.head_dim
+        assert config.scale == entry.scale
+        if entry.attention == "mla":
+            assert isinstance(config, LatentConfig)
+            assert config.q_lora_rank == (entry.q_lora_rank or None)
+            assert isinstance(config.rope.scaling, YaRN)
+            continue
+        assert isinstance(config, AttentionConfig)
+        sees_all = entry.full_every and (layer + 1) % entry.full_every == 0
+        assert config.window == (None if sees_all else entry.window)
+        assert config.rope is (entry.rope if sees_all else entry.local_rope or entry.rope)
+        assert (config.bias, config.out_bias) == (entry.biases != "none", entry.biases == "all")
+        assert (config.softcap, config.alibi) == (entry.softcap, entry.alibi)
+        assert config.qk_norm == (entry.qk_norm == "head")
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -205,6 +253,12 @@ BAD = {
     "negative rank": ("deepseek-v3", {"q_lora_rank": -1}, "q_lora_rank must be at least 0"),
     "empty experts": ("deepseek-v3", {"expert_d_ff": 0}, "256 experts need expert_d_ff above 0"),
     "dense layers": ("deepseek-v3", {"n_dense_layers": 62}, "n_layers = 61 dense layers"),
+    "no choice": ("mixtral-8x7b", {"experts_per_token": 0}, "1 to 8 experts, got .* = 0"),
+    "too many": ("mixtral-8x7b", {"experts_per_token": 9}, "1 to 8 experts, got .* = 9"),
+    "some biases": ("gpt2", {"biases": True}, "biases must be one of none, qkv, all, got True"),
+    "norms": ("gpt2", {"qk_norm": "all"}, "qk_norm must be one of .* got 'all'"),
+    "cap of 0": ("gemma-2-9b", {"softcap": 0.0}, "softcap must be a positive"),
+    "scale": ("gpt2", {"scale": float("nan")}, "scale must be a positive finite number .* nan"),
     "unknown variant": ("gpt2", {"attention": "linear"}, "variant must be one of mha, .*'linear'"),
 }
 

@@ -8,45 +8,21 @@ import transformers
 
 from mini_attn import cost
 from mini_attn.models import MODELS
+from tests.published import PUBLISHED, shape
+
+ROPE = ("rope_theta", "rope_scaling", "rope_local_base_freq")
 
 
-def llama_like(kind, width, layers, heads, kv_heads, d_ff, vocab, **more):
-    return kind(
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        num_key_value_heads=kv_heads,
-        intermediate_size=d_ff,
-        vocab_size=vocab,
-        **more,
-    )
+def configuration(name):
+    """The model's fields in the class they belong to; rotation changes no size."""
+    fields = {key: value for key, value in PUBLISHED[name].items() if key not in ROPE}
+    return transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
 
 
-LLAMA, GEMMA = transformers.LlamaConfig, transformers.Gemma2Config
-CONFIGS = {
-    "gpt2": transformers.GPT2Config(),
-    "gpt2-medium": transformers.GPT2Config(n_embd=1024, n_layer=24, n_head=16),
-    "gpt2-large": transformers.GPT2Config(n_embd=1280, n_layer=36, n_head=20),
-    "gpt2-xl": transformers.GPT2Config(n_embd=1600, n_layer=48, n_head=25),
-    "llama-2-7b": llama_like(LLAMA, 4096, 32, 32, 32, 11008, 32000),
-    "llama-2-70b": llama_like(LLAMA, 8192, 80, 64, 8, 28672, 32000),
-    "llama-3-8b": llama_like(LLAMA, 4096, 32, 32, 8, 14336, 128256),
-    "llama-3-70b": llama_like(LLAMA, 8192, 80, 64, 8, 28672, 128256),
-    "mistral-7b": transformers.MistralConfig(),
-    "gemma-2-9b": llama_like(GEMMA, 3584, 42, 16, 8, 14336, 256000, head_dim=256),
-    "qwen3-8b": llama_like(transformers.Qwen3Config, 4096, 36, 32, 8, 12288, 151936, head_dim=128),
-    "deepseek-v3": transformers.DeepseekV3Config(),
-}
-
-
-def test_every_model_has_a_class():
-    assert set(CONFIGS) == set(MODELS)
-
-
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MODELS)
 def test_parameters_of_the_real_class(name):
     with torch.device("meta"):
-        real = transformers.AutoModelForCausalLM.from_config(CONFIGS[name])
+        real = transformers.AutoModelForCausalLM.from_config(configuration(name))
     real.tie_weights()
     count = sum(weight.numel() for weight in real.parameters())
     # The bias that selects experts is a buffer there: it is stored, but no gradient trains it.
@@ -54,16 +30,17 @@ def test_parameters_of_the_real_class(name):
     assert cost.parameter_count(MODELS[name]) == count
 
 
-@pytest.mark.parametrize("name", [name for name in CONFIGS if name != "deepseek-v3"])
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].attention != "mla"])
 @pytest.mark.parametrize("context", [100, 5000])
 def test_cache_bytes_of_the_real_class(name, context):
     """Windowed and full layers each as that class allocates them. (It expands latent keys.)"""
-    config, model = CONFIGS[name], MODELS[name]
+    config, model = configuration(name), MODELS[name]
+    _, _, _, kv_heads, head_dim = shape(PUBLISHED[name])
     cache = transformers.StaticCache(config=config, max_cache_len=context)
     cache.early_initialization(
         batch_size=3,
-        num_heads=getattr(config, "num_key_value_heads", config.num_attention_heads),
-        head_dim=getattr(config, "head_dim", config.hidden_size // config.num_attention_heads),
+        num_heads=kv_heads,
+        head_dim=head_dim,
         dtype=torch.bfloat16,
         device="meta",
     )

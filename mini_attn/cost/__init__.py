@@ -1,15 +1,23 @@
 """What attention costs: FLOPs, bytes and time bounds, computed in plain integers."""
 
+from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.memory import (
     Factor,
     cache_bytes,
     cache_bytes_per_token,
     cache_formula,
     copied_rows,
-    parameter_count,
-    step_bytes,
 )
-from mini_attn.cost.roofline import DEVICES, Device, arithmetic_intensity, roofline_seconds
+from mini_attn.cost.parameters import active_parameter_count, parameter_count
+from mini_attn.cost.roofline import (
+    DEVICES,
+    Device,
+    arithmetic_intensity,
+    measured_device,
+    roofline_seconds,
+)
+from mini_attn.cost.steps import activation_bytes, cache_intensity, step_bytes, step_seconds
+from mini_attn.cost.storage import Contiguous, Paged, Ring
 from mini_attn.cost.work import (
     attention_flops,
     decode_step_flops,
@@ -22,21 +30,31 @@ from mini_attn.cost.work import (
 
 __all__ = [
     "DEVICES",
+    "Contiguous",
     "Device",
     "Factor",
+    "Paged",
+    "Ring",
+    "activation_bytes",
+    "active_parameter_count",
     "arithmetic_intensity",
     "attention_flops",
     "cache_bytes",
     "cache_bytes_per_token",
     "cache_formula",
+    "cache_intensity",
     "copied_rows",
     "decode_step_flops",
     "elementwise_ops",
+    "expected_experts",
+    "expert_bounds",
     "generation_flops",
     "matmul_flops",
+    "measured_device",
     "parameter_count",
     "roofline_seconds",
     "step_bytes",
+    "step_seconds",
     "token_passes",
     "visible_pairs",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["DEVICES", "Device", "arithmetic_intensity", "roofline_seconds"]
+__all__ = ["DEVICES", "Device", "arithmetic_intensity", "measured_device", "roofline_seconds"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Device:
     Raises
     ------
     ConfigError
-        If a rate is not a positive finite number.
+        If there is no rate, or one is not a positive finite number.
 
     Examples
     --------
@@ -43,6 +43,8 @@ class Device:
     flops_per_second: dict[str, float] = field(hash=False)
 
     def __post_init__(self) -> None:
+        if not self.flops_per_second:
+            raise ConfigError(f"{self.name} needs a rate of products for at least one data type")
         rates = {"bytes_per_second": self.bytes_per_second, **self.flops_per_second}
         for name, rate in {**rates, "memory_bytes": self.memory_bytes}.items():
             if not (math.isfinite(rate) and rate > 0):
@@ -71,7 +73,63 @@ DEVICES: dict[str, Device] = {
         141 * 10**9,
         {"bfloat16": 989.4e12, "float16": 989.4e12, "float32": 67e12},
     ),
+    "b200": Device(
+        "B200 SXM 180 GB",
+        "NVIDIA DGX B200 data sheet: an eighth of 1,440 GB and 64 TB/s, half of the rate with "
+        "sparsity (72 PFLOP/s FP8, 2 FP8 for each BF16)",
+        8e12,
+        180 * 10**9,
+        {"bfloat16": 2250e12, "float16": 2250e12},
+    ),
+    "tpu-v5e": Device(
+        "TPU v5e 16 GB",
+        "Google Cloud TPU v5e documentation: peak compute, HBM2 capacity and bandwidth of a chip",
+        819e9,
+        16 * 10**9,
+        {"bfloat16": 197e12},
+    ),
 }
+
+
+def measured_device(
+    flops_per_second: dict[str, float],
+    bytes_per_second: float,
+    *,
+    memory_bytes: int,
+    name: str = "This machine",
+) -> Device:
+    """A device from numbers that the reader measured.
+
+    ``ridge = flops_per_second / bytes_per_second``
+
+    Parameters
+    ----------
+    flops_per_second : dict of str to float
+        Rate of a large matrix product by data type.
+    bytes_per_second : float
+        Rate at which a large array is read.
+    memory_bytes : int
+        Memory.
+    name : str
+        The words for a reader.
+
+    Returns
+    -------
+    Device
+        The device, with "measured" as its source.
+
+    Raises
+    ------
+    ConfigError
+        If there is no rate or one is not a positive finite number.
+
+    Examples
+    --------
+    >>> mine = measured_device({"float32": 2e11}, 2e10, memory_bytes=8 * 10**9)
+    >>> roofline_seconds(10**9, 10**9, mine, dtype="float32")
+    0.05
+    """
+    return Device(name, "measured", bytes_per_second, memory_bytes, dict(flops_per_second))
 
 
 def arithmetic_intensity(flops: int, n_bytes: int) -> float:

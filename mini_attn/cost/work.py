@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.memory import layer_kinds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 
@@ -99,6 +100,14 @@ def visible_pairs(q_len: int, kv_len: int, *, window: int | None = None) -> int:
     return short * first + short * (short - 1) // 2 + (q_len - short) * min(window, kv_len)
 
 
+def _pairs(q_len: int, kv_len: int, causal: str, window: int | None) -> int:
+    """Pairs that are computed: the whole square, or those that are visible."""
+    if causal not in ("full", "exact"):
+        raise ConfigError(f"causal must be 'full' or 'exact', got {causal!r}")
+    exact = visible_pairs(q_len, kv_len, window=window)
+    return exact if causal == "exact" else q_len * kv_len
+
+
 def attention_flops(
     q_len: int,
     kv_len: int,
@@ -151,15 +160,43 @@ def attention_flops(
     """
     check_count("n_heads", n_heads)
     check_count("head_dim", head_dim)
-    if causal not in ("full", "exact"):
-        raise ConfigError(f"causal must be 'full' or 'exact', got {causal!r}")
-    exact = visible_pairs(q_len, kv_len, window=window)
-    pairs = exact if causal == "exact" else q_len * kv_len
+    pairs = _pairs(q_len, kv_len, causal, window)
     v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
     return {
         "scores": 2 * n_heads * head_dim * pairs,
         "weighted sum": 2 * n_heads * v_head_dim * pairs,
     }
+
+
+def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict[str, int]:
+    """FLOPs of the attention of all layers, by part."""
+    if model.attention == "mla":
+        raise ConfigError(f"FLOPs of latent attention are not counted: {model.name}")
+    if form is not None:
+        raise ConfigError(f"{model.attention} has one form, got {form!r}: mla has two")
+    rows, d_model, n_layers = sizes["batch"] * sizes["q_len"], model.d_model, model.n_layers
+    qkv = (model.n_heads + model.n_kv_heads) * model.head_dim + model.n_kv_heads * model.v_head_dim
+    heads = {key: getattr(model, key) for key in ("n_heads", "head_dim", "v_head_dim")}
+    pair_work = {"scores": 0, "weighted sum": 0}
+    for layers, window in layer_kinds(model):
+        spans = {key: sizes[key] for key in ("q_len", "kv_len", "causal")}
+        for part, flops in attention_flops(**spans, **heads, window=window).items():
+            pair_work[part] += layers * sizes["batch"] * flops
+    return {
+        "projections": 2 * rows * d_model * qkv * n_layers,
+        **pair_work,
+        "output": 2 * rows * model.n_heads * model.v_head_dim * d_model * n_layers,
+    }
+
+
+def _mlp_widths(model: Any) -> tuple[int, int]:
+    """Inner numbers of all MLPs that a token passes, and the experts it is scored for."""
+    if not model.n_experts:
+        return model.n_layers * model.d_ff, 0
+    sparse = model.n_layers - model.n_dense_layers
+    chosen = model.experts_per_token + model.n_shared_experts
+    inner = model.n_dense_layers * model.d_ff + sparse * chosen * model.expert_d_ff
+    return inner, sparse * model.n_experts
 
 
 def matmul_flops(
@@ -170,6 +207,7 @@ def matmul_flops(
     batch: int = 1,
     causal: str = "full",
     logit_rows: int = 1,
+    form: str | None = None,
 ) -> dict[str, int]:
     """FLOPs of all matrix products of one pass, by part.
 
@@ -185,17 +223,19 @@ def matmul_flops(
         As in `attention_flops`.
     logit_rows : int
         Rows for which logits are computed, per sequence.
+    form : {"expanded", "absorbed"} or None
+        Of latent attention; None is the one with fewer FLOPs.
 
     Returns
     -------
     dict
-        ``projections``, ``scores``, ``weighted sum``, ``output``, ``mlp``, ``logits``.
+        ``projections``, ``scores``, ``weighted sum``, ``output``, ``mlp`` (of experts those that
+        a token takes, and the product that scores all of them), ``logits``.
 
     Raises
     ------
     ConfigError
-        If a count is out of range, or the model is latent or has experts, whose work is not
-        counted yet.
+        If a count is out of range, or a form is named for attention that is not latent.
 
     References
     ----------
@@ -207,39 +247,24 @@ def matmul_flops(
     >>> matmul_flops(MODELS["gpt2"], q_len=1, kv_len=100)["projections"]
     42467328
     """
-    if model.attention == "mla" or model.n_experts:
-        raise ConfigError(f"FLOPs of latent attention and experts are not counted: {model.name}")
     check_count("batch", batch)
     check_count("logit_rows", logit_rows, least=0)
-    rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
-    qkv = (model.n_heads + model.n_kv_heads) * model.head_dim + model.n_kv_heads * model.v_head_dim
-    full_layers = model.n_full_layers
-    pair_work = {"scores": 0, "weighted sum": 0}
-    for layers, window in ((full_layers, None), (n_layers - full_layers, model.window)):
-        work = attention_flops(
-            q_len,
-            kv_len,
-            n_heads=model.n_heads,
-            head_dim=model.head_dim,
-            v_head_dim=model.v_head_dim,
-            causal=causal,
-            window=window,
-        )
-        for part, flops in work.items():
-            pair_work[part] += layers * batch * flops
+    sizes = {"q_len": q_len, "kv_len": kv_len, "batch": batch, "causal": causal}
+    attention = _attention_work(model, sizes, form)
+    inner, scored = _mlp_widths(model)
     return {
-        "projections": 2 * rows * d_model * qkv * n_layers,
-        **pair_work,
-        "output": 2 * rows * model.n_heads * model.v_head_dim * d_model * n_layers,
-        "mlp": 2 * rows * d_model * model.d_ff * model.mlp_matrices * n_layers,
-        "logits": 2 * batch * logit_rows * d_model * model.vocab_size,
+        **attention,
+        "mlp": 2 * batch * q_len * model.d_model * (model.mlp_matrices * inner + scored),
+        "logits": 2 * batch * logit_rows * model.d_model * model.vocab_size,
     }
 
 
-def elementwise_ops(model: Any, *, q_len: int, kv_len: int, batch: int = 1) -> dict[str, int]:
+def elementwise_ops(
+    model: Any, *, q_len: int, kv_len: int, batch: int = 1, causal: str = "full"
+) -> dict[str, int]:
     """Operations outside the matrix products, by part; counted apart because they are few.
 
-    ``softmax = 5 * n_heads * q_len * kv_len`` and so on
+    ``softmax = 5 * n_heads * pairs`` and so on
 
     Parameters
     ----------
@@ -247,17 +272,20 @@ def elementwise_ops(model: Any, *, q_len: int, kv_len: int, batch: int = 1) -> d
         Sizes.
     q_len, kv_len, batch : int
         New tokens, tokens they attend to, sequences.
+    causal : {"full", "exact"}
+        As in `attention_flops`.
 
     Returns
     -------
     dict
         ``softmax`` (scale, subtract the maximum, exponential, add, divide), ``activation`` (one
-        per number inside the MLP), ``norms`` (four per number of each normalised row).
+        per number inside the MLP), ``norms`` (four per number of each normalised row; those of
+        queries, keys and latents too).
 
     Raises
     ------
     ConfigError
-        If a count is below 1.
+        If a count is below 1 or ``causal`` is unknown.
 
     Examples
     --------
@@ -267,11 +295,17 @@ def elementwise_ops(model: Any, *, q_len: int, kv_len: int, batch: int = 1) -> d
     """
     rows = check_count("batch", batch) * check_count("q_len", q_len)
     check_count("kv_len", kv_len)
-    norms = model.norms_per_layer * model.n_layers + 1
+    pairs = batch * sum(
+        layers * _pairs(q_len, kv_len, causal, window) for layers, window in layer_kinds(model)
+    )
+    norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
+    inner = model.q_lora_rank + model.kv_lora_rank
+    if model.qk_norm != "none":
+        inner = (model.n_heads + model.n_kv_heads) * model.head_dim
     return {
-        "softmax": 5 * model.n_heads * rows * kv_len * model.n_layers,
-        "activation": rows * model.d_ff * model.n_layers,
-        "norms": 4 * rows * model.d_model * norms,
+        "softmax": 5 * model.n_heads * pairs,
+        "activation": rows * _mlp_widths(model)[0],
+        "norms": 4 * rows * (model.d_model * norms + inner * model.n_layers),
     }
 
 

@@ -20,9 +20,31 @@ __all__ = ["FOLDER", "generate", "write"]
 FOLDER = Path(__file__).with_name("js") / "data"
 
 
+# What a cache depends on, and what a list shows: a page carries no more of a model than that.
+MODEL_KEYS = (
+    "name",
+    "title",
+    "family",
+    "attention",
+    "n_layers",
+    "n_heads",
+    "n_kv_heads",
+    "head_dim",
+    "v_head_dim",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "window",
+    "full_every",
+)
+
+
 def _models() -> list[dict[str, Any]]:
-    """Every published configuration with its counted parameters."""
-    return [{**asdict(m), "parameters": cost.parameter_count(m)} for m in MODELS.values()]
+    """What the widgets need of every published configuration, with its counted parameters."""
+    return [
+        {key: getattr(model, key) for key in MODEL_KEYS}
+        | {"parameters": cost.parameter_count(model)}
+        for model in MODELS.values()
+    ]
 
 
 def _layouts() -> list[dict[str, Any]]:

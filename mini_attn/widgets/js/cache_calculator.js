@@ -5,7 +5,7 @@ import { describe, dtypeLabel, table, variantLabel } from "./cache_words.js";
 import schema from "./schema/cache_calculator.json" with { type: "json" };
 
 const dtypes = Object.keys(BITS).map((name) => [name, dtypeLabel(name)]);
-const models = [...MODELS.values()].map((model) => [model.name, model.title]);
+const models = [...MODELS.values()].map((model) => [model.name, model.title, model.family]);
 const variants = [...LAYOUTS.values()].map((layout) => [layout.name, variantLabel(layout)]);
 const devices = [...DEVICES.values()].map((device) => [device.key, device.name]);
 const is = (...names) => (state) => names.includes(state.attention);

@@ -23,14 +23,23 @@ function toLog(entry, value) {
 
 const fromLog = (entry, at) => stops(entry)[at];
 
+// The choices of a list, those with the same third word under one heading.
+function choices(control) {
+  const groups = new Map();
+  for (const [value, label, group = ""] of options(control)) {
+    const markup = `<option value="${escape(value)}">${escape(label)}</option>`;
+    groups.set(group, (groups.get(group) ?? "") + markup);
+  }
+  return [...groups].map(([group, inside]) =>
+    (group ? `<optgroup label="${escape(group)}">${inside}</optgroup>` : inside)).join("");
+}
+
 function inputs(control, entry, id) {
   const data = `data-key="${control.key}"`;
   const bounds = `min="${entry.min}" max="${entry.max}" step="${entry.step ?? 1}"`;
   switch (control.kind) {
     case "select":
-      return `<select id="${id}" ${data}>${options(control)
-        .map(([value, label]) => `<option value="${escape(value)}">${escape(label)}</option>`)
-        .join("")}</select>`;
+      return `<select id="${id}" ${data}>${choices(control)}</select>`;
     case "toggle":
       return `<input type="checkbox" role="switch" id="${id}" ${data}>`;
     case "number":

@@ -1,0 +1,143 @@
+"""Parameters of a model, counted from its sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["active_parameter_count", "parameter_count"]
+
+
+def _attention(model: Any) -> int:
+    """Weights and biases of one attention layer, its inner norms included."""
+    d_model, n_heads = model.d_model, model.n_heads
+    out = n_heads * model.v_head_dim * d_model
+    if model.attention == "mla":
+        rank, rope = model.kv_lora_rank, model.qk_rope_head_dim
+        queries = d_model * n_heads * model.head_dim
+        if model.q_lora_rank:
+            queries = model.q_lora_rank * (d_model + 1 + n_heads * model.head_dim)
+        latent = d_model * (rank + rope) + rank
+        expand = rank * n_heads * (model.qk_nope_head_dim + model.v_head_dim)
+        return int(queries + latent + expand + out)
+    keys = model.n_kv_heads * model.head_dim
+    rows = n_heads * model.head_dim + keys + model.n_kv_heads * model.v_head_dim
+    biases = {"none": 0, "qkv": rows, "all": rows + d_model}[model.biases]
+    norms = {
+        "none": 0,
+        "head": 2 * model.head_dim,
+        "width": n_heads * model.head_dim + keys,
+    }[model.qk_norm]
+    sinks = n_heads if model.sinks else 0
+    return int(d_model * rows + out + biases + norms + sinks)
+
+
+def _mlp(model: Any, d_ff: int) -> int:
+    """Weights and biases of one MLP."""
+    inner = model.mlp_matrices - 1
+    biases = inner * d_ff + model.d_model if model.biases == "all" else 0
+    return int(model.mlp_matrices * model.d_model * d_ff + biases)
+
+
+def _mlps(model: Any, experts: int) -> int:
+    """All MLPs, with so many routed experts in each layer that has them."""
+    if not model.n_experts:
+        return int(model.n_layers * _mlp(model, model.d_ff))
+    router = model.n_experts * (model.d_model + (1 if model.router_bias else 0))
+    each = _mlp(model, model.expert_d_ff)
+    sparse = (experts + model.n_shared_experts) * each + router
+    dense = model.n_dense_layers * _mlp(model, model.d_ff)
+    return int(dense + (model.n_layers - model.n_dense_layers) * sparse)
+
+
+def _tables(model: Any) -> dict[str, int]:
+    """Tables of vectors that are looked up, and the matrix of the logits where it is its own."""
+    vocabulary = model.vocab_size * model.d_model
+    return {
+        "tokens": vocabulary,
+        "positions": model.learned_positions * model.d_model,
+        "logits": 0 if model.tied_embeddings else vocabulary,
+    }
+
+
+def _with_experts(model: Any, experts: int) -> int:
+    """Everything, with so many routed experts in each layer that has them."""
+    norm = model.d_model * (2 if model.layer_norms else 1)
+    norms = model.n_layers * model.norms_per_layer + 1 + (1 if model.embedding_norm else 0)
+    attention = model.n_layers * _attention(model)
+    return sum(_tables(model).values()) + attention + _mlps(model, experts) + norms * norm
+
+
+def looked_up(model: Any) -> int:
+    """Parameters of which a pass reads one row a token: tables that serve as nothing else."""
+    tables = _tables(model)
+    return tables["positions"] + (0 if model.tied_embeddings else tables["tokens"])
+
+
+def expert_parameters(model: Any) -> int:
+    """Parameters of one routed expert over all layers that have experts."""
+    if not model.n_experts:
+        return 0
+    return (model.n_layers - model.n_dense_layers) * _mlp(model, model.expert_d_ff)
+
+
+def parameter_count(model: Any) -> int:
+    """Parameters of a model, counted from its sizes.
+
+    ``embeddings + n_layers * (attention + mlp + norms) + final norm``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+
+    Returns
+    -------
+    int
+        All weights and biases; experts count whether they are active or not.
+
+    Raises
+    ------
+    AttributeError
+        If the object lacks a size.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> parameter_count(MODELS["gpt2"])
+    124439808
+    """
+    return _with_experts(model, model.n_experts)
+
+
+def active_parameter_count(model: Any) -> int:
+    """Parameters that one token's pass takes part in.
+
+    ``parameter_count - (n_experts - experts_per_token) * expert * layers with experts``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+
+    Returns
+    -------
+    int
+        All weights and biases without the routed experts that the token does not take; both
+        embedding tables count whole (as in DeepSeek-V3's 37B; gpt-oss's 3.6B leave one out).
+
+    Raises
+    ------
+    AttributeError
+        If the object lacks a size.
+
+    References
+    ----------
+    deepseek2024v3, section 4.2
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> round(active_parameter_count(MODELS["mixtral-8x7b"]) / 1e9, 1)
+    12.9
+    """
+    return _with_experts(model, model.experts_per_token)

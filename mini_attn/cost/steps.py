@@ -1,0 +1,279 @@
+"""What one pass reads and writes, in bytes taken apart, and how long a device needs at least."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from mini_attn.cost.experts import expected_experts, expert_bounds
+from mini_attn.cost.memory import check_dtype_bytes, layer_kinds, numbers_per_token, whole_bytes
+from mini_attn.cost.parameters import expert_parameters, looked_up, parameter_count
+from mini_attn.cost.roofline import Device, roofline_seconds
+from mini_attn.cost.work import matmul_flops
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_choice, check_count
+
+__all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_seconds"]
+
+_DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
+
+
+def _read_parameters(model: Any, tokens: int, experts: str) -> int:
+    """Parameters that a pass over so many tokens reads; an average is rounded up."""
+    whole = parameter_count(model) - looked_up(model)
+    if not model.n_experts:
+        return whole
+    choice = (model.n_experts, model.experts_per_token, tokens)
+    least, most = expert_bounds(*choice)
+    woken = {"least": least, "most": most, "expected": expected_experts(*choice)}[experts]
+    return whole - int((model.n_experts - woken) * expert_parameters(model))
+
+
+def step_bytes(
+    model: Any,
+    *,
+    kv_len: int,
+    q_len: int = 1,
+    batch: int = 1,
+    dtype_bytes: float = 2,
+    cache_dtype_bytes: float | None = None,
+    experts: str = "expected",
+) -> dict[str, int]:
+    """Bytes of weights and cache that one pass reads and writes at the least.
+
+    ``weights once, the cache of every sequence once, one new row for each new token``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    kv_len, q_len, batch : int
+        Tokens attended to, the new ones included; new tokens (1 in a decode step, the prompt in
+        a prefill); sequences.
+    dtype_bytes : float
+        Bytes of a weight.
+    cache_dtype_bytes : float or None
+        Bytes of a cached number; None means ``dtype_bytes``.
+    experts : {"expected", "least", "most"}
+        How many different experts the tokens wake in each layer: on average with even choices, or
+        one of the bounds.
+
+    Returns
+    -------
+    dict
+        ``weights``, ``cache read``, ``cache written``.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range or ``experts`` is unknown.
+
+    Notes
+    -----
+    The embedding tables are counted whole when they serve as the logits' matrix, which reads
+    them whole; of a table that is only looked up, one row a token is read and left out. A
+    windowed layer reads what its queries see together, ``min(kv_len, window + q_len - 1)``, and
+    writes no more than its window. What the products hand on is in `activation_bytes`.
+
+    References
+    ----------
+    pope2022scaling, section 2
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> step_bytes(MODELS["gpt2"], kv_len=100, dtype_bytes=4)["cache read"]
+    7372800
+    """
+    check_choice("experts", experts, ("expected", "least", "most"))
+    check_count("batch", batch)
+    check_count("kv_len", kv_len, least=check_count("q_len", q_len))
+    check_dtype_bytes(dtype_bytes)
+    each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
+    read = written = 0
+    for layers, window in layer_kinds(model):
+        read += layers * (kv_len if window is None else min(kv_len, window + q_len - 1))
+        written += layers * (q_len if window is None else min(q_len, window))
+    numbers = batch * numbers_per_token(model)
+    return {
+        "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),
+        "cache read": whole_bytes(read * numbers, each),
+        "cache written": whole_bytes(written * numbers, each),
+    }
+
+
+def activation_bytes(
+    model: Any,
+    *,
+    q_len: int,
+    kv_len: int,
+    batch: int = 1,
+    dtype_bytes: int = 2,
+    logit_rows: int = 1,
+    fused: bool = True,
+) -> dict[str, int]:
+    """Bytes that the products of one pass read and write beside weights and cache.
+
+    ``dtype_bytes * sum over products of rows * (numbers in + numbers out)``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    q_len, kv_len, batch : int
+        New tokens, tokens they attend to (the new ones included), sequences.
+    dtype_bytes : int
+        Bytes of a number.
+    logit_rows : int
+        Rows for which logits are computed, per sequence.
+    fused : bool
+        Whether the scores stay inside the attention's kernel. If not, the square of them is
+        written and read for the softmax, and its weights are again.
+
+    Returns
+    -------
+    dict
+        ``projections`` (queries; new keys and values are written to the cache), ``attention``,
+        ``scores``, ``output``, ``mlp``, ``logits``.
+
+    Raises
+    ------
+    ConfigError
+        If a count is out of range, or the model's attention is latent: what its forms hand on
+        depends on how they are fused.
+
+    Notes
+    -----
+    Norms, residual sums and activations are taken as part of the products beside them.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> square = activation_bytes(MODELS["gpt2"], q_len=1000, kv_len=1000, fused=False)["scores"]
+    >>> square // (4 * 2 * 12)  # numbers of one layer
+    12000000
+    """
+    if model.attention == "mla":
+        raise ConfigError(f"activations of latent attention are not defined: {model.name}")
+    for name, value in (("q_len", q_len), ("kv_len", kv_len), ("batch", batch)):
+        check_count(name, value)
+    check_count("logit_rows", logit_rows, least=0)
+    rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
+    queries, outputs = model.n_heads * model.head_dim, model.n_heads * model.v_head_dim
+
+    def mlp(d_ff: int) -> int:
+        return 2 * d_model + model.mlp_matrices * d_ff
+
+    sparse = n_layers - model.n_dense_layers if model.n_experts else 0
+    chosen = model.experts_per_token + model.n_shared_experts
+    inside = (n_layers - sparse) * mlp(model.d_ff) + sparse * chosen * mlp(model.expert_d_ff)
+    square = 0 if fused else 4 * batch * model.n_heads * q_len * kv_len
+    numbers = {
+        "projections": n_layers * rows * (d_model + queries),
+        "attention": n_layers * rows * (queries + outputs),
+        "scores": n_layers * square,
+        "output": n_layers * rows * (outputs + d_model),
+        "mlp": rows * inside,
+        "logits": batch * logit_rows * (d_model + model.vocab_size),
+    }
+    return {part: whole_bytes(count, dtype_bytes) for part, count in numbers.items()}
+
+
+def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
+    """FLOPs of cached attention for each byte of cache that one query reads.
+
+    ``2 * n_heads * (key numbers + value numbers) / (dtype_bytes * numbers a token)``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    dtype_bytes : float
+        Bytes of a cached number.
+
+    Returns
+    -------
+    float
+        FLOP per byte of a decode step's scores and weighted sum; weights are left out. The
+        length cancels. Latent attention is taken in its absorbed form, where all heads read the
+        same latent as key and as value.
+
+    Raises
+    ------
+    ConfigError
+        If ``dtype_bytes`` is not 0.5, 1, 2, 4 or 8.
+
+    Notes
+    -----
+    At 2 bytes, ``n_heads / n_kv_heads``: 1 for multi-head attention. At 4 bytes, half of it.
+
+    References
+    ----------
+    shazeer2019mqa, section 2.4
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> cache_intensity(MODELS["llama-3-8b"]), round(cache_intensity(MODELS["deepseek-v3"]), 1)
+    (4.0, 241.8)
+    """
+    check_dtype_bytes(dtype_bytes)
+    key, value = model.head_dim, model.v_head_dim
+    if model.attention == "mla":
+        key, value = model.kv_lora_rank + model.qk_rope_head_dim, model.kv_lora_rank
+    return float(2 * model.n_heads * (key + value) / (dtype_bytes * numbers_per_token(model)))
+
+
+def step_seconds(
+    model: Any,
+    device: Device,
+    *,
+    kv_len: int,
+    q_len: int = 1,
+    batch: int = 1,
+    dtype: str = "bfloat16",
+    experts: str = "expected",
+) -> float:
+    """The least time that one pass takes on a device.
+
+    ``max(matmul FLOPs / FLOPs per second, (weights + cache) bytes / bytes per second)``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    device : Device
+        Its rates.
+    kv_len, q_len, batch : int
+        Tokens attended to, the new ones included; new tokens; sequences.
+    dtype : str
+        Data type of weights, cache and products.
+    experts : {"expected", "least", "most"}
+        As in `step_bytes`.
+
+    Returns
+    -------
+    float
+        Seconds; a lower bound, not a forecast.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range or the device has no rate for the data type.
+
+    References
+    ----------
+    williams2009roofline, The Roofline Model
+
+    Examples
+    --------
+    >>> from mini_attn.cost import DEVICES
+    >>> from mini_attn.models import MODELS
+    >>> f'{1e3 * step_seconds(MODELS["llama-3-8b"], DEVICES["h100"], kv_len=8192):.2f} ms'
+    '4.80 ms'
+    """
+    check_choice("dtype", dtype, tuple(_DTYPE_BYTES))
+    sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
+    moved = step_bytes(model, **sizes, dtype_bytes=_DTYPE_BYTES[dtype], experts=experts)
+    flops = sum(matmul_flops(model, **sizes, causal="exact").values())
+    return roofline_seconds(flops, sum(moved.values()), device, dtype=dtype)

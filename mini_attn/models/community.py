@@ -1,0 +1,48 @@
+"""One or two models each of other groups: ALiBi, partial rotation, norms over all heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.config import RopeConfig
+from mini_attn.models.config import ModelConfig
+
+__all__ = ["ENTRIES"]
+
+_PLAIN: dict[str, Any] = {"family": "Others", "mlp_matrices": 2}
+_BIASED: dict[str, Any] = {**_PLAIN, "biases": "all", "layer_norms": True}
+_OLMO: dict[str, Any] = {
+    "family": "Others",
+    "qk_norm": "width",
+    "rope": RopeConfig("half", 500000.0),
+}
+
+# n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
+ENTRIES = (
+    ModelConfig("gpt-neox-20b", "GPT-NeoX-20B",
+                "black2022neox, section 2; config.json of EleutherAI/gpt-neox-20b", "mha",
+                44, 6144, 64, 64, 96, 24576, 50432, 2048,
+                rope=RopeConfig("half", 10000.0, rotary_dim=24), **_BIASED),
+    ModelConfig("bloom-176b", "BLOOM (176B)",
+                "bigscience2022bloom, table 3; config.json of bigscience/bloom", "mha",
+                70, 14336, 112, 112, 128, 57344, 250880, 2048,
+                alibi=True, tied_embeddings=True, embedding_norm=True, **_BIASED),
+    ModelConfig("starcoder-15b", "StarCoder (15.5B)",
+                "li2023starcoder; config.json of bigcode/starcoder", "mqa",
+                40, 6144, 48, 1, 128, 24576, 49152, 8192,
+                tied_embeddings=True, learned_positions=8192, **_BIASED),
+    ModelConfig("mpt-7b", "MPT-7B",
+                "mosaicml2023mpt; config.json of mosaicml/mpt-7b", "mha",
+                32, 4096, 32, 32, 128, 16384, 50432, 2048,
+                alibi=True, tied_embeddings=True, **_PLAIN),
+    ModelConfig("phi-3-mini", "Phi-3-mini-4k (3.8B)",
+                "abdin2024phi3, section 2; config.json of microsoft/Phi-3-mini-4k-instruct",
+                "sliding_window", 32, 3072, 32, 32, 96, 8192, 32064, 4096,
+                window=2047, family="Others", rope=RopeConfig("half", 10000.0)),
+    ModelConfig("olmo-2-7b", "OLMo-2-7B",
+                "olmo2024olmo2; config.json of allenai/OLMo-2-1124-7B", "mha",
+                32, 4096, 32, 32, 128, 11008, 100352, 4096, **_OLMO),
+    ModelConfig("olmo-2-13b", "OLMo-2-13B",
+                "olmo2024olmo2; config.json of allenai/OLMo-2-1124-13B", "mha",
+                40, 5120, 40, 40, 128, 13824, 100352, 4096, **_OLMO),
+)  # fmt: skip

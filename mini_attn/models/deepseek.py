@@ -1,0 +1,51 @@
+"""DeepSeek: the 67B model, and those with latent attention and many small experts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.config import RopeConfig, YaRN
+from mini_attn.models.config import ModelConfig
+
+__all__ = ["ENTRIES"]
+
+
+def _latent(mscale: float, **rest: Any) -> dict[str, Any]:
+    """What the three latent models share: 512 numbers and a rotated key of 64 for each token."""
+    scaling = YaRN(40.0, original_max_positions=4096, mscale=mscale, mscale_all_dim=mscale)
+    return {
+        "family": "DeepSeek",
+        "v_head_dim": 128,
+        "kv_lora_rank": 512,
+        "qk_nope_head_dim": 128,
+        "qk_rope_head_dim": 64,
+        "rope": RopeConfig("interleaved", 10000.0, scaling=scaling),
+        **rest,
+    }
+
+
+_LITE = _latent(0.707, n_experts=64, n_shared_experts=2, experts_per_token=6, n_dense_layers=1)
+_V2 = _latent(
+    1.0, n_experts=160, n_shared_experts=2, experts_per_token=6, n_dense_layers=1, q_lora_rank=1536
+)
+_V3 = _latent(
+    1.0, n_experts=256, n_shared_experts=1, experts_per_token=8, n_dense_layers=3, q_lora_rank=1536
+)
+
+# n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
+ENTRIES = (
+    ModelConfig("deepseek-67b", "DeepSeek-67B",
+                "deepseek2024llm, table 2; config.json of deepseek-ai/deepseek-llm-67b-base",
+                "gqa", 95, 8192, 64, 8, 128, 22016, 102400, 4096,
+                family="DeepSeek", rope=RopeConfig("half", 10000.0)),
+    ModelConfig("deepseek-v2-lite", "DeepSeek-V2-Lite (16B)",
+                "deepseek2024v2, appendix B; config.json of deepseek-ai/DeepSeek-V2-Lite",
+                "mla", 27, 2048, 16, 16, 192, 10944, 102400, 163840, expert_d_ff=1408, **_LITE),
+    ModelConfig("deepseek-v2", "DeepSeek-V2 (236B)",
+                "deepseek2024v2, section 3.1.2; config.json of deepseek-ai/DeepSeek-V2",
+                "mla", 60, 5120, 128, 128, 192, 12288, 102400, 163840, expert_d_ff=1536, **_V2),
+    ModelConfig("deepseek-v3", "DeepSeek-V3 (671B)",
+                "deepseek2024v3, section 4.2; config.json of deepseek-ai/DeepSeek-V3",
+                "mla", 61, 7168, 128, 128, 192, 18432, 129280, 163840,
+                expert_d_ff=2048, router_bias=True, **_V3),
+)  # fmt: skip

@@ -1,0 +1,52 @@
+"""GPT-2 (learned positions, biases everywhere) and gpt-oss (experts, windows, sinks)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.config import RopeConfig, YaRN
+from mini_attn.models.config import ModelConfig
+
+__all__ = ["ENTRIES"]
+
+_GPT2: dict[str, Any] = {
+    "family": "GPT-2",
+    "mlp_matrices": 2,
+    "tied_embeddings": True,
+    "transposed_weights": True,
+    "biases": "all",
+    "layer_norms": True,
+    "learned_positions": 1024,
+}
+_OSS: dict[str, Any] = {
+    "family": "gpt-oss",
+    "window": 128,
+    "full_every": 2,
+    "experts_per_token": 4,
+    "expert_d_ff": 2880,
+    "router_bias": True,
+    "biases": "all",
+    "sinks": True,
+    "rope": RopeConfig(
+        "half", 150000.0, scaling=YaRN(32.0, original_max_positions=4096, truncate=False)
+    ),
+}
+
+_TABLE_2 = "radford2019gpt2, table 2; config.json of openai-community/"
+_CARD = "openai2025gptoss, table 1; config.json of openai/"
+
+# n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
+ENTRIES = (
+    ModelConfig("gpt2", "GPT-2 (124M)", _TABLE_2 + "gpt2", "mha",
+                12, 768, 12, 12, 64, 3072, 50257, 1024, **_GPT2),
+    ModelConfig("gpt2-medium", "GPT-2 Medium (355M)", _TABLE_2 + "gpt2-medium", "mha",
+                24, 1024, 16, 16, 64, 4096, 50257, 1024, **_GPT2),
+    ModelConfig("gpt2-large", "GPT-2 Large (774M)", _TABLE_2 + "gpt2-large", "mha",
+                36, 1280, 20, 20, 64, 5120, 50257, 1024, **_GPT2),
+    ModelConfig("gpt2-xl", "GPT-2 XL (1.6B)", _TABLE_2 + "gpt2-xl", "mha",
+                48, 1600, 25, 25, 64, 6400, 50257, 1024, **_GPT2),
+    ModelConfig("gpt-oss-20b", "gpt-oss-20b", _CARD + "gpt-oss-20b", "sliding_window",
+                24, 2880, 64, 8, 64, 2880, 201088, 131072, n_experts=32, **_OSS),
+    ModelConfig("gpt-oss-120b", "gpt-oss-120b", _CARD + "gpt-oss-120b", "sliding_window",
+                36, 2880, 64, 8, 64, 2880, 201088, 131072, n_experts=128, **_OSS),
+)  # fmt: skip

@@ -1,0 +1,239 @@
+"""Fields of each listed model's ``config.json``, under their own names.
+
+The tests work out from these fields alone what `mini_attn.models` and `mini_attn.cost` must say,
+and give them to Hugging Face's classes. Fields that no test reads are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def llama_like(kind: str, *sizes: int, **more: Any) -> dict[str, Any]:
+    """hidden_size, layers, heads, KV heads, intermediate_size, vocab_size, positions."""
+    names = (
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "num_key_value_heads",
+        "intermediate_size",
+        "vocab_size",
+        "max_position_embeddings",
+    )
+    return {"model_type": kind, **dict(zip(names, sizes, strict=True)), **more}
+
+
+def gpt2(n_embd: int, n_layer: int, n_head: int) -> dict[str, Any]:
+    return {"model_type": "gpt2", "n_embd": n_embd, "n_layer": n_layer, "n_head": n_head,
+            "n_positions": 1024, "vocab_size": 50257}  # fmt: skip
+
+
+def llama3(factor: float) -> dict[str, Any]:
+    return {
+        "rope_theta": 500000.0,
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": factor,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 8192,
+        },
+    }
+
+
+def deepseek_yarn(mscale: float) -> dict[str, Any]:
+    return {
+        "rope_theta": 10000,
+        "rope_scaling": {
+            "type": "yarn",
+            "factor": 40,
+            "beta_fast": 32,
+            "beta_slow": 1,
+            "mscale": mscale,
+            "mscale_all_dim": mscale,
+            "original_max_position_embeddings": 4096,
+        },
+    }
+
+
+TIED = {"tie_word_embeddings": True}
+MILLION = {"rope_theta": 1000000.0}
+TEN_THOUSAND = {"rope_theta": 10000.0}
+LATENT = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
+GEMMA2 = {**TIED, **TEN_THOUSAND, "sliding_window": 4096, "attn_logit_softcapping": 50.0}
+GEMMA3 = {**TIED, **MILLION, "rope_local_base_freq": 10000.0, "sliding_window_pattern": 6}
+GEMMA3_LONG = {**GEMMA3, "sliding_window": 1024,
+               "rope_scaling": {"rope_type": "linear", "factor": 8.0}}  # fmt: skip
+GPT_OSS = {
+    "head_dim": 64,
+    "sliding_window": 128,
+    "num_experts_per_tok": 4,
+    "rope_theta": 150000,
+    "rope_scaling": {
+        "rope_type": "yarn",
+        "factor": 32.0,
+        "beta_fast": 32.0,
+        "beta_slow": 1.0,
+        "truncate": False,
+        "original_max_position_embeddings": 4096,
+    },
+}
+
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "gpt2": gpt2(768, 12, 12),
+    "gpt2-medium": gpt2(1024, 24, 16),
+    "gpt2-large": gpt2(1280, 36, 20),
+    "gpt2-xl": gpt2(1600, 48, 25),
+    "gpt-oss-20b": llama_like("gpt_oss", 2880, 24, 64, 8, 2880, 201088, 131072,
+                              num_local_experts=32, **GPT_OSS),
+    "gpt-oss-120b": llama_like("gpt_oss", 2880, 36, 64, 8, 2880, 201088, 131072,
+                               num_local_experts=128, **GPT_OSS),
+    "llama-2-7b": llama_like("llama", 4096, 32, 32, 32, 11008, 32000, 4096, **TEN_THOUSAND),
+    "llama-2-13b": llama_like("llama", 5120, 40, 40, 40, 13824, 32000, 4096, **TEN_THOUSAND),
+    "llama-2-70b": llama_like("llama", 8192, 80, 64, 8, 28672, 32000, 4096, **TEN_THOUSAND),
+    "llama-3-8b": llama_like("llama", 4096, 32, 32, 8, 14336, 128256, 8192, rope_theta=500000.0),
+    "llama-3-70b": llama_like("llama", 8192, 80, 64, 8, 28672, 128256, 8192, rope_theta=500000.0),
+    "llama-3.1-405b": llama_like("llama", 16384, 126, 128, 8, 53248, 128256, 131072, **llama3(8.0)),
+    "llama-3.2-1b": llama_like("llama", 2048, 16, 32, 8, 8192, 128256, 131072,
+                               head_dim=64, **TIED, **llama3(32.0)),
+    "llama-3.2-3b": llama_like("llama", 3072, 28, 24, 8, 8192, 128256, 131072,
+                               head_dim=128, **TIED, **llama3(32.0)),
+    "mistral-7b": llama_like("mistral", 4096, 32, 32, 8, 14336, 32000, 32768,
+                             sliding_window=4096, **TEN_THOUSAND),
+    "mistral-nemo": llama_like("mistral", 5120, 40, 32, 8, 14336, 131072, 128000,
+                               head_dim=128, sliding_window=None, **MILLION),
+    "mixtral-8x7b": llama_like("mixtral", 4096, 32, 32, 8, 14336, 32000, 32768, **MILLION,
+                               sliding_window=None, num_local_experts=8, num_experts_per_tok=2),
+    "mixtral-8x22b": llama_like("mixtral", 6144, 56, 48, 8, 16384, 32000, 65536, **MILLION,
+                                sliding_window=None, num_local_experts=8, num_experts_per_tok=2),
+    "qwen2.5-7b": llama_like("qwen2", 3584, 28, 28, 4, 18944, 152064, 131072, **MILLION),
+    "qwen2.5-72b": llama_like("qwen2", 8192, 80, 64, 8, 29568, 152064, 131072, **MILLION),
+    "qwen3-0.6b": llama_like("qwen3", 1024, 28, 16, 8, 3072, 151936, 40960,
+                             head_dim=128, **TIED, **MILLION),
+    "qwen3-8b": llama_like("qwen3", 4096, 36, 32, 8, 12288, 151936, 40960,
+                           head_dim=128, **MILLION),
+    "qwen3-32b": llama_like("qwen3", 5120, 64, 64, 8, 25600, 151936, 40960,
+                            head_dim=128, **MILLION),
+    "qwen3-30b-a3b": llama_like("qwen3_moe", 2048, 48, 32, 4, 6144, 151936, 40960,
+                                head_dim=128, num_experts=128, num_experts_per_tok=8,
+                                moe_intermediate_size=768, **MILLION),
+    "qwen3-235b-a22b": llama_like("qwen3_moe", 4096, 94, 64, 4, 12288, 151936, 40960,
+                                  head_dim=128, num_experts=128, num_experts_per_tok=8,
+                                  moe_intermediate_size=1536, **MILLION),
+    "gemma-2b": llama_like("gemma", 2048, 18, 8, 1, 16384, 256000, 8192,
+                           head_dim=256, **TIED, **TEN_THOUSAND),
+    "gemma-7b": llama_like("gemma", 3072, 28, 16, 16, 24576, 256000, 8192,
+                           head_dim=256, **TIED, **TEN_THOUSAND),
+    "gemma-2-2b": llama_like("gemma2", 2304, 26, 8, 4, 9216, 256000, 8192,
+                             head_dim=256, query_pre_attn_scalar=256, **GEMMA2),
+    "gemma-2-9b": llama_like("gemma2", 3584, 42, 16, 8, 14336, 256000, 8192,
+                             head_dim=256, query_pre_attn_scalar=256, **GEMMA2),
+    "gemma-2-27b": llama_like("gemma2", 4608, 46, 32, 16, 36864, 256000, 8192,
+                              head_dim=128, query_pre_attn_scalar=144, **GEMMA2),
+    "gemma-3-1b": llama_like("gemma3_text", 1152, 26, 4, 1, 6912, 262144, 32768,
+                             head_dim=256, query_pre_attn_scalar=256, sliding_window=512, **GEMMA3),
+    "gemma-3-4b": llama_like("gemma3_text", 2560, 34, 8, 4, 10240, 262208, 131072,
+                             head_dim=256, query_pre_attn_scalar=256, **GEMMA3_LONG),
+    "gemma-3-12b": llama_like("gemma3_text", 3840, 48, 16, 8, 15360, 262208, 131072,
+                              head_dim=256, query_pre_attn_scalar=256, **GEMMA3_LONG),
+    "gemma-3-27b": llama_like("gemma3_text", 5376, 62, 32, 16, 21504, 262208, 131072,
+                              head_dim=128, query_pre_attn_scalar=168, **GEMMA3_LONG),
+    "deepseek-67b": llama_like("llama", 8192, 95, 64, 8, 22016, 102400, 4096, **TEN_THOUSAND),
+    "deepseek-v2-lite": llama_like("deepseek_v2", 2048, 27, 16, 16, 10944, 102400, 163840,
+                                   q_lora_rank=None, n_routed_experts=64, n_shared_experts=2,
+                                   num_experts_per_tok=6, first_k_dense_replace=1,
+                                   moe_intermediate_size=1408, **LATENT, **deepseek_yarn(0.707)),
+    "deepseek-v2": llama_like("deepseek_v2", 5120, 60, 128, 128, 12288, 102400, 163840,
+                              q_lora_rank=1536, n_routed_experts=160, n_shared_experts=2,
+                              num_experts_per_tok=6, first_k_dense_replace=1,
+                              moe_intermediate_size=1536, **LATENT, **deepseek_yarn(1.0)),
+    "deepseek-v3": llama_like("deepseek_v3", 7168, 61, 128, 128, 18432, 129280, 163840,
+                              q_lora_rank=1536, n_routed_experts=256, n_shared_experts=1,
+                              num_experts_per_tok=8, first_k_dense_replace=3,
+                              moe_intermediate_size=2048, **LATENT, **deepseek_yarn(1.0)),
+    "falcon-7b": {"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32,
+                  "num_attention_heads": 71, "vocab_size": 65024, "multi_query": True,
+                  "parallel_attn": True, "new_decoder_architecture": False, "alibi": False,
+                  "bias": False},
+    "falcon-40b": {"model_type": "falcon", "hidden_size": 8192, "num_hidden_layers": 60,
+                   "num_attention_heads": 128, "num_kv_heads": 8, "vocab_size": 65024,
+                   "parallel_attn": True, "new_decoder_architecture": True, "alibi": False,
+                   "bias": False},
+    "gpt-neox-20b": {"model_type": "gpt_neox", "hidden_size": 6144, "num_hidden_layers": 44,
+                     "num_attention_heads": 64, "intermediate_size": 24576, "vocab_size": 50432,
+                     "max_position_embeddings": 2048, "rotary_pct": 0.25,
+                     "rotary_emb_base": 10000, "tie_word_embeddings": False},
+    "bloom-176b": {"model_type": "bloom", "hidden_size": 14336, "n_layer": 70, "n_head": 112,
+                   "vocab_size": 250880, "seq_length": 2048},
+    "starcoder-15b": {"model_type": "gpt_bigcode", "n_embd": 6144, "n_layer": 40, "n_head": 48,
+                      "n_inner": 24576, "n_positions": 8192, "vocab_size": 49152,
+                      "multi_query": True},
+    "mpt-7b": {"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32,
+               "expansion_ratio": 4, "max_seq_len": 2048, "vocab_size": 50432, "no_bias": True,
+               "attn_config": {"alibi": True}},
+    "phi-3-mini": llama_like("phi3", 3072, 32, 32, 32, 8192, 32064, 4096,
+                             sliding_window=2047, **TEN_THOUSAND),
+    "olmo-2-7b": llama_like("olmo2", 4096, 32, 32, 32, 11008, 100352, 4096, rope_theta=500000),
+    "olmo-2-13b": llama_like("olmo2", 5120, 40, 40, 40, 13824, 100352, 4096, rope_theta=500000),
+}  # fmt: skip
+
+# The published totals, from the index of the weights' files or the report. Left out are those
+# of files that hold more than the model (a tied matrix twice, a part for pictures).
+PARAMETERS = {
+    "gpt2": 124_439_808,
+    "gpt2-medium": 354_823_168,
+    "gpt2-large": 774_030_080,
+    "gpt2-xl": 1_557_611_200,
+    "gpt-oss-20b": 20_914_757_184,
+    "gpt-oss-120b": 116_829_156_672,
+    "llama-2-7b": 6_738_415_616,
+    "llama-2-13b": 13_015_864_320,
+    "llama-2-70b": 68_976_648_192,
+    "llama-3-8b": 8_030_261_248,
+    "llama-3-70b": 70_553_706_496,
+    "llama-3.1-405b": 405_853_388_800,
+    "llama-3.2-1b": 1_235_814_400,
+    "llama-3.2-3b": 3_212_749_824,
+    "mistral-7b": 7_241_732_096,
+    "mistral-nemo": 12_247_782_400,
+    "mixtral-8x7b": 46_702_792_704,
+    "mixtral-8x22b": 140_620_634_112,
+    "qwen2.5-7b": 7_615_616_512,
+    "qwen2.5-72b": 72_706_203_648,
+    "qwen3-8b": 8_190_735_360,
+    "qwen3-32b": 32_762_123_264,
+    "qwen3-30b-a3b": 30_532_122_624,
+    "qwen3-235b-a22b": 235_093_634_560,
+    "gemma-2b": 2_506_172_416,
+    "gemma-7b": 8_537_680_896,
+    "gemma-2-2b": 2_614_341_888,
+    "gemma-2-9b": 9_241_705_984,
+    "gemma-2-27b": 27_227_128_320,
+    "gemma-3-1b": 999_885_952,
+    "deepseek-v2-lite": 15_706_484_224,
+    "deepseek-v2": 235_741_434_880,
+    "gpt-neox-20b": 20_554_567_680,
+    "bloom-176b": 176_247_271_424,
+    "starcoder-15b": 15_517_456_384,
+    "mpt-7b": 6_649_286_656,
+    "phi-3-mini": 3_821_079_552,
+    "olmo-2-7b": 7_298_617_344,
+    "olmo-2-13b": 13_716_198_400,
+}
+
+
+def first(fields: dict[str, Any], *names: str) -> Any:
+    """The value of the first field that a configuration has."""
+    return next(fields[name] for name in names if name in fields)
+
+
+def shape(fields: dict[str, Any]) -> tuple[int, ...]:
+    """Layers, width, heads, KV heads and head size, whatever a configuration calls them."""
+    layers = first(fields, "num_hidden_layers", "n_layer", "n_layers")
+    width = first(fields, "hidden_size", "n_embd", "d_model")
+    heads = first(fields, "num_attention_heads", "n_head", "n_heads")
+    if fields.get("multi_query"):
+        kv_heads = 1
+    else:
+        kv_heads = fields.get("num_key_value_heads", fields.get("num_kv_heads", heads))
+    return layers, width, heads, kv_heads, fields.get("head_dim", width // heads)
