@@ -1,6 +1,7 @@
 """What attention costs: FLOPs, bytes and time bounds, computed in plain integers."""
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
+from mini_attn.cost.latent import cheaper_form, latent_bytes, latent_crossover, latent_flops
 from mini_attn.cost.memory import (
     Factor,
     cache_bytes,
@@ -43,12 +44,16 @@ __all__ = [
     "cache_bytes_per_token",
     "cache_formula",
     "cache_intensity",
+    "cheaper_form",
     "copied_rows",
     "decode_step_flops",
     "elementwise_ops",
     "expected_experts",
     "expert_bounds",
     "generation_flops",
+    "latent_bytes",
+    "latent_crossover",
+    "latent_flops",
     "matmul_flops",
     "measured_device",
     "parameter_count",

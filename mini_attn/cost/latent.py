@@ -1,0 +1,280 @@
+"""Work of latent attention: its two forms, when which is cheaper, and a third that never is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_choice, check_count
+
+__all__ = ["cheaper_form", "latent_bytes", "latent_crossover", "latent_flops"]
+
+_FORMS = ("expanded", "absorbed", "merged")
+
+
+def _sizes(sizes: Any) -> tuple[int, int, int, int, int, int, int]:
+    """Sizes by position, each a whole number; the query's rank is 0 where there is none."""
+    names = ("d_model", "n_heads", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")
+    d_model, heads, rank, nope, rope = (check_count(n, getattr(sizes, n)) for n in names)
+    q_rank = check_count("q_lora_rank", sizes.q_lora_rank or 0, least=0)
+    return d_model, heads, rank, nope, rope, check_count("v_head_dim", sizes.v_head_dim), q_rank
+
+
+def _weights(sizes: Any, form: str) -> dict[str, int]:
+    """Numbers of the weight matrices that a form multiplies with, by what they make."""
+    d_model, heads, rank, nope, rope, v, q_rank = _sizes(sizes)
+    q_in = q_rank or d_model
+    asks = nope + rope if form != "merged" else rank + rope
+    gives = v if form != "merged" else rank
+    return {
+        "queries": d_model * q_rank + q_in * heads * asks,
+        "latent": d_model * (rank + rope),
+        "heads": 0 if form == "merged" else rank * heads * (nope + v),
+        "output": heads * gives * d_model,
+    }
+
+
+def latent_flops(
+    sizes: Any,
+    *,
+    q_len: int,
+    kv_len: int,
+    batch: int = 1,
+    form: str | None = None,
+    causal: str = "full",
+) -> dict[str, int]:
+    """FLOPs of one layer of latent attention, by part.
+
+    ``expanded: heads' weights * kv_len + n_heads * (nope + rope + v) * pairs;
+    absorbed: heads' weights * q_len + n_heads * (2 * kv_lora_rank + rope) * pairs``
+
+    Parameters
+    ----------
+    sizes : LatentConfig or ModelConfig
+        Whatever has the seven sizes of latent attention by name.
+    q_len, kv_len, batch : int
+        New tokens, tokens they attend to (the new ones included), sequences.
+    form : {"expanded", "absorbed", "merged"} or None
+        Keys and values made of every latent; queries and outputs taken to the latent instead;
+        the same with the matrices multiplied together beforehand. None means the cheaper of the
+        first two.
+    causal : {"full", "exact"}
+        Whether all ``q_len * kv_len`` pairs are computed, or only the visible ones.
+
+    Returns
+    -------
+    dict
+        ``projections`` (all products with weights but the last), ``scores``, ``weighted sum``,
+        ``output``.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1, or ``form`` or ``causal`` is unknown.
+
+    Notes
+    -----
+    The merged form replaces ``q_in * nope + nope * rank`` multiplications a head by
+    ``q_in * rank``: three times as many in DeepSeek-V3. Absorbing is an order of
+    multiplication, not a merged matrix.
+
+    References
+    ----------
+    deepseek2024v2, section 2.1.2 and appendix C
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> v3 = MODELS["deepseek-v3"]
+    >>> step = {form: sum(latent_flops(v3, q_len=1, kv_len=4096, form=form).values())
+    ...         for form in ("expanded", "absorbed", "merged")}
+    >>> step["expanded"] // step["absorbed"], step["merged"] > step["absorbed"]
+    (91, True)
+    """
+    if form is None:
+        form = cheaper_form(sizes, q_len=q_len, kv_len=kv_len)
+    check_choice("form", form, _FORMS)
+    _, heads, rank, nope, rope, v, _ = _sizes(sizes)
+    key, value = (nope + rope, v) if form == "expanded" else (rank + rope, rank)
+    check_choice("causal", causal, ("full", "exact"))
+    _check_lengths(q_len, kv_len)
+    hidden = q_len * (q_len - 1) // 2 if causal == "exact" else 0
+    pairs = heads * (q_len * kv_len - hidden)
+    weights = _weights(sizes, form)
+    made = q_len * (weights["queries"] + weights["latent"])
+    made += weights["heads"] * (kv_len if form == "expanded" else q_len)
+    each = 2 * check_count("batch", batch)
+    return {
+        "projections": each * made,
+        "scores": each * key * pairs,
+        "weighted sum": each * value * pairs,
+        "output": each * q_len * weights["output"],
+    }
+
+
+def latent_bytes(
+    sizes: Any,
+    *,
+    q_len: int,
+    kv_len: int,
+    batch: int = 1,
+    form: str | None = None,
+    dtype_bytes: int = 2,
+) -> dict[str, int]:
+    """Bytes that one layer of latent attention moves with a cache, by part.
+
+    ``weights once, the cache once, and keys and values of all heads written and read again``
+
+    Parameters
+    ----------
+    sizes : LatentConfig or ModelConfig
+        Whatever has the seven sizes of latent attention by name.
+    q_len, kv_len, batch : int
+        New tokens, tokens they attend to (the new ones included), sequences.
+    form : {"expanded", "absorbed", "merged"} or None
+        As in `latent_flops`.
+    dtype_bytes : int
+        Bytes of a number.
+
+    Returns
+    -------
+    dict
+        ``weights``, ``cache read``, ``cache written``, ``expanded`` (keys and values, which only
+        the expanded form has; the rotated key is not repeated for the heads).
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1 or ``form`` is unknown.
+
+    Notes
+    -----
+    The absorbed form reads its cache once if a block of latents serves as keys and as values
+    while it is at hand; two products one after the other read it twice.
+
+    References
+    ----------
+    deepseek2024v2, section 2.1.4
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> moved = latent_bytes(MODELS["deepseek-v3"], q_len=1, kv_len=4096)
+    >>> moved["cache read"] // 4096, moved["expanded"]
+    (1152, 0)
+    """
+    if form is None:
+        form = cheaper_form(sizes, q_len=q_len, kv_len=kv_len)
+    check_choice("form", form, _FORMS)
+    _, heads, rank, nope, rope, v, _ = _sizes(sizes)
+    _check_lengths(q_len, kv_len)
+    each = check_count("batch", batch) * check_count("dtype_bytes", dtype_bytes)
+    expanded = 2 * kv_len * heads * (nope + v) if form == "expanded" else 0
+    return {
+        "weights": dtype_bytes * sum(_weights(sizes, form).values()),
+        "cache read": each * kv_len * (rank + rope),
+        "cache written": each * q_len * (rank + rope),
+        "expanded": each * expanded,
+    }
+
+
+def _check_lengths(q_len: int, kv_len: int) -> None:
+    """Queries are the last of the keys."""
+    check_count("q_len", q_len)
+    check_count("kv_len", kv_len)
+    if q_len > kv_len:
+        raise ConfigError(f"q_len = {q_len} queries cannot be the last of kv_len = {kv_len} keys")
+
+
+def _surplus(sizes: Any, q_len: int, kv_len: int) -> int:
+    """Multiplications of a head in the expanded form less those in the absorbed one."""
+    _, _, rank, nope, _, v, _ = _sizes(sizes)
+    return rank * (nope + v) * (kv_len - q_len) - (2 * rank - nope - v) * q_len * kv_len
+
+
+def cheaper_form(sizes: Any, *, q_len: int, kv_len: int) -> str:
+    """The form of latent attention with fewer FLOPs.
+
+    ``absorbed iff kv_lora_rank * (nope + v) * (kv_len - q_len)
+    > (2 * kv_lora_rank - nope - v) * q_len * kv_len``
+
+    Parameters
+    ----------
+    sizes : LatentConfig or ModelConfig
+        Whatever has the seven sizes of latent attention by name.
+    q_len, kv_len : int
+        New tokens, and tokens they attend to, the new ones included.
+
+    Returns
+    -------
+    str
+        ``"expanded"`` or ``"absorbed"``; the first where both are alike.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1 or there are more queries than keys.
+
+    Notes
+    -----
+    Whole prompts expand, single tokens absorb, unless the latent is smaller than half of a
+    head's key and value. Batch, heads and the rotated key cancel.
+
+    References
+    ----------
+    deepseek2024v2, section 2.1.2
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> v3 = MODELS["deepseek-v3"]
+    >>> cheaper_form(v3, q_len=1000, kv_len=1000), cheaper_form(v3, q_len=1, kv_len=1000)
+    ('expanded', 'absorbed')
+    """
+    _check_lengths(q_len, kv_len)
+    return "absorbed" if _surplus(sizes, q_len, kv_len) > 0 else "expanded"
+
+
+def latent_crossover(sizes: Any, *, kv_len: int) -> int | None:
+    """The fewest new tokens from which on the expanded form has no more FLOPs.
+
+    ``q_len = kv_len * a / (a + kv_len * b), a = kv_lora_rank * (nope + v),
+    b = 2 * kv_lora_rank - nope - v, rounded up``
+
+    Parameters
+    ----------
+    sizes : LatentConfig or ModelConfig
+        Whatever has the seven sizes of latent attention by name.
+    kv_len : int
+        Tokens attended to, the new ones included.
+
+    Returns
+    -------
+    int or None
+        New tokens, at most ``kv_len``; None if absorbing is cheaper even then.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1.
+
+    Notes
+    -----
+    With a long past the number tends to ``a / b``: 171 for DeepSeek's sizes.
+
+    References
+    ----------
+    deepseek2024v2, section 2.1.2
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> latent_crossover(MODELS["deepseek-v3"], kv_len=4096)
+    164
+    """
+    _, _, rank, nope, _, v, _ = _sizes(sizes)
+    check_count("kv_len", kv_len)
+    made, wider = rank * (nope + v), 2 * rank - nope - v
+    if wider < 0:
+        return None
+    return -(-kv_len * made // (made + kv_len * wider))
