@@ -179,9 +179,9 @@ class KVCache:
 
     def _new_positions(self, positions: Array | None, new: int) -> Array:
         """Checked positions (batch, new) of the tokens to come."""
-        after = self._positions[:, : self.slots].max(axis=1, keepdims=True, initial=-1)
+        after = self._row_ends()
         if positions is None:
-            return np.asarray(after + 1 + self._count[:new])
+            return np.asarray(after + 1 + np.arange(new))
         check_whole("positions", positions)
         if positions.shape not in ((new,), (self.batch, new)):
             raise ShapeError(
@@ -196,6 +196,10 @@ class KVCache:
                 f"got {rows.tolist()!s:.80} after {after.ravel().tolist()!s:.40}"
             )
         return rows
+
+    def _row_ends(self) -> Array:
+        """Last position of each row (batch, 1), -1 where it has none."""
+        return np.asarray(self._positions[:, : self._filled].max(axis=1, keepdims=True, initial=-1))
 
     def view(self) -> tuple[Array, Array, Array]:
         """Everything held, read-only and without a copy.
@@ -222,9 +226,9 @@ class KVCache:
         (1, 1, 0, 2)
         """
         held = (
-            self._k[:, :, : self.slots],
-            self._v[:, :, : self.slots],
-            self._positions[:, : self.slots],
+            self._k[:, :, : self._filled],
+            self._v[:, :, : self._filled],
+            self._positions[:, : self._filled],
         )
         for array in held:
             array.flags.writeable = False
@@ -277,9 +281,14 @@ class KVCache:
         return not self._padded
 
     @property
+    def _filled(self) -> int:
+        """Slots that hold something."""
+        return self.slots
+
+    @property
     def length(self) -> Array:
         """Tokens held, (batch,); padding is not counted."""
-        return np.asarray((self._positions[:, : self.slots] >= 0).sum(axis=1))
+        return np.asarray((self._positions[:, : self._filled] >= 0).sum(axis=1))
 
     @property
     def allocated_bytes(self) -> int:
@@ -289,7 +298,7 @@ class KVCache:
     @property
     def used_bytes(self) -> int:
         """Bytes of the keys and values of the slots that are filled."""
-        return self.allocated_bytes // self.capacity * self.slots
+        return self.allocated_bytes // self._k.shape[2] * self._filled
 
     def crop(self, n: int) -> None:
         """Forget all but the first slots.
@@ -397,5 +406,5 @@ class KVCache:
             raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
         # Indexing with an array copies before it writes, so repeated rows do not alias.
         for held in (self._k, self._v):
-            held[:, :, : self.slots] = held[index, :, : self.slots]
-        self._positions[:, : self.slots] = self._positions[index, : self.slots]
+            held[:, :, : self._filled] = held[index, :, : self._filled]
+        self._positions[:, : self._filled] = self._positions[index, : self._filled]

@@ -184,11 +184,9 @@ class KVCache:
 
     def _new_positions(self, positions: Tensor | None, new: int) -> Tensor:
         """Checked positions (batch, new) of the tokens to come."""
-        after = self._count.new_full((self.batch, 1), -1)
-        if self.slots:
-            after = self._positions[:, : self.slots].amax(dim=1, keepdim=True)
+        after = self._row_ends()
         if positions is None:
-            return after + 1 + self._count[:new]
+            return after + 1 + torch.arange(new, device=after.device)
         check_whole("positions", positions)
         if positions.shape not in ((new,), (self.batch, new)):
             raise ShapeError(
@@ -203,6 +201,12 @@ class KVCache:
                 f"got {rows.tolist()!s:.80} after {after.flatten().tolist()!s:.40}"
             )
         return rows
+
+    def _row_ends(self) -> Tensor:
+        """Last position of each row (batch, 1), -1 where it has none."""
+        if not self._filled:
+            return self._count.new_full((self.batch, 1), -1)
+        return self._positions[:, : self._filled].amax(dim=1, keepdim=True)
 
     def view(self) -> tuple[Tensor, Tensor, Tensor]:
         """Everything held, read-only and without a copy.
@@ -228,7 +232,7 @@ class KVCache:
         >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
         torch.Size([1, 1, 0, 2])
         """
-        slots = self.slots
+        slots = self._filled
         return (
             self._k.narrow(2, 0, slots),
             self._v.narrow(2, 0, slots),
@@ -282,9 +286,14 @@ class KVCache:
         return not self._padded
 
     @property
+    def _filled(self) -> int:
+        """Slots that hold something."""
+        return self.slots
+
+    @property
     def length(self) -> Tensor:
         """Tokens held, (batch,); padding is not counted."""
-        return (self._positions[:, : self.slots] >= 0).sum(dim=1)
+        return (self._positions[:, : self._filled] >= 0).sum(dim=1)
 
     @property
     def allocated_bytes(self) -> int:
@@ -294,7 +303,7 @@ class KVCache:
     @property
     def used_bytes(self) -> int:
         """Bytes of the keys and values of the slots that are filled."""
-        return self.allocated_bytes // self.capacity * self.slots
+        return self.allocated_bytes // self._k.shape[2] * self._filled
 
     def crop(self, n: int) -> None:
         """Forget all but the first slots.
@@ -404,5 +413,5 @@ class KVCache:
             raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
         # Indexing with a tensor copies before it writes, so repeated rows do not alias.
         for held in (self._k, self._v):
-            held[:, :, : self.slots] = held[index, :, : self.slots]
-        self._positions[:, : self.slots] = self._positions[index, : self.slots]
+            held[:, :, : self._filled] = held[index, :, : self._filled]
+        self._positions[:, : self._filled] = self._positions[index, : self._filled]

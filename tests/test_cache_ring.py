@@ -1,0 +1,163 @@
+"""The ring of a sliding window: what it keeps, gives, forgets and takes back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
+
+BATCH, HEADS, DIM, V_DIM = 2, 3, 4, 5
+
+
+def ring(lib, window, capacity=None):
+    return lib.SlidingWindowCache(
+        BATCH, HEADS, DIM, capacity, window=window, v_head_dim=V_DIM, dtype="float64"
+    )
+
+
+def rows(start, new):
+    """Keys and values that say which token they are of."""
+    count = np.arange(start, start + new, dtype=float)[:, None]
+    heads = np.arange(BATCH * HEADS).reshape(BATCH, HEADS, 1, 1) * 1000.0
+    return heads + np.broadcast_to(count, (new, DIM)), heads - np.broadcast_to(count, (new, V_DIM))
+
+
+def append(lib, cache, start, new, **options):
+    k, v = rows(start, new)
+    answer = cache.append(lib.array(k), lib.array(v), **options)
+    return [lib.numpy(array).copy() for array in answer]
+
+
+def check(answer, first, last, seen_from):
+    """Whatever is given is right, and all that the chunk may see is given."""
+    k, v, positions = answer
+    expected_k, expected_v = rows(0, last + 1)
+    assert (k == expected_k[:, :, positions[0]]).all()
+    assert (v == expected_v[:, :, positions[0]]).all()
+    assert len(set(positions[0])) == positions.shape[1]
+    assert set(range(seen_from, last + 1)) <= set(positions[0].tolist())
+    assert (positions == positions[0]).all()
+
+
+@given(window=st.integers(1, 7), chunks=st.lists(st.integers(1, 9), min_size=1, max_size=8))
+def test_a_chunk_gets_all_that_it_may_see(lib, window, chunks):
+    cache, start = ring(lib, window), 0
+    for new in chunks:
+        answer = append(lib, cache, start, new)
+        check(answer, start, start + new - 1, max(0, start - window + 1))
+        start += new
+        held = sorted(lib.numpy(cache.view()[2])[0].tolist())
+        assert held == list(range(max(0, start - window), start))
+        assert lib.numpy(cache.length).tolist() == [start] * BATCH
+        assert lib.numpy(cache.next_positions(2)).ravel()[:2].tolist() == [start, start + 1]
+        straight = (answer[2] == np.arange(answer[2].shape[1])).all()
+        assert cache.contiguous == straight
+
+
+@given(
+    window=st.integers(1, 6),
+    chunks=st.lists(st.integers(1, 7), min_size=1, max_size=6),
+    padding=st.booleans(),
+)
+def test_the_latest_append_can_be_taken_back(lib, window, chunks, padding):
+    """Done again with other tokens, nothing of the first try is left."""
+    cache, twin, start = ring(lib, window), ring(lib, window), 0
+    for number, new in enumerate(chunks):
+        options = {}
+        if padding and not number:
+            options["positions"] = lib.array(np.maximum(np.arange(new) - 1, -1))
+        before = cache.slots
+        k, v = rows(500, new)
+        cache.append(lib.array(k), lib.array(v), **options)
+        cache.crop(before)
+        first = append(lib, cache, start, new, **options)
+        second = append(lib, twin, start, new, **options)
+        for one, other in zip(first, second, strict=True):
+            assert (one == other).all()
+        assert (lib.numpy(cache.length) == lib.numpy(twin.length)).all()
+        assert cache.last_sees_all == twin.last_sees_all
+        start += new
+
+
+def test_crops(lib):
+    cache = ring(lib, 4)
+    append(lib, cache, 0, 3)
+    cache.crop(1)  # not wrapped: all of it is there
+    append(lib, cache, 1, 4)
+    assert cache.slots == 5
+    with pytest.raises(CacheStateError, match="wrapped"):
+        cache.crop(2)
+    with pytest.raises(CacheStateError, match="only 5"):
+        cache.crop(6)
+    cache.crop(1)
+    append(lib, cache, 1, 9)
+    append(lib, cache, 10, 1)
+    for n in (9, 1, 0):
+        with pytest.raises(CacheStateError, match="wrapped"):
+            cache.crop(n)
+    cache.crop(10)
+    with pytest.raises(CacheStateError, match="wrapped"):
+        cache.crop(1)  # one append, not two
+    assert sorted(lib.numpy(cache.view()[2])[0].tolist()) == [6, 7, 8, 9]
+
+
+def test_rows_with_padding(lib):
+    cache = ring(lib, 3)
+    positions = lib.array(np.array([[-1, -1, 0, 1], [0, 1, 2, 3]]))
+    append(lib, cache, 0, 4, positions=positions)
+    assert not cache.last_sees_all
+    assert lib.numpy(cache.length).tolist() == [2, 4]
+    assert lib.numpy(cache.next_positions(1)).tolist() == [[2], [4]]
+    answer = append(lib, cache, 4, 1)
+    assert sorted(answer[2][0].tolist()) == [0, 1, 2]
+    assert sorted(answer[2][1].tolist()) == [2, 3, 4]
+    with pytest.raises(ConfigError, match="padding must stand before"):
+        append(lib, cache, 5, 1, positions=lib.array(np.array([[-1], [5]])))
+    cache.reorder(lib.array(np.array([1, 1])))
+    assert lib.numpy(cache.length).tolist() == [5, 5]
+    assert lib.numpy(cache.next_positions(1)).tolist() == [[5], [5]]
+
+
+def test_a_fork_shares_nothing(lib):
+    cache = ring(lib, 2)
+    append(lib, cache, 0, 3)
+    twin = cache.fork()
+    append(lib, cache, 50, 1)
+    check([lib.numpy(a) for a in twin.view()], 0, 2, 1)
+    check(append(lib, twin, 3, 1), 3, 3, 2)
+
+
+def test_bytes_stop_growing(lib):
+    cache = ring(lib, 4)
+    token = BATCH * HEADS * (DIM + V_DIM) * 8
+    assert cache.allocated_bytes == 4 * token
+    for start, held in ((0, 3), (3, 4), (6, 4)):
+        append(lib, cache, start, 3)
+        assert cache.used_bytes == held * token
+    assert ring(lib, 100, capacity=7).allocated_bytes == 7 * token
+
+
+def test_a_capacity_bounds_the_tokens_in_all(lib):
+    cache = ring(lib, 2, capacity=5)
+    append(lib, cache, 0, 4)
+    with pytest.raises(CacheOverflowError, match="2 new tokens do not fit: 4 of 5"):
+        append(lib, cache, 4, 2)
+    with pytest.raises(CacheOverflowError):
+        cache.next_positions(2)
+    assert cache.slots == 4
+    check(append(lib, cache, 4, 1), 4, 4, 3)
+
+
+def test_one_step_does_not_copy_the_ring(lib):
+    cache = ring(lib, 64)
+    append(lib, cache, 0, 200)
+    k, v = rows(200, 1)
+    first = cache.append(lib.array(k), lib.array(v))
+    second = cache.append(lib.array(k), lib.array(v))
+    if lib.name == "numpy":
+        assert np.shares_memory(first[0], second[0])
+    else:
+        assert first[0].data_ptr() == second[0].data_ptr()
