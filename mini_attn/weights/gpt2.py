@@ -1,6 +1,6 @@
-"""Weights by name: checks of a state dict, and the names that published checkpoints use.
+"""GPT-2's weights under this package's names.
 
-Only shapes, slices and transposes are used, so arrays and tensors both pass through.
+Only slices and transposes are used, so arrays and tensors both pass through.
 """
 
 from __future__ import annotations
@@ -9,40 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.errors import ConfigError
 
-__all__ = ["check_state", "from_gpt2"]
-
-
-def check_state(expected: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Compare the names and shapes of two state dicts.
-
-    Parameters
-    ----------
-    expected, given : mapping of str to array
-        The weights that a layer has, and those that it is about to get.
-
-    Raises
-    ------
-    ShapeError
-        If a name is missing or unknown, or a shape differs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_state({"weight": np.ones(2)}, {"weight": np.zeros(2)})
-    """
-    missing, unknown = (
-        sorted(expected.keys() - given.keys()),
-        sorted(given.keys() - expected.keys()),
-    )
-    if missing or unknown:
-        raise ShapeError(f"weights are missing: {missing[:4]}, unknown: {unknown[:4]}")
-    for name, weight in expected.items():
-        if tuple(given[name].shape) != tuple(weight.shape):
-            raise ShapeError(
-                f"{name} must have shape {tuple(weight.shape)}, got {tuple(given[name].shape)}"
-            )
+__all__ = ["from_gpt2"]
 
 
 def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""Weights by name: kept in files, exchanged between backends, read from published checkpoints.
+
+Two lines run a published model whose layout is known::
+
+    config, weights = read_checkpoint("folder", backend="torch")
+    model = Decoder(config); model.load_state_dict(weights)
+"""
+
+from mini_attn.weights.checkpoint import from_hf, read_checkpoint
+from mini_attn.weights.deepseek import from_deepseek
+from mini_attn.weights.files import (
+    load_npz,
+    load_safetensors,
+    read_metadata,
+    save_npz,
+    save_safetensors,
+)
+from mini_attn.weights.fused import split_qkv
+from mini_attn.weights.gpt2 import from_gpt2
+from mini_attn.weights.hf_config import config_from_hf
+from mini_attn.weights.llama import from_llama
+from mini_attn.weights.state import check_state, to_numpy
+
+__all__ = [
+    "check_state",
+    "config_from_hf",
+    "from_deepseek",
+    "from_gpt2",
+    "from_hf",
+    "from_llama",
+    "load_npz",
+    "load_safetensors",
+    "read_checkpoint",
+    "read_metadata",
+    "save_npz",
+    "save_safetensors",
+    "split_qkv",
+    "to_numpy",
+]

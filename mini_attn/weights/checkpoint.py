@@ -1,0 +1,102 @@
+"""A published model's folder: its configuration and its weights."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mini_attn.config import DecoderConfig, LatentConfig
+from mini_attn.errors import ConfigError
+from mini_attn.weights.deepseek import from_deepseek
+from mini_attn.weights.files import load_safetensors
+from mini_attn.weights.gpt2 import from_gpt2
+from mini_attn.weights.hf_config import config_from_hf
+from mini_attn.weights.llama import from_llama
+
+__all__ = ["from_hf", "read_checkpoint"]
+
+
+def from_hf(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
+    """Weights as Hugging Face names and stores them, by the family that the configuration is of.
+
+    ``weights = from_gpt2, from_deepseek or from_llama(state, config)``
+
+    Parameters
+    ----------
+    state : mapping of str to array
+        ``state_dict()`` of a model with or without its head, or the content of its files.
+    config : DecoderConfig
+        What `config_from_hf` made of the model's configuration.
+
+    Returns
+    -------
+    dict of str to array
+        For ``Decoder(config).load_state_dict``.
+
+    Raises
+    ------
+    ConfigError
+        If the weights are quantised, missing or not of that family.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sizes = {"vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1, "head_dim": 2,
+    ...     "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 16}
+    >>> config = config_from_hf({"model_type": "llama", **sizes})
+    >>> list(from_hf({"model.embed_tokens.weight": np.ones((8, 4))}, config))
+    ['embed_tokens.weight']
+    """
+    if config.positions == "learned":
+        return from_gpt2(state, config)
+    if any(isinstance(attention, LatentConfig) for attention in config.attentions):
+        # DeepSeek's rows lie as the configuration says, which config_from_hf read from its file.
+        return from_deepseek(state, config, layout=config.attentions[0].rope.layout)
+    return from_llama(state, config)
+
+
+def read_checkpoint(
+    folder: str | os.PathLike[str], *, backend: str = "numpy", n_layers: int | None = None
+) -> tuple[DecoderConfig, dict[str, Any]]:
+    """Configuration and weights of a model in Hugging Face's files.
+
+    ``config.json`` and ``model.safetensors``, or its parts and their index
+
+    Parameters
+    ----------
+    folder : path
+        Where the files are.
+    backend : {"numpy", "torch"}
+        Arrays or tensors.
+    n_layers : int or None
+        Only the first layers; None means all.
+
+    Returns
+    -------
+    tuple (DecoderConfig, dict of str to array)
+        For ``Decoder(config)`` and its ``load_state_dict``.
+
+    Raises
+    ------
+    ConfigError
+        If a file is missing or broken, or the model needs what this package's decoder has not.
+
+    Examples
+    --------
+    >>> read_checkpoint("no-such-folder")
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: no-such-folder has no config.json
+    """
+    folder = Path(folder)
+    if not (folder / "config.json").is_file():
+        raise ConfigError(f"{folder} has no config.json")
+    described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = config_from_hf(described, n_layers=n_layers)
+    whole = folder / "model.safetensors"
+    path = whole if whole.is_file() else folder / "model.safetensors.index.json"
+    if not path.is_file():
+        raise ConfigError(f"{folder} has neither {whole.name} nor {path.name}")
+    return config, from_hf(load_safetensors(path, backend=backend), config)

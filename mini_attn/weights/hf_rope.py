@@ -1,0 +1,138 @@
+"""Hugging Face's description of rotary embeddings in this package's terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.config import (
+    DynamicNTK,
+    Llama3Scaling,
+    LongRoPE,
+    PositionInterpolation,
+    RopeConfig,
+    RopeScaling,
+    YaRN,
+)
+from mini_attn.errors import ConfigError
+
+__all__ = ["rope_from_hf"]
+
+
+def rope_from_hf(
+    config: Mapping[str, Any], head_dim: int, *, layout: str, latent: bool = False
+) -> RopeConfig:
+    """The rotary embedding that a Hugging Face configuration describes.
+
+    ``theta, rule = rope_parameters``, or ``rope_theta`` and ``rope_scaling`` of older files
+
+    Parameters
+    ----------
+    config : mapping
+        The whole configuration.
+    head_dim : int
+        Numbers that a partial rotation is a share of.
+    layout : {"half", "interleaved"}
+        Which two numbers turn together; the file does not say.
+    latent : bool
+        Whether scores get the square of YaRN's ``mscale_all_dim``, as DeepSeek's do.
+
+    Returns
+    -------
+    RopeConfig
+        Base, share that turns, and rule.
+
+    Raises
+    ------
+    ConfigError
+        If the rule is none of the six, or a number of it is missing.
+
+    Examples
+    --------
+    >>> rope_from_hf({"rope_theta": 5e5}, 64, layout="half").theta
+    500000.0
+    """
+    given = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if any(isinstance(value, Mapping) for value in given.values()):
+        raise ConfigError(f"one rotary embedding per kind of layer is not read: {sorted(given)}")
+    share = given.get("partial_rotary_factor", config.get("partial_rotary_factor")) or 1.0
+    kind = given.get("rope_type") or given.get("type") or "default"
+    trained = config.get("original_max_position_embeddings") or given.get(
+        "original_max_position_embeddings"
+    )
+    longest = config.get("max_position_embeddings")
+    numbers = {**given, "trained": trained or longest, "longest": longest}
+    if numbers.get("factor") is None and trained and longest:
+        numbers["factor"] = longest / trained
+    try:
+        scaling = _rule(kind, numbers, latent)
+    except KeyError as missing:
+        raise ConfigError(f"rotary rule {kind!r} needs {missing}, got {given}") from None
+    return RopeConfig(
+        layout=layout,
+        theta=float(given.get("rope_theta") or config.get("rope_theta") or 10000.0),
+        rotary_dim=None if share == 1.0 else int(head_dim * share),
+        scaling=scaling,
+    )
+
+
+def _rule(kind: str, numbers: Mapping[str, Any], latent: bool) -> RopeScaling | None:
+    """The rule by its name there; NTK-aware interpolation has none, it is a larger base."""
+    if kind == "default":
+        return None
+    if kind == "linear":
+        return PositionInterpolation(numbers["factor"])
+    if kind == "dynamic":  # grows from the longest context, whatever was trained
+        return DynamicNTK(numbers["factor"], numbers["longest"])
+    if kind == "llama3":
+        return Llama3Scaling(
+            numbers["factor"],
+            numbers["trained"],
+            low_freq_factor=numbers["low_freq_factor"],
+            high_freq_factor=numbers["high_freq_factor"],
+        )
+    if kind == "yarn":
+        return _yarn(numbers, latent)
+    if kind in ("longrope", "su"):
+        return _longrope(numbers)
+    raise ConfigError(f"rotary rule {kind!r} is none of the six of this package")
+
+
+def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
+    """YaRN; only DeepSeek's attention lets ``mscale_all_dim`` multiply the scores too."""
+    mscale, whole = numbers.get("mscale") or None, numbers.get("mscale_all_dim") or None
+    factor, both = numbers["factor"], mscale is not None and whole is not None
+    attention_factor = numbers.get("attention_factor")
+    if attention_factor is None and both:
+        attention_factor = _temperature(factor, mscale) / _temperature(factor, whole)
+    return YaRN(
+        factor,
+        numbers["trained"],
+        beta_fast=numbers.get("beta_fast") or 32.0,
+        beta_slow=numbers.get("beta_slow") or 1.0,
+        attention_factor=attention_factor,
+        mscale_all_dim=whole if latent else None,
+        truncate=numbers.get("truncate", True),
+    )
+
+
+def _temperature(factor: float, weight: Any) -> float:
+    """DeepSeek's factor of queries and keys for one weight of it."""
+    return 0.1 * float(weight) * math.log(factor) + 1.0
+
+
+def _longrope(numbers: Mapping[str, Any]) -> LongRoPE:
+    """LongRoPE; a factor of its own replaces the ratio of the two contexts."""
+    trained, factor = numbers["trained"], numbers["factor"]
+    attention_factor = numbers.get("attention_factor")
+    if attention_factor is None:
+        growth = math.log(factor) / math.log(trained) if factor > 1 else 0.0
+        attention_factor = math.sqrt(1 + growth)
+    return LongRoPE(
+        tuple(numbers["short_factor"]),
+        tuple(numbers["long_factor"]),
+        trained,
+        max(trained, numbers["longest"]),
+        attention_factor=attention_factor,
+    )

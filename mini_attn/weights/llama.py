@@ -1,0 +1,110 @@
+"""Weights of Llama and of its relatives, whose names this package shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
+from mini_attn.errors import ConfigError
+from mini_attn.weights.fused import split_qkv
+from mini_attn.weights.rows import rope_rows
+
+__all__ = ["from_llama"]
+
+
+def from_llama(
+    state: Mapping[str, Any], config: DecoderConfig, *, layout: str = "half"
+) -> dict[str, Any]:
+    """Weights of Llama, Mistral, Qwen2, Qwen3 or Phi-3 under this package's names.
+
+    ``q_proj = q_proj[rows that the configuration's rotary layout asks for]``
+
+    Parameters
+    ----------
+    state : mapping of str to array
+        Weights as Hugging Face names them, with or without the prefix ``model.``.
+    config : DecoderConfig
+        Sizes of the decoder that gets the weights; layers beyond its own are left out.
+    layout : {"half", "interleaved"}
+        Rotary layout of the given weights: Hugging Face's is "half", Meta's "interleaved".
+
+    Returns
+    -------
+    dict of str to array
+        For ``Decoder(config).load_state_dict``; the given arrays, but for reordered rows.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration has another kind of attention, or the weights are quantised.
+
+    Notes
+    -----
+    ``lm_head`` is left out where the embeddings are tied, and so are the frequencies that old
+    files hold.
+
+    References
+    ----------
+    touvron2023llama2, section 2.2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> config = DecoderConfig(
+    ...     16, 1, AttentionConfig(8, 2, 4), d_ff=8, max_positions=8, mlp="gated",
+    ...     activation="silu", norm="rms_norm", positions="none", mlp_bias=False)
+    >>> list(from_llama({"model.norm.weight": np.ones(8)}, config))
+    ['norm.weight']
+    """
+    if not all(isinstance(attention, AttentionConfig) for attention in config.attentions):
+        raise ConfigError("latent attention has weights of its own: use from_deepseek")
+    weights = plain_names(state, config)
+    for layer, attention in enumerate(config.attentions):
+        prefix = f"layers.{layer}."
+        _split_fused(weights, prefix, attention)
+        if attention.rope is not None:
+            _reorder(weights, f"{prefix}self_attn.", attention, attention.rope, layout)
+    return weights
+
+
+def plain_names(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
+    """The weights of the layers that the decoder has, without prefix and derived tables."""
+    weights = {}
+    for name, weight in state.items():
+        short = name.removeprefix("model.")
+        kind, _, rest = short.partition(".")
+        if name.endswith(("weight_scale_inv", "qweight", "weight_scale")):
+            raise ConfigError(f"{name}: the weights are quantised; convert them first")
+        if kind == "layers" and int(rest.partition(".")[0]) >= config.n_layers:
+            continue
+        if name.endswith("inv_freq") or (config.tie_embeddings and kind == "lm_head"):
+            continue
+        weights[short] = weight
+    return weights
+
+
+def _split_fused(weights: dict[str, Any], prefix: str, attention: AttentionConfig) -> None:
+    """Phi-3 stacks the projections that read the same input."""
+    qkv = weights.pop(f"{prefix}self_attn.qkv_proj.weight", None)
+    if qkv is not None:
+        parts = split_qkv(qkv, attention, order="stacked")
+        for name, part in zip("qkv", parts, strict=True):
+            weights[f"{prefix}self_attn.{name}_proj.weight"] = part
+    gate_up = weights.pop(f"{prefix}mlp.gate_up_proj.weight", None)
+    if gate_up is not None:
+        half = gate_up.shape[0] // 2
+        weights[f"{prefix}mlp.gate_proj.weight"] = gate_up[:half]
+        weights[f"{prefix}mlp.up_proj.weight"] = gate_up[half:]
+
+
+def _reorder(weights: dict[str, Any], prefix: str, attention: AttentionConfig, layout: str) -> None:
+    """Give queries and keys, and the gains that normalise them, the layout of the decoder."""
+    turned = rope.rotary_dim or attention.head_dim
+    heads = {"q_proj": attention.n_heads, "k_proj": attention.kv_heads, "q_norm": 1, "k_norm": 1}
+    for name, n_heads in heads.items():
+        rows = rope_rows(n_heads, attention.head_dim, turned, source=layout, target=rope.layout)
+        for kind in ("weight", "bias"):
+            full = f"{prefix}{name}.{kind}"
+            if rows is not None and full in weights:
+                weights[full] = weights[full][rows]
