@@ -12,6 +12,7 @@ from mini_attn.errors import (
 )
 from mini_attn.numpy.attention import attention_backward, scaled_dot_product_attention
 from mini_attn.numpy.cache import KVCache
+from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.decoder import Decoder, DecoderLayer, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
@@ -49,6 +50,7 @@ __all__ = [
     "GatedMLP",
     "GroupedQueryAttention",
     "KVCache",
+    "LatentCache",
     "Linear",
     "MiniAttnError",
     "MultiHeadAttention",
