@@ -16,71 +16,12 @@ from torch.utils.flop_counter import FlopCounterMode
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
 from mini_attn import cost
-from mini_attn.config import AttentionConfig, DecoderConfig
 from mini_attn.errors import ConfigError
-from mini_attn.models import MODELS, ModelConfig
+from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
+from tests.small import CountedArray, decoder_of, small
 
 GPT2 = MODELS["gpt2"]
-
-
-def small(attention="gqa", **changes):
-    """A model whose sizes are all different, so that no two can be mistaken for each other."""
-    sizes = {
-        "n_layers": 3,
-        "d_model": 20,
-        "n_heads": 6,
-        "n_kv_heads": {"mha": 6, "mqa": 1}.get(attention, 2),
-        "head_dim": 4,
-        "v_head_dim": 5,
-        "d_ff": 28,
-        "vocab_size": 37,
-        "max_context": 64,
-        "mlp_matrices": 2,
-    }
-    return ModelConfig("small", "Small", "made up", attention, **(sizes | changes))
-
-
-def decoder_of(lib, model):
-    """A real decoder with the sizes of a model."""
-    attention = AttentionConfig(
-        d_model=model.d_model,
-        n_heads=model.n_heads,
-        head_dim=model.head_dim,
-        n_kv_heads=model.n_kv_heads,
-        v_head_dim=model.v_head_dim,
-        window=model.window,
-        bias=model.biases == "all",
-        qk_norm=model.qk_norm == "head",
-    )
-    config = DecoderConfig(
-        vocab_size=model.vocab_size,
-        n_layers=model.n_layers,
-        attention=attention,
-        d_ff=model.d_ff,
-        max_positions=model.max_context,
-        mlp="gated" if model.mlp_matrices == 3 else "plain",
-        mlp_bias=model.biases == "all",
-        norm="layer_norm" if model.layer_norms else "rms_norm",
-        positions="learned" if model.learned_positions else "none",
-        tie_embeddings=model.tied_embeddings,
-    )
-    return lib.Decoder(config, dtype="float32")
-
-
-class CountedArray(np.ndarray):
-    """An array that adds up the FLOPs of every matrix product it takes part in."""
-
-    flops = 0
-
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        plain = [x.view(np.ndarray) if isinstance(x, CountedArray) else x for x in inputs]
-        if out is not None:
-            options["out"] = tuple(np.asarray(x) for x in out)
-        result = getattr(ufunc, method)(*plain, **options)
-        if ufunc is np.matmul:
-            CountedArray.flops += 2 * result.size * plain[0].shape[-1]
-        return result.view(CountedArray) if isinstance(result, np.ndarray) else result
 
 
 # --- counts of token passes and pairs ---------------------------------------------------------
@@ -350,31 +291,7 @@ def test_totals_stay_exact_beyond_double_precision():
     assert isinstance(total, int)
 
 
-def test_bytes_of_a_step():
-    step = cost.step_bytes(GPT2, kv_len=100, batch=3, dtype_bytes=4)
-    assert step["cache read"] == 3 * 7_372_800
-    assert step["cache written"] == 3 * 73_728
-    assert step["weights"] == 4 * (124_439_808 - 1024 * 768)  # all but the table of positions
-    mixed = cost.step_bytes(GPT2, kv_len=100, batch=3, dtype_bytes=4, cache_dtype_bytes=2)
-    assert mixed["cache read"] * 2 == step["cache read"]
-    assert mixed["weights"] == step["weights"]
-    llama = MODELS["llama-3-8b"]
-    read = cost.step_bytes(llama, kv_len=1)["weights"]
-    assert read == 2 * (8_030_261_248 - 128_256 * 4096)  # embeddings are only looked up
-
-
-# --- intensity and roofline ------------------------------------------------------------------
-
-
-def test_intensity_of_cached_attention():
-    """FLOPs per cached byte: n_heads / n_kv_heads at 2 bytes a number, half of it at 4."""
-    for name, expected in (("gpt2", 1), ("llama-3-8b", 4), ("llama-3-70b", 8)):
-        model = MODELS[name]
-        parts = cost.matmul_flops(model, q_len=1, kv_len=1000)
-        read = cost.step_bytes(model, kv_len=1000)["cache read"]
-        flops = parts["scores"] + parts["weighted sum"]
-        assert cost.arithmetic_intensity(flops, read) == expected
-        assert cost.arithmetic_intensity(flops, 2 * read) == expected / 2
+# --- roofline ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("device", cost.DEVICES.values(), ids=cost.DEVICES)
@@ -412,7 +329,6 @@ def test_data_sheets():
 
 USE = {"batch": 1, "context": 10, "dtype_bytes": 2}
 ATTENTION = {"n_heads": 2, "head_dim": 4}
-MLA = MODELS["deepseek-v3"]
 BAD = {
     "no sequence": (lambda: cost.cache_bytes(GPT2, **USE | {"batch": 0}), "batch .* got 0"),
     "fewer than none": (lambda: cost.cache_bytes(GPT2, **USE | {"context": -1}), "context .* -1"),
@@ -437,9 +353,7 @@ BAD = {
     "no batch": (lambda: cost.matmul_flops(GPT2, q_len=1, kv_len=1, batch=0), "batch .* got 0"),
     "queries -1": (lambda: cost.matmul_flops(GPT2, q_len=-1, kv_len=1), "q_len .* got -1"),
     "logits -1": (lambda: cost.matmul_flops(GPT2, q_len=1, kv_len=1, logit_rows=-1), "got -1"),
-    "latent work": (lambda: cost.matmul_flops(MLA, q_len=1, kv_len=1), "deepseek-v3"),
-    "expert bytes": (lambda: cost.step_bytes(MLA, kv_len=1), "deepseek-v3"),
-    "step of none": (lambda: cost.step_bytes(GPT2, kv_len=0), "kv_len .* got 0"),
+    "one form": (lambda: cost.matmul_flops(GPT2, q_len=1, kv_len=1, form="absorbed"), "one form"),
     "no softmax": (lambda: cost.elementwise_ops(GPT2, q_len=1, kv_len=0), "kv_len .* got 0"),
     "new -3": (lambda: cost.generation_flops(GPT2, 1, -3, cached=True), "n_new .* got -3"),
     "no bytes moved": (lambda: cost.arithmetic_intensity(1, 0), "got 0 and 1"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import transformers
+from torch.utils.flop_counter import FlopCounterMode
 
 from mini_attn import cost
 from mini_attn.models import MODELS
@@ -19,15 +20,44 @@ def configuration(name):
     return transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_parameters_of_the_real_class(name):
+def built(name):
+    """The real model on the meta device: every size, no memory."""
+    # This way of running experts does not ask which were chosen, which no meta tensor knows.
+    experts = {"experts_implementation": "batched_mm"} if MODELS[name].n_experts else {}
     with torch.device("meta"):
-        real = transformers.AutoModelForCausalLM.from_config(configuration(name))
+        real = transformers.AutoModelForCausalLM.from_config(
+            configuration(name), attn_implementation="eager", **experts
+        )
     real.tie_weights()
+    return real.eval()
+
+
+def counted_flops(real, batch, seq):
+    """FLOPs that torch counts in one pass over a prompt, with logits for every row."""
+    # A mask that is ready-made is not looked into; BLOOM and its like make theirs themselves.
+    mask = torch.zeros((batch, 1, seq, seq), device="meta")
+    kinds = set(getattr(real.config, "layer_types", None) or ())
+    use = {"attention_mask": dict.fromkeys(kinds, mask) if len(kinds) > 1 else mask}
+    if real.config.model_type in ("bloom", "falcon", "mpt"):
+        use = {}
+    else:
+        use["position_ids"] = torch.arange(seq, device="meta")[None]
+    tokens = torch.zeros((batch, seq), dtype=torch.int64, device="meta")
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        real(tokens, use_cache=False, **use)
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_and_flops_of_the_real_class(name):
+    model, real = MODELS[name], built(name)
     count = sum(weight.numel() for weight in real.parameters())
     # The bias that selects experts is a buffer there: it is stored, but no gradient trains it.
     count += sum(b.numel() for key, b in real.named_buffers() if key.endswith("correction_bias"))
-    assert cost.parameter_count(MODELS[name]) == count
+    assert cost.parameter_count(model) == count
+    form = "expanded" if model.attention == "mla" else None  # the only one that it has
+    parts = cost.matmul_flops(model, q_len=5, kv_len=5, batch=2, logit_rows=5, form=form)
+    assert counted_flops(real, 2, 5) == sum(parts.values())
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].attention != "mla"])

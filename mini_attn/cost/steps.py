@@ -139,8 +139,7 @@ def activation_bytes(
     Raises
     ------
     ConfigError
-        If a count is out of range, or the model's attention is latent: what its forms hand on
-        depends on how they are fused.
+        If a count is out of range, or the model's attention is latent: see `latent_bytes`.
 
     Notes
     -----
@@ -154,7 +153,7 @@ def activation_bytes(
     12000000
     """
     if model.attention == "mla":
-        raise ConfigError(f"activations of latent attention are not defined: {model.name}")
+        raise ConfigError(f"{model.name} has latent attention, whose bytes latent_bytes counts")
     for name, value in (("q_len", q_len), ("kv_len", kv_len), ("batch", batch)):
         check_count(name, value)
     check_count("logit_rows", logit_rows, least=0)

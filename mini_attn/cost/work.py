@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.latent import latent_flops
 from mini_attn.cost.memory import layer_kinds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
@@ -171,7 +172,8 @@ def attention_flops(
 def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict[str, int]:
     """FLOPs of the attention of all layers, by part."""
     if model.attention == "mla":
-        raise ConfigError(f"FLOPs of latent attention are not counted: {model.name}")
+        layer = latent_flops(model, form=form, **sizes)
+        return {part: model.n_layers * flops for part, flops in layer.items()}
     if form is not None:
         raise ConfigError(f"{model.attention} has one form, got {form!r}: mla has two")
     rows, d_model, n_layers = sizes["batch"] * sizes["q_len"], model.d_model, model.n_layers
@@ -223,8 +225,8 @@ def matmul_flops(
         As in `attention_flops`.
     logit_rows : int
         Rows for which logits are computed, per sequence.
-    form : {"expanded", "absorbed"} or None
-        Of latent attention; None is the one with fewer FLOPs.
+    form : {"expanded", "absorbed", "merged"} or None
+        Of latent attention, as in `latent_flops`; None is the cheaper of the first two.
 
     Returns
     -------
