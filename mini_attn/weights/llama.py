@@ -98,7 +98,13 @@ def _split_fused(weights: dict[str, Any], prefix: str, attention: AttentionConfi
         weights[f"{prefix}mlp.up_proj.weight"] = gate_up[half:]
 
 
-def _reorder(weights: dict[str, Any], prefix: str, attention: AttentionConfig, layout: str) -> None:
+def _reorder(
+    weights: dict[str, Any],
+    prefix: str,
+    attention: AttentionConfig,
+    rope: RopeConfig,
+    layout: str,
+) -> None:
     """Give queries and keys, and the gains that normalise them, the layout of the decoder."""
     turned = rope.rotary_dim or attention.head_dim
     heads = {"q_proj": attention.n_heads, "k_proj": attention.kv_heads, "q_norm": 1, "k_norm": 1}
