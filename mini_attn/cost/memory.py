@@ -45,6 +45,11 @@ def layer_kinds(model: Any) -> list[tuple[int, int | None]]:
     return [(layers, window) for layers, window in kinds if layers]
 
 
+def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
+    """Keys that the last queries see together: a window slides over them."""
+    return kv_len if window is None else min(kv_len, window + q_len - 1)
+
+
 def numbers_per_token(model: Any) -> int:
     """Numbers that one token leaves in one layer."""
     return sum(field.numbers(model) for field in variant(model.attention).cache)

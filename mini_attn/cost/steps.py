@@ -6,7 +6,13 @@ from math import ceil
 from typing import Any
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
-from mini_attn.cost.memory import check_dtype_bytes, layer_kinds, numbers_per_token, whole_bytes
+from mini_attn.cost.memory import (
+    check_dtype_bytes,
+    keys_at_hand,
+    layer_kinds,
+    numbers_per_token,
+    whole_bytes,
+)
 from mini_attn.cost.parameters import expert_parameters, looked_up, parameter_count
 from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.cost.work import matmul_flops
@@ -92,7 +98,7 @@ def step_bytes(
     each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
     read = written = 0
     for layers, window in layer_kinds(model):
-        read += layers * (kv_len if window is None else min(kv_len, window + q_len - 1))
+        read += layers * keys_at_hand(q_len, kv_len, window)
         written += layers * (q_len if window is None else min(q_len, window))
     numbers = batch * numbers_per_token(model)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mini_attn.cost.latent import latent_flops
-from mini_attn.cost.memory import layer_kinds
+from mini_attn.cost.memory import keys_at_hand, layer_kinds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 
@@ -102,11 +102,11 @@ def visible_pairs(q_len: int, kv_len: int, *, window: int | None = None) -> int:
 
 
 def _pairs(q_len: int, kv_len: int, causal: str, window: int | None) -> int:
-    """Pairs that are computed: the whole square, or those that are visible."""
+    """Pairs that are computed: all of queries and keys at hand, or those that are visible."""
     if causal not in ("full", "exact"):
         raise ConfigError(f"causal must be 'full' or 'exact', got {causal!r}")
     exact = visible_pairs(q_len, kv_len, window=window)
-    return exact if causal == "exact" else q_len * kv_len
+    return exact if causal == "exact" else q_len * keys_at_hand(q_len, kv_len, window)
 
 
 def attention_flops(
@@ -132,9 +132,10 @@ def attention_flops(
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     causal : {"full", "exact"}
-        Whether all ``q_len * kv_len`` pairs are computed, or only the visible ones.
+        Whether all pairs of queries and keys are computed, or only the visible ones.
     window : int or None
-        With ``"exact"``: keys that a query sees at most.
+        Keys that a query sees at most. What no query sees is no key here: with ``"full"`` there
+        are ``min(kv_len, window + q_len - 1)`` keys.
 
     Returns
     -------
