@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 from mini_attn.errors import ConfigError, ShapeError
@@ -38,7 +37,7 @@ def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
     """
     sizes: dict[str, int] = {}
     for name, (array, axes) in arrays.items():
-        names = _names(axes)
+        names = axes.split()
         shape = getattr(array, "shape", None)
         if shape is None:
             raise ShapeError(f"{name} should be an array ({', '.join(names)}), got {array!r:.60}")
@@ -53,19 +52,13 @@ def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
     return sizes
 
 
-@lru_cache
-def _names(axes: str) -> tuple[str, ...]:
-    """Axis names; cached, as every layer of every step asks for the same few."""
-    return tuple(axes.split())
-
-
 def _disagreement(name: str, axis: str, arrays: dict[str, tuple[Any, str]]) -> str:
     """Which array has another size on an axis than the first one that names it."""
-    owner = next(other for other, (_, axes) in arrays.items() if axis in _names(axes))
+    owner = next(other for other, (_, axes) in arrays.items() if axis in axes.split())
     size, expected = (
-        arrays[key][0].shape[_names(arrays[key][1]).index(axis)] for key in (name, owner)
+        arrays[key][0].shape[arrays[key][1].split().index(axis)] for key in (name, owner)
     )
-    shape, axes = tuple(arrays[name][0].shape), ", ".join(_names(arrays[name][1]))
+    shape, axes = tuple(arrays[name][0].shape), ", ".join(arrays[name][1].split())
     return (
         f"{name} has {axis} = {size} (shape {shape} as {axes}), but {owner} has {axis} = {expected}"
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
 from mini_attn.errors import (
     CacheOverflowError,
     CacheStateError,
@@ -23,6 +23,22 @@ CONFIGS = {
         29, 2, AttentionConfig(8, 4, 3, n_kv_heads=1, v_head_dim=5, qk_norm=True, window=4),
         d_ff=11, max_positions=24, mlp="gated", activation="silu", norm="rms_norm",
         positions="none", tie_embeddings=False, mlp_bias=False,
+    ),
+    "hybrid": DecoderConfig(
+        29, 2,
+        (
+            AttentionConfig(8, 4, 6, n_kv_heads=2, window=3, rope=RopeConfig("half", rotary_dim=4)),
+            LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved", theta=50.0)),
+        ),
+        d_ff=11, max_positions=24, mlp="gated", activation="silu", norm="rms_norm",
+        positions="none", mlp_bias=False,
+    ),
+    "alibi": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 3, alibi=True), d_ff=11, max_positions=24, positions="none"
+    ),
+    "sinusoidal": DecoderConfig(
+        29, 1, AttentionConfig(8, 4, 3, n_kv_heads=1), d_ff=11, max_positions=24,
+        positions="sinusoidal",
     ),
 }  # fmt: skip
 

@@ -1,9 +1,12 @@
-"""One conformance suite: what every variant with a class must do, in both backends."""
+"""One conformance suite: what every entry of the registry must do, in both backends.
+
+Nothing here knows a variant by name: configurations, classes, caches and reductions come from
+the registry, so that an entry added from anywhere gets all of it.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 
 import numpy as np
 import pytest
@@ -11,31 +14,60 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mini_attn import cost
-from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 
-BUILT = [name for name, entry in REGISTRY.items() if entry.class_name]
-# (batch, n_heads, n_kv_heads where it is free, head_dim, v_head_dim, seq)
+D_MODEL = 7
+AXES = ("batch", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "seq")
 SIZES = [(1, 1, 1, 1, 1, 1), (2, 6, 3, 5, 3, 7), (3, 4, 2, 8, 8, 13), (1, 12, 4, 4, 4, 16)]
-OPTIONS = [{}, {"bias": True, "qk_norm": True, "softcap": 2.0}, {"window": 3}]
+ROPE = RopeConfig(layout="half", rotary_dim=2)
+OPTIONS = [
+    {},
+    {"bias": True, "qk_norm": True, "softcap": 2.0},
+    {"window": 3},
+    {"rope": ROPE},
+    {"alibi": True, "scale": 0.3},
+    {"rope": RopeConfig(layout="interleaved", theta=100.0), "q_lora_rank": None, "bias": True},
+]
 
 
-def config_of(name, size, **options):
-    """A configuration that the variant accepts; its fixed options come from the registry."""
-    _, n_heads, n_kv_heads, head_dim, v_head_dim, _ = size
-    fixed = dict(REGISTRY[name].options)
-    if name == "mha":
-        fixed["n_kv_heads"] = n_heads
-    sizes = {"n_kv_heads": n_kv_heads, "v_head_dim": v_head_dim} | fixed | options
-    return AttentionConfig(d_model=7, n_heads=n_heads, head_dim=head_dim, **sizes)
+def sizes_of(size, **changed):
+    """Every size that a configuration may ask for, by name."""
+    batch, n_heads, n_kv_heads, head_dim, v_head_dim, seq = size
+    return {
+        "batch": batch,
+        "seq": seq,
+        "d_model": D_MODEL,
+        "n_heads": n_heads,
+        "n_kv_heads": n_kv_heads,
+        "head_dim": head_dim,
+        "v_head_dim": v_head_dim,
+        "window": 4,
+        "kv_lora_rank": 5,
+        "q_lora_rank": 3,
+        "qk_nope_head_dim": head_dim,
+        "qk_rope_head_dim": 4,
+        "rope": RopeConfig(layout="interleaved"),
+    } | changed
+
+
+def config_of(name, size, *, changed=None, **options):
+    """The variant's configuration, or None where it has no such option or the sizes forbid it."""
+    entry = REGISTRY[name]
+    sizes = sizes_of(size, **(changed or {}))
+    kind = type(entry.configure(sizes))
+    known = {field.name for field in dataclasses.fields(kind)}
+    if not options.keys() <= known or (options.get("rope") and "head_dim" in known and size[3] < 4):
+        return None
+    if kind is AttentionConfig and options.get("rope") and options["rope"].rotary_dim is None:
+        options = options | {"rope": dataclasses.replace(options["rope"], rotary_dim=4)}
+    return entry.configure(sizes, **options)
 
 
 def layer_of(lib, name, config, seed=11):
     """The variant's layer with weights of size 1, the same in both backends."""
-    entry = REGISTRY[name]
-    module = importlib.import_module(f"{lib.module.__name__}.{entry.stem}")
-    layer = getattr(module, entry.class_name)(config, dtype="float64")
+    layer = REGISTRY[name].layer_class(lib.name)(config, dtype="float64")
     rng = np.random.default_rng(seed)
     state = {k: rng.standard_normal(tuple(w.shape)) for k, w in layer.state_dict().items()}
     layer.load_state_dict(state)
@@ -47,46 +79,59 @@ def run(lib, layer, x, **options):
     return lib.numpy(layer(lib.array(x), **options))
 
 
-def poison(lib, cache):
-    """NaN in every slot that holds no token yet."""
-    for held in (cache._k, cache._v):
-        held[:, :, cache.slots :] = float("nan")
+def new_cache(lib, layer, batch, capacity):
+    """A cache with NaN in every slot: what holds no token must not be read."""
+    cache = layer.new_cache(batch, capacity)
+    arrays = [a for a in vars(cache).values() if "float" in str(getattr(a, "dtype", ""))]
+    assert arrays, f"no array of {type(cache).__name__} was found"
+    for array in arrays:
+        array[...] = float("nan")
+    return cache
 
 
-every = pytest.mark.parametrize("name", BUILT)
+def cases():
+    """Variant, sizes and options, wherever they go together."""
+    for name in REGISTRY:
+        for size in SIZES:
+            for extra in OPTIONS:
+                if config_of(name, size, **extra) is not None:
+                    words = "-".join(extra) or "plain"
+                    yield pytest.param(name, size, extra, id=f"{name}-{size[1]}x{size[3]}-{words}")
+
+
+every = pytest.mark.parametrize("name", list(REGISTRY))
 sizes = pytest.mark.parametrize("size", SIZES, ids=str)
-options = pytest.mark.parametrize("extra", OPTIONS, ids=lambda o: "-".join(o) or "plain")
-
-
-def test_the_registry_says_what_is_built(backends):
-    missing = {name for name in REGISTRY if name not in BUILT}
-    assert missing == {"mla", "sliding_window"}
-    assert BUILT
-    for name in BUILT:
-        entry = REGISTRY[name]
-        for lib in backends:
-            module = importlib.import_module(f"{lib.module.__name__}.{entry.stem}")
-            assert entry.class_name in module.__all__
-            assert hasattr(lib.module, entry.class_name)
+each_case = pytest.mark.parametrize(("name", "size", "extra"), list(cases()))
 
 
 @every
-@sizes
-@options
+def test_an_entry_is_built_in_both(backends, name):
+    entry = REGISTRY[name]
+    for lib in backends:
+        layer = entry.layer_class(lib.name)
+        assert layer.__name__ == entry.class_name
+    assert config_of(name, SIZES[1]).variant in REGISTRY
+
+
+@every
+def test_most_options_are_tried(name):
+    tried = [extra for extra in OPTIONS if config_of(name, SIZES[2], **extra) is not None]
+    assert len(tried) >= 2
+
+
+@each_case
 def test_shape_and_backends_agree(backends, rng, name, size, extra):
     config = config_of(name, size, **extra)
-    x = rng.standard_normal((size[0], size[5], 7))
+    x = rng.standard_normal((size[0], size[5], D_MODEL))
     first, second = (run(lib, layer_of(lib, name, config), x) for lib in backends)
     assert first.shape == x.shape
     np.testing.assert_allclose(first, second, atol=1e-11)
 
 
-@every
-@sizes
-@options
+@each_case
 def test_the_future_does_not_reach_the_past(lib, rng, name, size, extra):
     layer = layer_of(lib, name, config_of(name, size, **extra))
-    x = rng.standard_normal((size[0], size[5], 7))
+    x = rng.standard_normal((size[0], size[5], D_MODEL))
     out = run(lib, layer, x)
     for changed in {size[5] - 1, size[5] // 2}:
         other = x.copy()
@@ -96,17 +141,12 @@ def test_the_future_does_not_reach_the_past(lib, rng, name, size, extra):
         assert (moved[:, changed] != out[:, changed]).any()
 
 
-@every
-@sizes
-@options
+@each_case
 def test_one_by_one_equals_the_full_pass(lib, rng, name, size, extra):
     layer = layer_of(lib, name, config_of(name, size, **extra))
-    x = rng.standard_normal((size[0], size[5], 7))
-    cache = layer.new_cache(size[0], size[5])
-    steps = []
-    for i in range(size[5]):
-        poison(lib, cache)
-        steps.append(run(lib, layer, x[:, i : i + 1], cache=cache))
+    x = rng.standard_normal((size[0], size[5], D_MODEL))
+    cache = new_cache(lib, layer, size[0], size[5])
+    steps = [run(lib, layer, x[:, i : i + 1], cache=cache) for i in range(size[5])]
     np.testing.assert_allclose(np.concatenate(steps, axis=1), run(lib, layer, x), atol=1e-11)
 
 
@@ -114,11 +154,11 @@ def test_one_by_one_equals_the_full_pass(lib, rng, name, size, extra):
 @given(chunks=st.lists(st.integers(1, 6), min_size=1, max_size=6), extra=st.sampled_from(OPTIONS))
 def test_any_chunks_equal_the_full_pass(lib, name, chunks, extra):
     size = (2, 6, 3, 5, 3, sum(chunks))
-    layer = layer_of(lib, name, config_of(name, size, **extra))
+    config = config_of(name, size, **extra) or config_of(name, size)
+    layer = layer_of(lib, name, config)
     x = np.random.default_rng(len(chunks)).standard_normal((2, size[5], 7))
-    cache, start, parts = layer.new_cache(2, size[5] + 3), 0, []
+    cache, start, parts = new_cache(lib, layer, 2, size[5] + 3), 0, []
     for chunk in chunks:
-        poison(lib, cache)
         parts.append(run(lib, layer, x[:, start : start + chunk], cache=cache))
         start += chunk
     np.testing.assert_allclose(np.concatenate(parts, axis=1), run(lib, layer, x), atol=1e-11)
@@ -141,22 +181,28 @@ def test_rows_of_a_batch_do_not_meet(lib, rng, name, size):
 @every
 @sizes
 def test_heads_do_not_meet(lib, rng, name, size):
-    """Changing one query head's weights changes that head's share of the output alone."""
+    """A head whose part of the output projection is zero could ask anything: nobody notices."""
     config = config_of(name, size)
     layer = layer_of(lib, name, config)
-    x = lib.array(rng.standard_normal((size[0], size[5], 7)))
-    q, k, v = layer.project(x, x)
-    out = lib.numpy(lib.scaled_dot_product_attention(q, k, v, causal=True))
-    changed = lib.numpy(q).copy()
-    changed[:, -1] += 1.0
-    moved = lib.numpy(lib.scaled_dot_product_attention(lib.array(changed), k, v, causal=True))
-    np.testing.assert_allclose(moved[:, :-1], out[:, :-1], atol=1e-12)
-    assert size[5] == 1 or (moved[:, -1] != out[:, -1]).any()
+    x = rng.standard_normal((size[0], size[5], D_MODEL))
+    state = {key: np.array(lib.numpy(w)) for key, w in layer.state_dict().items()}
+    asks = "q_b_proj.weight" if "q_b_proj.weight" in state else "q_proj.weight"
+    rows, columns = len(state[asks]) // size[1], state["o_proj.weight"].shape[1] // size[1]
+    different = state | {asks: state[asks].copy()}
+    different[asks][-rows:] += 1.0
+    outs = []
+    for weights in (state, different):
+        layer.load_state_dict(weights)
+        heard = run(lib, layer, x)
+        silent = weights | {"o_proj.weight": weights["o_proj.weight"].copy()}
+        silent["o_proj.weight"][:, -columns:] = 0.0
+        layer.load_state_dict(silent)
+        outs.append((heard, run(lib, layer, x)))
+    np.testing.assert_allclose(outs[0][1], outs[1][1], atol=1e-12)
+    assert size[5] == 1 or (outs[0][0] != outs[1][0]).any()
 
 
-@every
-@sizes
-@options
+@each_case
 @pytest.mark.parametrize("cached", [True, False])
 def test_left_padding_changes_nothing(lib, rng, name, size, extra, cached):
     layer = layer_of(lib, name, config_of(name, size, **extra))
@@ -168,11 +214,10 @@ def test_left_padding_changes_nothing(lib, rng, name, size, extra, cached):
     if not cached:
         out = run(lib, layer, padded, positions=positions)
     else:
-        cache = layer.new_cache(1, seq + 3)
+        cache = new_cache(lib, layer, 1, seq + 3)
         half = 3 + seq // 2
         parts = [run(lib, layer, padded[:, :half], cache=cache, positions=positions[:half])]
         for i in range(half, seq + 3):  # positions continue by themselves
-            poison(lib, cache)
             parts.append(run(lib, layer, padded[:, i : i + 1], cache=cache))
         out = np.concatenate(parts, axis=1)
         assert lib.numpy(cache.length).tolist() == [seq]
@@ -185,20 +230,18 @@ def test_left_padding_changes_nothing(lib, rng, name, size, extra, cached):
 @pytest.mark.parametrize(("dtype", "dtype_bytes"), [("float16", 2), ("float32", 4)])
 def test_cache_bytes_equal_the_formula(lib, name, size, dtype, dtype_bytes):
     batch, seq = size[0], size[5]
-    attention = config_of(name, size)
+    config = config_of(name, size)
+    given = sizes_of(size) | {n: sizes_of(size).get(v, v) for n, v in REGISTRY[name].fixed}
     model = dataclasses.replace(
         MODELS["gpt2"],
         attention=name,
         n_layers=3,
-        d_model=7,
-        n_heads=attention.n_heads,
-        n_kv_heads=attention.kv_heads,
-        head_dim=attention.head_dim,
-        v_head_dim=attention.value_dim,
+        **{key: given[key] for key in ("d_model", "n_heads", "n_kv_heads", "v_head_dim")},
+        head_dim=config.head_dim,
+        window=given["window"] if REGISTRY[name].length_rule == "window" else None,
+        **{k: given[k] for k in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")},
     )
-    decoder = lib.Decoder(
-        DecoderConfig(5, 3, attention, d_ff=2, max_positions=seq + 2), dtype=dtype
-    )
+    decoder = lib.Decoder(DecoderConfig(5, 3, config, d_ff=2, max_positions=seq + 2), dtype=dtype)
     caches = decoder.new_caches(batch, seq + 2)
     decoder(lib.array(np.zeros((batch, seq), int)), caches=caches)
     for context, total in (
@@ -211,26 +254,20 @@ def test_cache_bytes_equal_the_formula(lib, name, size, dtype, dtype_bytes):
     assert held == sum(cache.used_bytes for cache in caches)
 
 
-def meets(condition, size):
-    """Sizes under which the registry says that two variants are one."""
-    batch, n_heads, _, *rest = size
-    if condition == "n_kv_heads = n_heads":
-        return (batch, n_heads, n_heads, *rest)
-    if condition == "n_kv_heads = 1":
-        return (batch, n_heads, 1, *rest)
-    assert condition == "n_heads = 1"
-    return (batch, 1, 1, *rest)
-
-
 @sizes
 @pytest.mark.parametrize(
-    ("name", "other", "condition"),
-    [(n, other, c) for n in BUILT for other, c in REGISTRY[n].reduces_to if other in BUILT],
+    ("name", "reduction"),
+    [pytest.param(n, r, id=f"{n}-{r.to}-{r}") for n in REGISTRY for r in REGISTRY[n].reduces_to],
 )
-def test_reductions(lib, rng, name, other, condition, size):
-    size = meets(condition, size)
-    x = rng.standard_normal((size[0], size[5], 7))
+def test_reductions(lib, rng, name, reduction, size):
+    """At the sizes that the registry names, two variants are one, to the last bit."""
+    value = sizes_of(size).get(reduction.equals, reduction.equals)
+    changed = {reduction.size: value}
+    x = rng.standard_normal((size[0], size[5], D_MODEL))
+    if reduction.size == "n_heads":
+        changed["n_kv_heads"] = value
     first, second = (
-        run(lib, layer_of(lib, which, config_of(which, size)), x) for which in (name, other)
+        run(lib, layer_of(lib, which, config_of(which, size, changed=changed)), x)
+        for which in (name, reduction.to)
     )
     assert (first == second).all()

@@ -1,7 +1,7 @@
 """What a layer or a decoder is made of: frozen, validated, the same for both backends."""
 
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
-from mini_attn.config.decoder import DecoderConfig, check_room
+from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -26,5 +26,6 @@ __all__ = [
     "RopeScaling",
     "YaRN",
     "check_room",
+    "check_sampling",
     "score_factor",
 ]

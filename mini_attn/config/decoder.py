@@ -9,7 +9,7 @@ from typing import Any
 from mini_attn.errors import CacheOverflowError, ConfigError
 from mini_attn.shapes import check_choice, check_count, check_positive
 
-__all__ = ["DecoderConfig", "check_room"]
+__all__ = ["DecoderConfig", "check_room", "check_sampling"]
 
 
 @dataclass(frozen=True)
@@ -144,3 +144,32 @@ def check_room(
         raise ConfigError(
             f"{longest} tokens and {new} new ones exceed max_positions = {config.max_positions}"
         )
+
+
+def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    """Refuse options of a random draw that are out of range.
+
+    Parameters
+    ----------
+    temperature : float
+        Divides the logits.
+    top_k : int or None
+        Number of likeliest tokens.
+    top_p : float or None
+        Probability that the likeliest tokens reach together.
+
+    Raises
+    ------
+    ConfigError
+        If the temperature is not above 0, ``top_k`` below 1, or ``top_p`` not in (0, 1].
+
+    Examples
+    --------
+    >>> check_sampling(0.7, 40, None)
+    """
+    check_positive("temperature", temperature)
+    if top_k is not None:
+        check_count("top_k", top_k)
+    check_positive("top_p", top_p)
+    if top_p is not None and top_p > 1:
+        raise ConfigError(f"top_p is a probability, at most 1, got {top_p!r}")

@@ -14,11 +14,13 @@ from mini_attn.numpy.attention import attention_backward, scaled_dot_product_att
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
-from mini_attn.numpy.decoder import Decoder, DecoderLayer, decode_step, generate, prefill
+from mini_attn.numpy.decoder import Decoder, DecoderLayer
+from mini_attn.numpy.generation import beam_search, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
     GroupedQueryAttention,
     MultiHeadAttention,
     MultiQueryAttention,
+    SlidingWindowAttention,
     merge_heads,
     split_heads,
 )
@@ -33,8 +35,10 @@ from mini_attn.numpy.layers import (
     rms_norm,
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
+from mini_attn.numpy.position import alibi_bias, alibi_slopes, sinusoidal_positions
 from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.numpy.rope_scaling import scale_frequencies
+from mini_attn.numpy.sampling import filter_logits, sample_token
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
@@ -57,15 +61,20 @@ __all__ = [
     "MultiQueryAttention",
     "Norm",
     "ShapeError",
+    "SlidingWindowAttention",
     "SlidingWindowCache",
     "WidgetStateError",
     "activate",
+    "alibi_bias",
+    "alibi_slopes",
     "apply_rope",
     "attention_backward",
+    "beam_search",
     "causal_mask",
     "combine_masks",
     "convert_rope_layout",
     "decode_step",
+    "filter_logits",
     "generate",
     "layer_norm",
     "logsumexp",
@@ -74,8 +83,10 @@ __all__ = [
     "rms_norm",
     "rope_frequencies",
     "rope_table",
+    "sample_token",
     "scale_frequencies",
     "scaled_dot_product_attention",
+    "sinusoidal_positions",
     "softmax",
     "softmax_backward",
     "split_heads",

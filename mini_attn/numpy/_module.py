@@ -42,10 +42,11 @@ def check_tokens(name: str, x: Array, weight: Array) -> None:
 
 
 class Module:
-    """Finds arrays, modules and lists of modules among its attributes."""
+    """Finds arrays, modules and lists of modules among its public attributes."""
 
     def _children(self) -> Iterator[tuple[str, Any]]:
-        for name, value in vars(self).items():
+        public = ((name, value) for name, value in vars(self).items() if name[0] != "_")
+        for name, value in public:
             if isinstance(value, list):
                 yield from ((f"{name}.{i}", item) for i, item in enumerate(value))
             else:

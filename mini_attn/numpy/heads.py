@@ -9,16 +9,20 @@ from numpy.typing import NDArray
 
 from mini_attn.config import AttentionConfig
 from mini_attn.errors import ConfigError, MiniAttnError, ShapeError
-from mini_attn.numpy._module import Module, check_tokens
+from mini_attn.numpy._module import Module, check_tokens, check_whole
+from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy.attention import scaled_dot_product_attention
 from mini_attn.numpy.cache import KVCache
+from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.layers import Linear, Norm
+from mini_attn.numpy.position import alibi_bias, alibi_slopes
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = [
     "GroupedQueryAttention",
     "MultiHeadAttention",
     "MultiQueryAttention",
+    "SlidingWindowAttention",
     "merge_heads",
     "split_heads",
 ]
@@ -162,8 +166,10 @@ class GroupedQueryAttention(Module):
         if config.qk_norm:
             self.q_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
+        self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
+        self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
 
-    def new_cache(self, batch: int, capacity: int) -> KVCache:
+    def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:
         """An empty cache that fits this layer.
 
         ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
@@ -175,8 +181,8 @@ class GroupedQueryAttention(Module):
 
         Returns
         -------
-        KVCache
-            In the dtype of the weights.
+        KVCache or SlidingWindowCache
+            In the dtype of the weights; a ring where the layer has a window.
 
         Raises
         ------
@@ -184,13 +190,12 @@ class GroupedQueryAttention(Module):
             If a number is below 1.
         """
         config = self.config
-        return KVCache(
-            batch,
-            config.kv_heads,
-            config.head_dim,
-            capacity,
-            v_head_dim=config.value_dim,
-            dtype=self.q_proj.weight.dtype.name,
+        sizes = (batch, config.kv_heads, config.head_dim, capacity)
+        dtype = self.q_proj.weight.dtype.name
+        if config.window is None:
+            return KVCache(*sizes, v_head_dim=config.value_dim, dtype=dtype)
+        return SlidingWindowCache(
+            *sizes, window=config.window, v_head_dim=config.value_dim, dtype=dtype
         )
 
     def __call__(
@@ -243,22 +248,22 @@ class GroupedQueryAttention(Module):
             check_tokens("context", context, self.q_proj.weight)
             if cache is not None or positions is not None:
                 raise ConfigError("context excludes cache and positions: those belong to x")
-        q, k, v = self.project(x, x if context is None else context)
-        kv_positions, slots = positions, 0
-        causal = causal and context is None
-        if cache is not None:
-            slots = cache.slots
-            k, v, kv_positions = cache.append(k, v, positions=positions)
-            if cache.contiguous:  # rows hold 0, 1, 2, …: the defaults, and a lone query is last
-                kv_positions = None
-                causal = causal and (x.shape[1] > 1 or self.config.window is not None)
+            if self._rotary is not None or self._slopes is not None:
+                raise ConfigError("rope and alibi need positions, and context has none")
+            return self._attend(*self.project(x, context), mask, {})
+        q, k, v = self.project(x, x)
+        places = self._places(x, cache, positions)
+        if self._rotary is not None:
+            q, k = self._rotary.turn(q, k, places)
+        if cache is None:
+            return self._attend(q, k, v, mask, self._sight(causal, places, positions))
+        slots = cache.slots
+        k, v, kv_positions = cache.append(k, v, positions=positions)
         try:
-            out = self._attend(q, k, v, mask, kv_positions, causal)
+            return self._attend(q, k, v, mask, self._sight(causal, places, kv_positions, cache))
         except MiniAttnError:
-            if cache is not None:
-                cache.crop(slots)
+            cache.crop(slots)
             raise
-        return self.o_proj(merge_heads(out))
 
     def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.
@@ -293,28 +298,41 @@ class GroupedQueryAttention(Module):
             q, k = self.q_norm(q), self.k_norm(k)
         return q, k, v
 
+    def _places(self, x: Array, cache: Any, positions: Array | None) -> Array:
+        """Positions (q_len,) or (batch, q_len) of the tokens that come in."""
+        if positions is not None:
+            check_whole("positions", positions)
+            return positions
+        if cache is not None:
+            return cache.next_positions(x.shape[1])
+        return np.arange(x.shape[1])
+
+    def _sight(
+        self, causal: bool, places: Array, kv_positions: Array | None, cache: Any = None
+    ) -> dict[str, Any]:
+        """Options of the attention that say who sees whom, as few as will do."""
+        sight: dict[str, Any] = {}
+        window = self.config.window
+        if self._slopes is not None:
+            keys = places if kv_positions is None else kv_positions
+            bias = alibi_bias(self._slopes, places, keys)
+            sight["bias"] = bias if bias.ndim == 4 else bias[None]
+        alone = causal and cache is not None and places.shape[-1] == 1 and cache.last_sees_all
+        if alone and (window is None or window == getattr(cache, "window", None)):
+            return sight  # a lone newest token sees every key that it was given
+        sight |= {"causal": causal, "window": window}
+        if kv_positions is None or (cache is not None and cache.contiguous):
+            return sight  # 0, 1, 2, …: what attention assumes
+        return sight | {"q_positions": places, "kv_positions": kv_positions}
+
     def _attend(
-        self,
-        q: Array,
-        k: Array,
-        v: Array,
-        mask: Array | None,
-        kv_positions: Array | None,
-        causal: bool,
+        self, q: Array, k: Array, v: Array, mask: Array | None, sight: dict[str, Any]
     ) -> Array:
-        """Attention with the configuration's options; queries have the last keys' positions."""
+        """Attention with the configuration's options, heads put together and projected."""
         out: Array = scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            mask=mask,
-            causal=causal,
-            window=self.config.window,
-            kv_positions=kv_positions,
-            scale=self.config.scale,
-            softcap=self.config.softcap,
+            q, k, v, mask=mask, scale=self.config.scale, softcap=self.config.softcap, **sight
         )
-        return out
+        return self.o_proj(merge_heads(out))
 
 
 class MultiHeadAttention(GroupedQueryAttention):
@@ -407,3 +425,48 @@ class MultiQueryAttention(GroupedQueryAttention):
                 f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
                 "use GroupedQueryAttention"
             )
+
+
+class SlidingWindowAttention(GroupedQueryAttention):
+    """Attention in which a token sees itself and the ``window - 1`` tokens before it.
+
+    ``visible = 0 <= q_position - kv_position < window``
+
+    Parameters
+    ----------
+    config : AttentionConfig
+        Sizes and options, with a ``window``.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If there is no window.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Its cache is a ring that holds ``window`` tokens however long the text is. Through
+    ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away.
+
+    References
+    ----------
+    beltagy2020longformer, section 3.1
+    jiang2023mistral, section 2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> config = AttentionConfig(d_model=8, n_heads=2, head_dim=4, window=2)
+    >>> SlidingWindowAttention(config)(np.ones((1, 3, 8), np.float32)).shape
+    (1, 3, 8)
+    """
+
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(config, seed=seed, dtype=dtype)
+        if config.window is None:
+            raise ConfigError("SlidingWindowAttention needs a window: use GroupedQueryAttention")

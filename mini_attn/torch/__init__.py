@@ -14,11 +14,14 @@ from mini_attn.torch.attention import attention_backward, scaled_dot_product_att
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_latent import LatentCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
-from mini_attn.torch.decoder import Decoder, DecoderLayer, decode_step, generate, prefill
+from mini_attn.torch.compiled import compile_decode_step
+from mini_attn.torch.decoder import Decoder, DecoderLayer
+from mini_attn.torch.generation import beam_search, decode_step, generate, prefill
 from mini_attn.torch.heads import (
     GroupedQueryAttention,
     MultiHeadAttention,
     MultiQueryAttention,
+    SlidingWindowAttention,
     merge_heads,
     split_heads,
 )
@@ -33,8 +36,10 @@ from mini_attn.torch.layers import (
     rms_norm,
 )
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
+from mini_attn.torch.position import alibi_bias, alibi_slopes, sinusoidal_positions
 from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.torch.rope_scaling import scale_frequencies
+from mini_attn.torch.sampling import filter_logits, sample_token
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
@@ -57,15 +62,21 @@ __all__ = [
     "MultiQueryAttention",
     "Norm",
     "ShapeError",
+    "SlidingWindowAttention",
     "SlidingWindowCache",
     "WidgetStateError",
     "activate",
+    "alibi_bias",
+    "alibi_slopes",
     "apply_rope",
     "attention_backward",
+    "beam_search",
     "causal_mask",
     "combine_masks",
+    "compile_decode_step",
     "convert_rope_layout",
     "decode_step",
+    "filter_logits",
     "generate",
     "layer_norm",
     "logsumexp",
@@ -74,8 +85,10 @@ __all__ = [
     "rms_norm",
     "rope_frequencies",
     "rope_table",
+    "sample_token",
     "scale_frequencies",
     "scaled_dot_product_attention",
+    "sinusoidal_positions",
     "softmax",
     "softmax_backward",
     "split_heads",

@@ -1,4 +1,4 @@
-"""A decoder-only transformer and greedy generation, with and without a cache."""
+"""A decoder-only transformer."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mini_attn.config import DecoderConfig, check_room
+from mini_attn.config import DecoderConfig
 from mini_attn.errors import (
-    CacheStateError,
     ConfigError,
     MiniAttnError,
     ShapeError,
 )
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import Module, check_whole
-from mini_attn.torch.cache import KVCache
-from mini_attn.torch.heads import GroupedQueryAttention
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
+from mini_attn.torch.position import sinusoidal_positions
+from mini_attn.variants import variant
 
-__all__ = ["Decoder", "DecoderLayer", "decode_step", "generate", "prefill"]
+__all__ = ["Decoder", "DecoderLayer"]
 
 
 class DecoderLayer(Module):
@@ -33,6 +32,8 @@ class DecoderLayer(Module):
     ----------
     config : DecoderConfig
         Sizes and options.
+    layer : int
+        Which of the configuration's attentions it has.
     seed : int
         Seeds the weights.
     dtype : str
@@ -63,15 +64,25 @@ class DecoderLayer(Module):
     """
 
     def __init__(
-        self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32", device: Any = None
+        self,
+        config: DecoderConfig,
+        *,
+        layer: int = 0,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
     ) -> None:
         super().__init__()
         if not isinstance(config, DecoderConfig):
             raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_count("layer", layer, least=0)
+        if layer >= config.n_layers:
+            raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
+        attention = variant(config.attentions[layer].variant).layer_class("torch")
         mlp = MLP if config.mlp == "plain" else GatedMLP
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
-        self.self_attn = GroupedQueryAttention(config.attention, seed=seed, **kind)
+        self.self_attn = attention(config.attentions[layer], seed=seed, **kind)
         self.post_attention_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
         self.mlp = mlp(
             config.d_model,
@@ -82,9 +93,7 @@ class DecoderLayer(Module):
             **kind,
         )
 
-    def forward(
-        self, x: Tensor, *, cache: KVCache | None = None, positions: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         x = x + self.self_attn(self.input_layernorm(x), cache=cache, positions=positions)
         return x + self.mlp(self.post_attention_layernorm(x))
@@ -145,16 +154,17 @@ class Decoder(Module):
                 config.max_positions, config.d_model, seed=seed + 1, **kind
             )
         self.layers = nn.ModuleList(
-            DecoderLayer(config, seed=seed + 100 * (i + 1), **kind) for i in range(config.n_layers)
+            DecoderLayer(config, layer=i, seed=seed + 100 * (i + 1), **kind)
+            for i in range(config.n_layers)
         )
         self.norm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
         if not config.tie_embeddings:
             self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, **kind)
 
-    def new_caches(self, batch: int, capacity: int) -> list[KVCache]:
-        """One empty cache per layer.
+    def new_caches(self, batch: int, capacity: int) -> list[Any]:
+        """One empty cache per layer, of the kind that its attention fills.
 
-        ``caches = [KVCache(batch, n_kv_heads, head_dim, capacity)] * n_layers``
+        ``caches = [layer.self_attn.new_cache(batch, capacity) for layer in layers]``
 
         Parameters
         ----------
@@ -163,7 +173,7 @@ class Decoder(Module):
 
         Returns
         -------
-        list of KVCache
+        list of caches
             For `prefill`, `decode_step` and `generate`.
 
         Raises
@@ -178,7 +188,7 @@ class Decoder(Module):
         self,
         tokens: Tensor,
         *,
-        caches: Sequence[KVCache] | None = None,
+        caches: Sequence[Any] | None = None,
         positions: Tensor | None = None,
         last_only: bool = False,
     ) -> Tensor:
@@ -190,7 +200,7 @@ class Decoder(Module):
         ----------
         tokens : integer array (batch, seq)
             Token ids.
-        caches : list of KVCache or None
+        caches : list of caches or None
             Past keys and values of each layer; the new tokens are appended.
         positions : integer array (seq,) or (batch, seq), or None
             Positions, -1 for padding; None continues the caches, or counts from 0.
@@ -213,14 +223,14 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
-        _check_tokens(tokens)
+        check_token_ids(tokens)
         held = [None] * self.config.n_layers if caches is None else list(caches)
         if len(held) != self.config.n_layers:
             raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
         if held[0] is not None and held[0].batch != tokens.shape[0]:
             raise ShapeError(f"tokens have batch = {tokens.shape[0]}, caches {held[0].batch}")
         x = self.embed_tokens(tokens)
-        if self.config.positions == "learned":
+        if self.config.positions != "none":
             x = x + self._embed_places(tokens, held[0], positions)
         before = [0 if cache is None else cache.slots for cache in held]
         try:
@@ -239,249 +249,30 @@ class Decoder(Module):
             return linear(x, self.embed_tokens.weight)
         return self.lm_head(x)
 
-    def _embed_places(
-        self, tokens: Tensor, cache: KVCache | None, positions: Tensor | None
-    ) -> Tensor:
+    def _embed_places(self, tokens: Tensor, cache: Any, positions: Tensor | None) -> Tensor:
         """Embeddings of the tokens' positions, none beyond the last that has one."""
-        table, seq, last = self.embed_positions.weight, tokens.shape[1], self.config.max_positions
-        if positions is None and cache is not None and not cache.contiguous:
-            positions = cache.length[:, None] + torch.arange(seq, device=tokens.device)
-        if positions is None:
+        seq, last = tokens.shape[1], self.config.max_positions
+        if positions is None and (cache is None or cache.contiguous):
             low = 0 if cache is None else cache.slots  # known without asking the device
-            high, embedded = low + seq - 1, table[low : low + seq]
+            high, places = low + seq - 1, torch.arange(low, low + seq, device=tokens.device)
         else:
-            check_whole("positions", positions)
-            if positions.shape not in (tokens.shape, tokens.shape[1:]):
-                raise ShapeError(f"positions must fit {tokens.shape}, got {positions.shape}")
-            low, high = int(positions.min()), int(positions.max())
-            # Clamped for the look-up only; padding takes row 0, nobody attends to it.
-            embedded = self.embed_positions(positions.clamp(0, last - 1))
+            places = cache.next_positions(seq) if positions is None else positions
+            check_whole("positions", places)
+            if places.shape not in (tokens.shape, tokens.shape[1:]):
+                raise ShapeError(f"positions must fit {tokens.shape}, got {places.shape}")
+            low, high = int(places.min()), int(places.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-        return embedded
+        places = places.clamp(min=0)  # nobody attends to padding
+        if self.config.positions == "learned":
+            return self.embed_positions(places.expand(tokens.shape))
+        wave = sinusoidal_positions(places, self.config.d_model)
+        return wave.to(self.embed_tokens.weight.dtype)
 
 
-def _check_tokens(tokens: Tensor) -> None:
+def check_token_ids(tokens: Tensor) -> None:
     """Token ids (batch, seq), at least one; the embedding checks their range."""
     sizes = named_shapes(tokens=(tokens, "batch seq"))
     check_whole("tokens", tokens)
     if not all(sizes.values()):
         raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")
-
-
-def _padded_positions(
-    tokens: Tensor, lengths: Tensor | None, caches: Sequence[KVCache] | None
-) -> Tensor | None:
-    """Positions (batch, seq) that count from 0 after each row's padding; -1 within it."""
-    if lengths is None:
-        return None
-    seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
-    check_whole("lengths", lengths)
-    if bool((lengths < 1).any()) or bool((lengths > seq).any()):
-        raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
-    if caches and caches[0].slots:
-        raise CacheStateError(f"lengths pads empty caches, here {caches[0].slots} slots are filled")
-    count = torch.arange(seq, device=tokens.device)
-    return (count - (seq - lengths[:, None])).clamp(min=-1)
-
-
-@torch.no_grad()
-def prefill(
-    model: Decoder,
-    tokens: Tensor,
-    caches: Sequence[KVCache],
-    *,
-    lengths: Tensor | None = None,
-) -> Tensor:
-    """Process the whole prompt in one pass and fill the caches.
-
-    ``logits = model(tokens)[:, -1]``
-
-    Parameters
-    ----------
-    model : Decoder
-        The decoder.
-    tokens : integer array (batch, seq)
-        The prompts, aligned at their ends.
-    caches : list of KVCache
-        One per layer; the prompt is appended.
-    lengths : integer array (batch,) or None
-        Real tokens of each row, at its end; what is before them is padding. None means all.
-
-    Returns
-    -------
-    array (batch, vocab_size)
-        Logits of the token after the prompt.
-
-    Raises
-    ------
-    ShapeError
-        If a shape is wrong.
-    DTypeError
-        If tokens or lengths are no integers.
-    ConfigError
-        If a token is out of range, a length is not 1 to seq, or caches do not fit the layers.
-    CacheOverflowError
-        If the prompt does not fit. After any error the caches are as they were.
-    CacheStateError
-        If there are lengths and the caches are not empty.
-
-    Notes
-    -----
-    Logits are computed for the last token only. A longer prompt can come in pieces: the
-    second call continues after the first. No gradients are kept.
-
-    References
-    ----------
-    pope2022scaling, section 2
-
-    Examples
-    --------
-    >>> import torch
-    >>> from mini_attn.config import AttentionConfig
-    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
-    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
-    >>> prefill(model, torch.tensor([[3, 1, 4]]), model.new_caches(1, 8)).shape
-    torch.Size([1, 16])
-    """
-    positions = _padded_positions(tokens, lengths, caches)
-    return model(tokens, caches=caches, positions=positions, last_only=True)
-
-
-@torch.no_grad()
-def decode_step(model: Decoder, token: Tensor, caches: Sequence[KVCache]) -> Tensor:
-    """Process one more token of each row, reading the past from the caches.
-
-    ``logits = model(token)[:, 0]``
-
-    Parameters
-    ----------
-    model : Decoder
-        The decoder.
-    token : integer array (batch, 1)
-        The latest token of each row.
-    caches : list of KVCache
-        One per layer; the token is appended.
-
-    Returns
-    -------
-    array (batch, vocab_size)
-        Logits of the token after it.
-
-    Raises
-    ------
-    ShapeError
-        If a shape is wrong.
-    DTypeError
-        If the tokens are no integers.
-    ConfigError
-        If a token or its position is out of range, or caches do not fit the layers.
-    CacheOverflowError
-        If a cache is full. After any error the caches are as they were.
-
-    Notes
-    -----
-    The cost of everything but attention is that of one token, however long the past. No
-    gradients are kept.
-
-    References
-    ----------
-    pope2022scaling, section 2
-
-    Examples
-    --------
-    >>> import torch
-    >>> from mini_attn.config import AttentionConfig
-    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
-    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
-    >>> decode_step(model, torch.tensor([[3]]), model.new_caches(1, 8)).shape
-    torch.Size([1, 16])
-    """
-    if named_shapes(token=(token, "batch seq"))["seq"] != 1:
-        raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
-    return model(token, caches=caches, last_only=True)
-
-
-@torch.no_grad()
-def generate(
-    model: Decoder,
-    tokens: Tensor,
-    *,
-    max_new_tokens: int,
-    caches: Sequence[KVCache] | None = None,
-    lengths: Tensor | None = None,
-) -> Tensor:
-    """Append the likeliest token, again and again.
-
-    ``tokens = concatenate(tokens, argmax(logits))``
-
-    Parameters
-    ----------
-    model : Decoder
-        The decoder.
-    tokens : integer array (batch, seq)
-        The prompts, aligned at their ends.
-    max_new_tokens : int
-        Tokens to append to each row.
-    caches : list of KVCache or None
-        One per layer, with room for ``seq + max_new_tokens - 1`` more tokens; None recomputes
-        all tokens in every step.
-    lengths : integer array (batch,) or None
-        Real tokens of each row, at its end; what is before them is padding. None means all.
-
-    Returns
-    -------
-    integer array (batch, seq + max_new_tokens)
-        The prompts and what follows them.
-
-    Raises
-    ------
-    ShapeError
-        If a shape is wrong.
-    DTypeError
-        If tokens or lengths are no integers.
-    ConfigError
-        If a number is out of range, or the result would exceed ``max_positions``.
-    CacheOverflowError
-        If prompt and new tokens do not fit; nothing is written.
-    CacheStateError
-        If there are lengths and the caches are not empty.
-
-    Notes
-    -----
-    The last new token is returned but not processed, so it takes no slot.
-
-    References
-    ----------
-    radford2019gpt2, section 2
-
-    Examples
-    --------
-    >>> import torch
-    >>> from mini_attn.config import AttentionConfig
-    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
-    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
-    >>> prompt = torch.tensor([[3, 1, 4]])
-    >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
-    torch.Size([1, 5])
-    """
-    _check_tokens(tokens)
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    positions = _padded_positions(tokens, lengths, caches)
-    longest = tokens.shape[1] + max((int(c.length.max()) for c in caches or ()), default=0)
-    longest = longest if positions is None else int(positions.max()) + 1
-    check_room(
-        model.config, caches or (), prompt=tokens.shape[1], new=max_new_tokens, longest=longest
-    )
-    for step in range(max_new_tokens):
-        if caches is None:
-            logits = model(tokens, positions=positions, last_only=True)
-        elif step == 0:
-            logits = prefill(model, tokens, caches, lengths=lengths)
-        else:
-            logits = decode_step(model, tokens[:, -1:], caches)
-        token = logits.argmax(dim=-1)[:, None].to(tokens.dtype)
-        tokens = torch.cat([tokens, token], dim=1)
-        if positions is not None:
-            positions = torch.cat([positions, positions[:, -1:] + 1], dim=1)
-    return tokens

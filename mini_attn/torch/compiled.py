@@ -1,0 +1,145 @@
+"""The decode step as one compiled graph. PyTorch only: NumPy has nothing to compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
+from mini_attn.shapes import check_count, named_shapes
+from mini_attn.torch.cache import KVCache
+from mini_attn.torch.cache_latent import LatentCache
+from mini_attn.torch.decoder import Decoder
+from mini_attn.torch.position import sinusoidal_positions
+
+__all__ = ["compile_decode_step"]
+
+Step = Callable[[Decoder, Tensor, Sequence[Any]], Tensor]
+
+
+def _run(
+    model: Any,
+    token: Tensor,
+    positions: Tensor,
+    slot: Tensor,
+    kv_positions: Tensor,
+    held: list[tuple[Tensor, Tensor]],
+) -> Tensor:
+    """One token through all layers. Reads positions as numbers only, never to decide anything."""
+    config = model.config
+    x = F.embedding(token, model.embed_tokens.weight)
+    if config.positions == "learned":
+        x = x + F.embedding(positions, model.embed_positions.weight)
+    elif config.positions == "sinusoidal":
+        x = x + sinusoidal_positions(positions, config.d_model).to(x.dtype)
+    for layer, arrays in zip(model.layers, held, strict=True):
+        y = layer.input_layernorm(x)
+        x = x + layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
+        x = x + layer.mlp(layer.post_attention_layernorm(x))
+    return model._logits(x)[:, 0]
+
+
+def _arrays(cache: Any, slots: int) -> tuple[Tensor, Tensor]:
+    """The cache's two arrays up to a number of slots."""
+    if isinstance(cache, LatentCache):
+        return cache._k[:, 0, :slots], cache._v[:, 0, :slots]
+    return cache._k[:, :, :slots], cache._v[:, :, :slots]
+
+
+def _check(model: Decoder, token: Tensor, caches: Sequence[Any]) -> None:
+    """Everything that the graph does not check."""
+    if named_shapes(token=(token, "batch seq"))["seq"] != 1:
+        raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
+    if len(caches) != model.config.n_layers:
+        raise ConfigError(f"{model.config.n_layers} layers need as many caches, got {len(caches)}")
+    for cache in caches:
+        if type(cache) not in (KVCache, LatentCache):
+            raise ConfigError(
+                "a compiled step writes into a KVCache or a LatentCache, whose slots stay where "
+                f"they are, got {type(cache).__name__}"
+            )
+        if cache.slots != caches[0].slots or cache.batch != len(token):
+            raise ConfigError(
+                f"caches must hold {caches[0].slots} slots of {len(token)} sequences each, "
+                f"got {cache.slots} of {cache.batch}"
+            )
+        if cache.slots == cache.capacity:
+            raise CacheOverflowError(f"no room for a token: all {cache.capacity} slots are used")
+
+
+def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
+    """A `decode_step` that runs as one graph.
+
+    ``logits = model(token)[:, 0]``
+
+    Parameters
+    ----------
+    block : int or None
+        The graph reads the cache up to the next multiple of this many slots; None reads all.
+    **options
+        For `torch.compile`, for example ``mode="reduce-overhead"``.
+
+    Returns
+    -------
+    callable (model, token, caches) -> array (batch, vocab_size)
+        Takes and gives what `decode_step` does; pass it to `generate` as ``step``.
+
+    Raises
+    ------
+    ConfigError
+        If ``block`` is below 1; when called, if caches are of a kind whose slots move.
+
+    Notes
+    -----
+    The number of slots is a host integer, checked before the graph starts; the graph gets
+    positions as a tensor, masks what lies behind them, and is unchecked: a token out of range
+    is an error of the device. No value is read back by the host. Without a ``block`` all
+    shapes are fixed and it is compiled once, as CUDA graphs want it. With one it is compiled
+    again with a symbolic length at the second multiple, and a third time should the cache
+    become full, as a whole array lies differently in memory than a part of one.
+
+    References
+    ----------
+    ansel2024pytorch2, section 3
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mini_attn.config import AttentionConfig, DecoderConfig
+    >>> from mini_attn.torch import Decoder
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> step = compile_decode_step(backend="eager")
+    >>> step(model, torch.tensor([[3]]), model.new_caches(1, 8)).shape
+    torch.Size([1, 16])
+    """
+    if block is not None:
+        check_count("block", block)
+    compiled = torch.compile(_run, fullgraph=True, **options)
+
+    @torch.no_grad()
+    def step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
+        """One more token of each row, through the compiled graph."""
+        _check(model, token, caches)
+        positions = caches[0].next_positions(1).expand(len(token), 1)
+        last = int(caches[0].slots)
+        if model.config.positions != "none" and last >= model.config.max_positions:
+            raise ConfigError(f"position {last} exceeds max_positions {model.config.max_positions}")
+        for cache in caches:
+            cache._positions[:, last : last + 1] = positions
+        slot = torch.full((1,), last, device=token.device)
+        read = min(cache.capacity for cache in caches)
+        if block is not None:
+            read = min(read, (last // block + 1) * block)
+        kv_positions = caches[0]._positions[:, :read].clone()
+        held = [_arrays(cache, read) for cache in caches]
+        logits: Tensor = compiled(model, token.contiguous(), positions, slot, kv_positions, held)
+        for cache in caches:
+            cache.slots += 1
+        return logits
+
+    return step

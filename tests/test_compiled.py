@@ -1,0 +1,148 @@
+"""The compiled decode step: one graph, few compilations, nothing read back, the same numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import mini_attn.torch as mt
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
+from mini_attn.torch.compiled import compile_decode_step
+
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+ROPE = RopeConfig("half")
+CONFIGS = {
+    "learned": DecoderConfig(29, 2, AttentionConfig(8, 4, 4, bias=True), 11, max_positions=90),
+    "rope": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, qk_norm=True, rope=ROPE), 11,
+        max_positions=90, mlp="gated", activation="silu", norm="rms_norm", positions="none",
+    ),
+    "alibi": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, n_kv_heads=1, alibi=True, softcap=3.0), 11,
+        max_positions=90, positions="none",
+    ),
+    "latent": DecoderConfig(
+        29, 2, LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved")), 11,
+        max_positions=90, positions="sinusoidal",
+    ),
+}  # fmt: skip
+
+
+def model_of(name, device="cpu", dtype="float64"):
+    model = mt.Decoder(CONFIGS[name], dtype=dtype, device=device)
+    rng = np.random.default_rng(5)
+    model.load_state_dict(
+        {k: rng.standard_normal(tuple(w.shape)) for k, w in model.state_dict().items()}
+    )
+    return model
+
+
+class Counter:
+    """A compiler that counts what it is given, and what in it would ask the device."""
+
+    def __init__(self):
+        self.graphs = []
+
+    def __call__(self, graph, inputs):
+        self.graphs.append(graph)
+        return graph.forward
+
+    def asking(self):
+        words = [str(node.target) for graph in self.graphs for node in graph.graph.nodes]
+        return [word for word in words if word in ("item", "tolist", "nonzero", "cpu", "numpy")]
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(("block", "compilations"), [(None, 1), (16, 2)])
+def test_64_steps_equal_the_eager_ones(name, device, block, compilations):
+    model, counter = model_of(name, device), Counter()
+    step = compile_decode_step(block=block, backend=counter)
+    prompt = torch.arange(10, device=device).reshape(2, 5)
+    caches, eager = model.new_caches(2, 90), model.new_caches(2, 90)
+    for held in (caches, eager):
+        mt.prefill(model, prompt, held)
+    token = prompt[:, -1:]
+    for _ in range(64):
+        expected = mt.decode_step(model, token, eager)
+        found = step(model, token, caches)
+        torch.testing.assert_close(found, expected, atol=1e-9, rtol=1e-9)
+        token = expected.argmax(dim=-1, keepdim=True)
+    assert [cache.slots for cache in caches] == [69, 69]
+    assert (caches[0].length == 69).all()
+    assert len(counter.graphs) == compilations
+    assert counter.asking() == []
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_garbage_behind_the_last_token_is_masked(name):
+    model = model_of(name)
+    step, prompt = compile_decode_step(backend="eager"), torch.tensor([[3, 1, 4, 1, 5]])
+    outs = []
+    for garbage in (0.0, 1e4):
+        caches = model.new_caches(1, 32)
+        for cache in caches:
+            for array in vars(cache).values():
+                if isinstance(array, torch.Tensor) and array.is_floating_point():
+                    array.fill_(garbage)
+        mt.prefill(model, prompt, caches)
+        outs.append(step(model, prompt[:, -1:], caches))
+    torch.testing.assert_close(*outs, atol=0, rtol=0)
+
+
+def test_padded_rows_stay_padded():
+    model, tokens = model_of("learned"), torch.tensor([[9, 9, 3, 1], [2, 7, 1, 8]])
+    lengths = torch.tensor([2, 4])
+    step, outs = compile_decode_step(backend="eager"), []
+    for chosen in (None, step):
+        caches = model.new_caches(2, 12)
+        outs.append(
+            mt.generate(
+                model, tokens, max_new_tokens=6, caches=caches, lengths=lengths, step=chosen
+            )
+        )
+    assert (outs[0] == outs[1]).all()
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # the compiler's own
+def test_the_real_compiler():
+    """Once through code generation, to see that what is traced can also be built."""
+    model = model_of("rope", dtype="float32")
+    prompt, outs = torch.tensor([[3, 1, 4, 1, 5]]), []
+    for step in (None, compile_decode_step(block=8)):
+        caches = model.new_caches(1, 24)
+        outs.append(mt.generate(model, prompt, max_new_tokens=12, caches=caches, step=step))
+    assert (outs[0] == outs[1]).all()
+
+
+def test_refusals_change_nothing():
+    model, step = model_of("learned"), compile_decode_step(backend="eager")
+    caches = model.new_caches(1, 2)
+    token = torch.tensor([[3]])
+    for _ in range(2):
+        step(model, token, caches)
+    with pytest.raises(CacheOverflowError, match="all 2 slots"):
+        step(model, token, caches)
+    with pytest.raises(ShapeError, match=r"batch, 1"):
+        step(model, torch.tensor([[3, 4]]), model.new_caches(1, 4))
+    with pytest.raises(ConfigError, match="as many caches"):
+        step(model, token, caches[:1])
+    windowed = mt.Decoder(
+        DecoderConfig(9, 1, AttentionConfig(4, 2, 2, window=3), 4, max_positions=9)
+    )
+    with pytest.raises(ConfigError, match="SlidingWindowCache"):
+        step(windowed, token, windowed.new_caches(1, 4))
+    full = mt.Decoder(DecoderConfig(9, 1, AttentionConfig(4, 2, 2), 4, max_positions=2))
+    held = full.new_caches(1, 8)
+    mt.prefill(full, torch.tensor([[1, 2]]), held)
+    with pytest.raises(ConfigError, match="max_positions 2"):
+        step(full, token, held)
+    assert caches[0].slots == 2
+    assert held[0].slots == 2
