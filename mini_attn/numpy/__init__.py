@@ -24,6 +24,7 @@ from mini_attn.numpy.heads import (
     merge_heads,
     split_heads,
 )
+from mini_attn.numpy.latent import MultiHeadLatentAttention
 from mini_attn.numpy.layers import (
     MLP,
     Embedding,
@@ -58,6 +59,7 @@ __all__ = [
     "Linear",
     "MiniAttnError",
     "MultiHeadAttention",
+    "MultiHeadLatentAttention",
     "MultiQueryAttention",
     "Norm",
     "ShapeError",

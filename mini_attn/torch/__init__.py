@@ -25,6 +25,7 @@ from mini_attn.torch.heads import (
     merge_heads,
     split_heads,
 )
+from mini_attn.torch.latent import MultiHeadLatentAttention
 from mini_attn.torch.layers import (
     MLP,
     Embedding,
@@ -59,6 +60,7 @@ __all__ = [
     "Linear",
     "MiniAttnError",
     "MultiHeadAttention",
+    "MultiHeadLatentAttention",
     "MultiQueryAttention",
     "Norm",
     "ShapeError",

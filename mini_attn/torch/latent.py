@@ -1,0 +1,327 @@
+"""Latent attention: keys and values made of one small vector for each token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mini_attn.config import LatentConfig
+from mini_attn.cost import cheaper_form
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_choice
+from mini_attn.torch._module import Module, check_tokens, check_whole, wide
+from mini_attn.torch._rotary import Rotary
+from mini_attn.torch.attention import scaled_dot_product_attention
+from mini_attn.torch.cache_latent import LatentCache
+from mini_attn.torch.heads import merge_heads, split_heads
+from mini_attn.torch.layers import Linear, Norm
+
+__all__ = ["MultiHeadLatentAttention"]
+
+
+class MultiHeadLatentAttention(Module):
+    """Attention that caches one normed latent and one rotated key for all heads.
+
+    ``latent = norm(x @ W_a);  k, v = [latent @ W_UK, rope(x @ W_r)], latent @ W_UV``
+
+    Parameters
+    ----------
+    config : LatentConfig
+        Sizes and options.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Weights: ``q_proj``, or ``q_a_proj``, ``q_a_layernorm`` and ``q_b_proj`` where queries are
+    compressed too; ``kv_a_proj_with_mqa`` (latent, then rotated key), ``kv_a_layernorm``,
+    ``kv_b_proj`` (of each head W_UK, then W_UV), ``o_proj``; names and rows as in Hugging Face.
+    Of a head's query the last ``qk_rope_head_dim`` numbers turn.
+
+    References
+    ----------
+    deepseek2024v2, section 2.1 and appendix C
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mini_attn.config import RopeConfig
+    >>> config = LatentConfig(8, 2, 4, 2, 2, 3, rope=RopeConfig(layout="interleaved"))
+    >>> layer = MultiHeadLatentAttention(config)
+    >>> layer(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def __init__(
+        self,
+        config: LatentConfig,
+        *,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(config, LatentConfig):
+            raise ConfigError(f"config must be a LatentConfig, got {config!r:.60}")
+        self.config = config
+        self._rotary = Rotary(config.rope, config.qk_rope_head_dim)
+        factor = config.head_dim**-0.5 * self._rotary.logit_factor
+        self._scale = float(factor if config.scale is None else config.scale)
+        d_model, heads, rank = config.d_model, config.n_heads, config.kv_lora_rank
+        q_rank, q_width = config.q_lora_rank, heads * config.head_dim
+        kv_width = heads * (config.qk_nope_head_dim + config.v_head_dim)
+        plain: dict[str, Any] = {"dtype": dtype, "device": device}
+        into: dict[str, Any] = {**plain, "bias": config.bias}
+        if q_rank is None:
+            self.q_proj = Linear(d_model, q_width, seed=seed, **plain)
+        else:
+            self.q_a_proj = Linear(d_model, q_rank, seed=seed + 4, **into)
+            self.q_a_layernorm = Norm(q_rank, "rms_norm", eps=config.eps, **plain)
+            self.q_b_proj = Linear(q_rank, q_width, seed=seed, **plain)
+        turned = config.qk_rope_head_dim
+        self.kv_a_proj_with_mqa = Linear(d_model, rank + turned, seed=seed + 1, **into)
+        self.kv_a_layernorm = Norm(rank, "rms_norm", eps=config.eps, **plain)
+        self.kv_b_proj = Linear(rank, kv_width, seed=seed + 2, **plain)
+        # Row by row in memory, so that each head's part is one block: absorbing reads it so.
+        self.kv_b_proj.weight = nn.Parameter(self.kv_b_proj.weight.detach().contiguous())
+        self.o_proj = Linear(heads * config.v_head_dim, d_model, seed=seed + 3, **into)
+
+    def new_cache(self, batch: int, capacity: int) -> LatentCache:
+        """An empty cache that fits this layer.
+
+        ``allocated_bytes = batch * capacity * (kv_lora_rank + qk_rope_head_dim) * dtype_bytes``
+
+        Parameters
+        ----------
+        batch, capacity : int
+            Sequences, and slots of each.
+
+        Returns
+        -------
+        LatentCache
+            In the dtype of the weights.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
+        """
+        sizes = (self.config.kv_lora_rank, self.config.qk_rope_head_dim)
+        weight = self.o_proj.weight
+        kind = str(weight.dtype).removeprefix("torch.")
+        return LatentCache(batch, *sizes, capacity, dtype=kind, device=weight.device)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        cache: LatentCache | None = None,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+        causal: bool = True,
+        form: str | None = None,
+    ) -> Tensor:
+        """Let each token gather from those it may attend to.
+
+        ``expanded: softmax(scale * (q_nope @ (latent @ W_UK).T + q_rope @ k_rope.T)) @ (latent
+        @ W_UV);  absorbed: softmax(scale * ((q_nope @ W_UK.T) @ latent.T + q_rope @ k_rope.T))
+        @ latent @ W_UV``
+
+        Parameters
+        ----------
+        x : array (batch, q_len, d_model)
+            Tokens.
+        cache : LatentCache or None
+            Latents and rotated keys of the past, to which those of ``x`` are appended.
+        mask : boolean array, shapes as in `scaled_dot_product_attention`, or None
+            True = may attend; None allows all that positions allow.
+        positions : integer array (q_len,) or (batch, q_len), or None
+            Positions of ``x``, -1 for padding; None continues the cache, or counts from 0.
+        causal : bool
+            Whether a token sees only itself and what is before.
+        form : {"expanded", "absorbed"} or None
+            Make keys and values of every latent, or take queries and outputs to the latent; None
+            chooses the form with fewer FLOPs, `mini_attn.cost.cheaper_form`.
+
+        Returns
+        -------
+        array (batch, q_len, d_model)
+            Gathered tokens, the same in both forms within rounding; a padded token gets the
+            output projection's bias.
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If a dtype is not the weights'.
+        ConfigError
+            If the form is unknown or a position is out of order.
+        CacheOverflowError
+            If the cache is full. After any error the cache is as it was.
+        """
+        if form is not None:
+            check_choice("form", form, ("expanded", "absorbed"))
+        check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
+        places = self._places(x, cache, positions)
+        q_nope, q_rope, latent, rope_key = self._project(x, places)
+        if cache is None:
+            sight: dict[str, Any] = {"causal": causal}
+            if positions is not None:
+                sight |= {"q_positions": places, "kv_positions": places}
+            return self._attend(q_nope, q_rope, latent, rope_key, form, mask, sight)
+        slots = cache.slots
+        latent, rope_key, kv_positions = cache.append(latent, rope_key, positions=positions)
+        sight = self._sight(causal, places, kv_positions, cache)
+        try:
+            return self._attend(q_nope, q_rope, latent, rope_key, form, mask, sight)
+        except Exception:
+            cache.crop(slots)
+            raise
+
+    def _static_step(
+        self,
+        x: Tensor,
+        positions: Tensor,
+        slot: Tensor,
+        arrays: list[Tensor],
+        kv_positions: Tensor,
+    ) -> Tensor:
+        """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
+        q_nope, q_rope, latent, rope_key = self._project(x, positions)
+        for held, new in zip(arrays, (latent, rope_key), strict=True):
+            held.index_copy_(1, slot, new)
+        sight = {"causal": True, "q_positions": positions, "kv_positions": kv_positions}
+        latents, rope_keys = arrays
+        return self._attend(q_nope, q_rope, latents, rope_keys, "absorbed", None, sight)
+
+    def _places(self, x: Tensor, cache: LatentCache | None, positions: Tensor | None) -> Tensor:
+        """Positions (q_len,) or (batch, q_len) of the tokens that come in."""
+        if positions is not None:
+            check_whole("positions", positions)
+            return positions
+        if cache is not None:
+            return cache.next_positions(x.shape[1])
+        return torch.arange(x.shape[1], device=x.device)
+
+    def _project(self, x: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Queries in two parts, and what is cached: the normed latent and the rotated key."""
+        rank, nope = self.config.kv_lora_rank, self.config.qk_nope_head_dim
+        if self.config.q_lora_rank is None:
+            q = self.q_proj(x)
+        else:
+            q = self.q_b_proj(self.q_a_layernorm(self.q_a_proj(x)))
+        q = split_heads(q, self.config.n_heads)  # (batch, n_heads, q_len, nope + rope)
+        both = self.kv_a_proj_with_mqa(x)  # (batch, q_len, rank + rope)
+        # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
+        latent = self.kv_a_layernorm(both[..., :rank])
+        # One key for all heads, turned before it is cached; the latent has no position.
+        q_rope, rope_key = self._rotary.turn(q[..., nope:], both[:, None, :, rank:], places)
+        return q[..., :nope], q_rope, latent, rope_key[:, 0]
+
+    def _sight(
+        self, causal: bool, places: Tensor, kv_positions: Tensor, cache: LatentCache
+    ) -> dict[str, Any]:
+        """Options of the attention that say who sees whom, as few as will do."""
+        if causal and places.shape[-1] == 1 and cache.last_sees_all:
+            return {}  # a lone newest token sees every key
+        if cache.contiguous:
+            return {"causal": causal}  # 0, 1, 2, …: what attention assumes
+        return {"causal": causal, "q_positions": places, "kv_positions": kv_positions}
+
+    def _attend(
+        self,
+        q_nope: Tensor,
+        q_rope: Tensor,
+        latent: Tensor,
+        rope_key: Tensor,
+        form: str | None,
+        mask: Tensor | None,
+        sight: dict[str, Any],
+    ) -> Tensor:
+        """One of the two forms, heads put together and projected."""
+        if form is None:
+            sizes = {"q_len": q_nope.shape[2], "kv_len": latent.shape[1]}
+            form = cheaper_form(self.config, **sizes)
+        if form == "expanded":
+            out = self._expanded(q_nope, q_rope, latent, rope_key, mask, sight)
+        else:
+            out = self._absorbed(q_nope, q_rope, latent, rope_key, mask, sight)
+        return self.o_proj(merge_heads(out))
+
+    def _expanded(
+        self,
+        q_nope: Tensor,
+        q_rope: Tensor,
+        latent: Tensor,
+        rope_key: Tensor,
+        mask: Tensor | None,
+        sight: dict[str, Any],
+    ) -> Tensor:
+        """Keys and values of every head from every latent, then plain attention."""
+        k_and_v = split_heads(self.kv_b_proj(latent), self.config.n_heads)
+        nope = self.config.qk_nope_head_dim
+        k_nope, v = k_and_v[..., :nope], k_and_v[..., nope:]
+        # A fused kernel wants whole keys; with them no score is ever written to memory.
+        shared = rope_key[:, None].expand(-1, self.config.n_heads, -1, -1)
+        q, k = torch.cat([q_nope, q_rope], dim=-1), torch.cat([k_nope, shared], dim=-1)
+        out: Tensor = scaled_dot_product_attention(q, k, v, mask=mask, scale=self._scale, **sight)
+        return out
+
+    def _absorbed(
+        self,
+        q_nope: Tensor,
+        q_rope: Tensor,
+        latent: Tensor,
+        rope_key: Tensor,
+        mask: Tensor | None,
+        sight: dict[str, Any],
+    ) -> Tensor:
+        """Queries to the latent, attention to one shared key, and from the latent to values."""
+        nope, n_heads = self.config.qk_nope_head_dim, self.config.n_heads
+        weight = self.kv_b_proj.weight.view(n_heads, -1, latent.shape[2])
+        w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
+        q = _each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
+        if mask is None and not sight:
+            gathered = _streamed(q, q_rope, latent, rope_key, self._scale)
+        else:
+            bias = self._scale * _shared_product(wide(q_rope), wide(rope_key))
+            shared = latent[:, None]  # one key/value head, which all query heads read
+            gathered = scaled_dot_product_attention(
+                q, shared, shared, mask=mask, bias=bias, scale=self._scale, **sight
+            )
+        return _each_head(gathered, w_uv.transpose(-1, -2))
+
+
+def _each_head(x: Tensor, weight: Tensor) -> Tensor:
+    """Tokens (batch, n_heads, seq, a) by each head's own matrix (n_heads, a, b), not copied."""
+    rows = x.transpose(0, 1).flatten(1, 2)  # (n_heads, batch * seq, a)
+    out = torch.bmm(rows, weight).view(len(weight), x.shape[0], x.shape[2], -1)
+    return out.transpose(0, 1)
+
+
+def _shared_product(q: Tensor, shared: Tensor) -> Tensor:
+    """Rows (batch, n_heads, q_len, dim) by one (batch, kv_len, dim) that all heads share."""
+    rows = q.flatten(1, 2)  # (batch, n_heads * q_len, dim)
+    return torch.bmm(rows, shared.transpose(1, 2)).view(*q.shape[:3], -1)
+
+
+def _streamed(q: Tensor, q_rope: Tensor, latent: Tensor, rope_key: Tensor, scale: float) -> Tensor:
+    """Attention to all latents: both parts of the scores in one place, then the sum."""
+    held = wide(latent)
+    rows, turned = (wide(part).flatten(1, 2) * scale for part in (q, q_rope))
+    scores = torch.bmm(turned, wide(rope_key).transpose(1, 2))
+    scores = torch.baddbmm(scores, rows, held.transpose(1, 2))
+    out = torch.bmm(torch.softmax(scores, dim=-1), held)
+    return out.view(q.shape).to(q.dtype)
