@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.config import DecoderConfig
 from mini_attn.models import ModelConfig
 
 
@@ -27,20 +27,10 @@ def small(attention="gqa", **changes):
 
 def decoder_of(lib, model):
     """A real decoder with the sizes of a model."""
-    attention = AttentionConfig(
-        d_model=model.d_model,
-        n_heads=model.n_heads,
-        head_dim=model.head_dim,
-        n_kv_heads=model.n_kv_heads,
-        v_head_dim=model.v_head_dim,
-        window=model.window,
-        bias=model.biases == "all",
-        qk_norm=model.qk_norm == "head",
-    )
     config = DecoderConfig(
         vocab_size=model.vocab_size,
         n_layers=model.n_layers,
-        attention=attention,
+        attention=tuple(model.layer_config(layer) for layer in range(model.n_layers)),
         d_ff=model.d_ff,
         max_positions=model.max_context,
         mlp="gated" if model.mlp_matrices == 3 else "plain",

@@ -16,6 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
 from mini_attn import cost
+from mini_attn.config import RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
@@ -69,11 +70,15 @@ def test_copied_rows_are_a_count(n):
 
 # --- FLOPs against counted ones ----------------------------------------------------------------
 
+ROPE = RopeConfig("half")
 KINDS = {
     "mha": small("mha", biases="all", layer_norms=True, learned_positions=64, tied_embeddings=True),
     "gqa": small("gqa", mlp_matrices=3, qk_norm="head"),
     "mqa": small("mqa"),
     "sliding_window": small("sliding_window", window=4),
+    "hybrid": small("sliding_window", window=4, full_every=2, rope=ROPE, local_rope=ROPE),
+    "alibi": small("gqa", alibi=True, biases="qkv"),
+    "softcap": small("gqa", rope=ROPE, softcap=3.0, scale=0.3),
 }
 
 
@@ -178,6 +183,24 @@ def test_generation_equals_what_torch_counts(cached):
     assert counter.get_total_flops() == expected
 
 
+def test_work_of_latent_attention_and_experts():
+    """61 layers; 3 of them dense, the others with 8 of 256 experts, a shared one and the router."""
+    model = MODELS["deepseek-v3"]
+    parts = cost.matmul_flops(model, q_len=2, kv_len=300, batch=5)
+    rows = 5 * 2
+    assert parts["scores"] == 2 * rows * 300 * 128 * (512 + 64) * 61  # absorbed: few new tokens
+    assert parts["weighted sum"] == 2 * rows * 300 * 128 * 512 * 61
+    sparse = 3 * 7168 * 2048 * 9 + 7168 * 256
+    assert parts["mlp"] == 2 * rows * (3 * 3 * 7168 * 18432 + 58 * sparse)
+    expanded = cost.matmul_flops(model, q_len=2, kv_len=300, batch=5, form="expanded")
+    assert expanded["scores"] == 2 * rows * 300 * 128 * 192 * 61
+    assert sum(expanded.values()) > sum(parts.values())
+    assert {**expanded, **parts} == parts
+    token = cost.decode_step_flops(model, kv_len=1)
+    table = model.vocab_size * model.d_model  # looked up, not multiplied with
+    assert token / 2 == pytest.approx(cost.active_parameter_count(model) - table, rel=1e-3)
+
+
 def test_a_step_is_one_row_with_visible_keys_only():
     for model in (*KINDS.values(), GPT2):
         parts = cost.matmul_flops(model, q_len=1, kv_len=9, batch=2, causal="exact")
@@ -203,6 +226,16 @@ def test_elementwise_operations():
     assert parts["softmax"] == 5 * (rows * model.n_heads * 7) * model.n_layers
     assert parts["activation"] == rows * model.d_ff * model.n_layers
     assert parts["norms"] == 4 * rows * model.d_model * (2 * model.n_layers + 1)
+    hybrid = cost.elementwise_ops(KINDS["hybrid"], q_len=3, kv_len=20, causal="exact")
+    assert hybrid["softmax"] == 5 * 6 * (57 + 2 * 12)  # one layer sees all, two see 4 keys each
+    full = cost.elementwise_ops(KINDS["hybrid"], q_len=3, kv_len=20)
+    assert full["softmax"] == 5 * 6 * (60 + 2 * 3 * 6)
+    normed = cost.elementwise_ops(KINDS["gqa"], q_len=2, kv_len=7)["norms"]
+    assert normed == 4 * 2 * (20 * 7 + 3 * (6 + 2) * 4)  # each query and key head too
+    latent = cost.elementwise_ops(MODELS["deepseek-v3"], q_len=1, kv_len=1)
+    assert latent["norms"] == 4 * (7168 * 123 + 61 * (1536 + 512))
+    assert latent["activation"] == 3 * 18432 + 58 * 9 * 2048  # eight experts and the shared one
+    assert cost.elementwise_ops(MODELS["bloom-176b"], q_len=1, kv_len=1)["norms"] == 4 * 14336 * 142
     products = sum(cost.matmul_flops(GPT2, q_len=1, kv_len=100).values())
     assert sum(cost.elementwise_ops(GPT2, q_len=1, kv_len=100).values()) < products / 100
 
@@ -231,7 +264,7 @@ def test_cache_bytes_are_those_of_real_caches(backend, attention, batch, context
     assert sum(cache.allocated_bytes for cache in caches) == cost.cache_bytes(model, **use)
 
 
-@pytest.mark.parametrize("kind", [name for name in KINDS if name != "sliding_window"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_parameters_are_those_of_a_real_decoder(kind):
     model = KINDS[kind]
     count = sum(prod(w.shape) for w in decoder_of(mt, model).state_dict().values())
