@@ -1,7 +1,13 @@
 """What attention costs: FLOPs, bytes and time bounds, computed in plain integers."""
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
-from mini_attn.cost.latent import cheaper_form, latent_bytes, latent_crossover, latent_flops
+from mini_attn.cost.latent import (
+    cheaper_form,
+    latent_bytes,
+    latent_crossover,
+    latent_flops,
+    latent_seconds,
+)
 from mini_attn.cost.memory import (
     Factor,
     cache_bytes,
@@ -54,6 +60,7 @@ __all__ = [
     "latent_bytes",
     "latent_crossover",
     "latent_flops",
+    "latent_seconds",
     "matmul_flops",
     "measured_device",
     "parameter_count",

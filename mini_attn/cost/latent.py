@@ -1,13 +1,14 @@
-"""Work of latent attention: its two forms, when which is cheaper, and a third that never is."""
+"""Work of latent attention: its two forms, when which is cheaper, and a third that seldom is."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count
 
-__all__ = ["cheaper_form", "latent_bytes", "latent_crossover", "latent_flops"]
+__all__ = ["cheaper_form", "latent_bytes", "latent_crossover", "latent_flops", "latent_seconds"]
 
 _FORMS = ("expanded", "absorbed", "merged")
 
@@ -24,14 +25,23 @@ def _weights(sizes: Any, form: str) -> dict[str, int]:
     """Numbers of the weight matrices that a form multiplies with, by what they make."""
     d_model, heads, rank, nope, rope, v, q_rank = _sizes(sizes)
     q_in = q_rank or d_model
-    asks = nope + rope if form != "merged" else rank + rope
-    gives = v if form != "merged" else rank
+    merged = form == "merged"
     return {
-        "queries": d_model * q_rank + q_in * heads * asks,
+        "query latent": d_model * q_rank,
+        "queries": q_in * heads * ((rank if merged else nope) + rope),
         "latent": d_model * (rank + rope),
-        "heads": 0 if form == "merged" else rank * heads * (nope + v),
-        "output": heads * gives * d_model,
+        "heads": 0 if merged else rank * heads * (nope + v),
+        "output": heads * (rank if merged else v) * d_model,
     }
+
+
+def _form(sizes: Any, form: str | None, q_len: int, kv_len: int) -> str:
+    """The form's name, after every check of the lengths."""
+    _check_lengths(q_len, kv_len)
+    if form is None:
+        return cheaper_form(sizes, q_len=q_len, kv_len=kv_len)
+    check_choice("form", form, _FORMS)
+    return form
 
 
 def latent_flops(
@@ -91,17 +101,14 @@ def latent_flops(
     >>> step["expanded"] // step["absorbed"], step["merged"] > step["absorbed"]
     (91, True)
     """
-    if form is None:
-        form = cheaper_form(sizes, q_len=q_len, kv_len=kv_len)
-    check_choice("form", form, _FORMS)
+    form = _form(sizes, form, q_len, kv_len)
     _, heads, rank, nope, rope, v, _ = _sizes(sizes)
     key, value = (nope + rope, v) if form == "expanded" else (rank + rope, rank)
     check_choice("causal", causal, ("full", "exact"))
-    _check_lengths(q_len, kv_len)
     hidden = q_len * (q_len - 1) // 2 if causal == "exact" else 0
     pairs = heads * (q_len * kv_len - hidden)
     weights = _weights(sizes, form)
-    made = q_len * (weights["queries"] + weights["latent"])
+    made = q_len * (weights["query latent"] + weights["queries"] + weights["latent"])
     made += weights["heads"] * (kv_len if form == "expanded" else q_len)
     each = 2 * check_count("batch", batch)
     return {
@@ -163,11 +170,8 @@ def latent_bytes(
     >>> moved["cache read"] // 4096, moved["expanded"]
     (1152, 0)
     """
-    if form is None:
-        form = cheaper_form(sizes, q_len=q_len, kv_len=kv_len)
-    check_choice("form", form, _FORMS)
+    form = _form(sizes, form, q_len, kv_len)
     _, heads, rank, nope, rope, v, _ = _sizes(sizes)
-    _check_lengths(q_len, kv_len)
     each = check_count("batch", batch) * check_count("dtype_bytes", dtype_bytes)
     expanded = 2 * kv_len * heads * (nope + v) if form == "expanded" else 0
     return {
@@ -176,6 +180,81 @@ def latent_bytes(
         "cache written": each * q_len * (rank + rope),
         "expanded": each * expanded,
     }
+
+
+def latent_seconds(
+    sizes: Any,
+    device: Device,
+    *,
+    q_len: int,
+    kv_len: int,
+    batch: int = 1,
+    form: str | None = None,
+    dtype: str = "bfloat16",
+    dtype_bytes: int = 2,
+) -> float:
+    """The least time of one layer of latent attention whose products run one after the other.
+
+    ``seconds = sum over products of max(FLOPs / FLOPs per second, bytes / bytes per second)``
+
+    Parameters
+    ----------
+    sizes : LatentConfig or ModelConfig
+        Whatever has the seven sizes of latent attention by name.
+    device : Device
+        Its rates.
+    q_len, kv_len, batch : int
+        New tokens, tokens they attend to (the new ones included), sequences.
+    form : {"expanded", "absorbed", "merged"} or None
+        As in `latent_flops`.
+    dtype : str
+        Data type whose rate counts.
+    dtype_bytes : int
+        Bytes of a number.
+
+    Returns
+    -------
+    float
+        Seconds; a lower bound, not a forecast.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1, ``form`` is unknown or the device has no rate for the data type.
+
+    Notes
+    -----
+    FLOPs alone promise too much to the absorbed form: with few queries its products with
+    weights wait for memory, while the expanded form's largest product does not.
+
+    References
+    ----------
+    williams2009roofline, The Roofline Model
+
+    Examples
+    --------
+    >>> from mini_attn.cost import DEVICES
+    >>> from mini_attn.models import MODELS
+    >>> step = [latent_seconds(MODELS["deepseek-v3"], DEVICES["h100"], q_len=1, kv_len=4096,
+    ...                        form=form) for form in ("expanded", "absorbed")]
+    >>> round(step[0] / step[1], 1)
+    2.8
+    """
+    form = _form(sizes, form, q_len, kv_len)
+    options: Any = {"q_len": q_len, "kv_len": kv_len, "batch": batch, "form": form}
+    flops = latent_flops(sizes, **options)
+    moved = latent_bytes(sizes, **options, dtype_bytes=dtype_bytes)
+    made = moved["expanded"] // 2  # written by one product, read by the next
+    stages = [(flops["scores"] + flops["weighted sum"], moved["cache read"])]
+    if form == "expanded":
+        rope_keys = batch * kv_len * sizes.qk_rope_head_dim * dtype_bytes
+        stages = [(stages[0][0], made + rope_keys)]
+    for name, numbers in _weights(sizes, form).items():
+        grown = form == "expanded" and name == "heads"
+        rows = batch * (kv_len if grown else q_len)
+        extra = made + moved["cache read"] if grown else 0
+        stages.append((2 * rows * numbers, dtype_bytes * numbers + extra))
+    return sum(roofline_seconds(work, size, device, dtype=dtype) for work, size in stages)
 
 
 def _check_lengths(q_len: int, kv_len: int) -> None:
