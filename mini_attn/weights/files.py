@@ -234,13 +234,18 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     import zipfile
 
-    import numpy as np
+    from numpy.lib import format as npy
 
+    weights = {}
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, AttributeError, TypeError, EOFError, zipfile.BadZipFile) as fault:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            for name in archive.namelist():
+                with archive.open(name) as member:
+                    array = npy.read_array(member, allow_pickle=False)
+                weights[name.removesuffix(".npy")] = array
+    except (ValueError, EOFError, zipfile.BadZipFile) as fault:
         raise ConfigError(f"{Path(path).name} is no npz file of plain arrays: {fault}") from None
+    return weights
 
 
 @contextmanager
@@ -261,7 +266,8 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def _kind_and_size(name: str, value: Any) -> tuple[str, int]:
     """The format's word for a weight's type, and the weight's bytes."""
-    dtype = str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
+    found = getattr(value, "dtype", type(value).__name__)
+    dtype = str(getattr(found, "name", found)).removeprefix("torch.")  # in either byte order
     if dtype not in KINDS or not hasattr(value, "shape"):
         raise DTypeError(f"{name} must be an array of {', '.join(KINDS)}, got {dtype}")
     if name == WORDS:
