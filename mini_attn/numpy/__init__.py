@@ -36,7 +36,14 @@ from mini_attn.numpy.layers import (
     rms_norm,
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
-from mini_attn.numpy.position import alibi_bias, alibi_slopes, sinusoidal_positions
+from mini_attn.numpy.position import (
+    LearnedPositions,
+    RelativePositions,
+    alibi_bias,
+    alibi_slopes,
+    relative_position_bucket,
+    sinusoidal_positions,
+)
 from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.numpy.sampling import filter_logits, sample_token
@@ -56,12 +63,14 @@ __all__ = [
     "GroupedQueryAttention",
     "KVCache",
     "LatentCache",
+    "LearnedPositions",
     "Linear",
     "MiniAttnError",
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
     "Norm",
+    "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
@@ -82,6 +91,7 @@ __all__ = [
     "logsumexp",
     "merge_heads",
     "prefill",
+    "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",
     "rope_table",

@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoids that are added to it, and a bias that is added to scores."""
+"""Where a token stands: what is added to the token, and what is added to its scores."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import check_whole
+from mini_attn.numpy._module import Module, check_whole, dtype_of
+from mini_attn.numpy.layers import Embedding
 from mini_attn.shapes import check_count, check_positive, named_shapes
 
-__all__ = ["alibi_bias", "alibi_slopes", "sinusoidal_positions"]
+__all__ = [
+    "LearnedPositions",
+    "RelativePositions",
+    "alibi_bias",
+    "alibi_slopes",
+    "relative_position_bucket",
+    "sinusoidal_positions",
+]
 
 Array = NDArray[Any]
 
@@ -176,3 +184,249 @@ def alibi_bias(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
         )
     behind = np.maximum(q_positions[..., :, None] - kv_positions[..., None, :], 0)
     return -slopes[:, None, None] * behind[..., None, :, :]
+
+
+def relative_position_bucket(
+    relative_position: Array,
+    *,
+    bidirectional: bool,
+    num_buckets: int = 32,
+    max_distance: int = 128,
+) -> Array:
+    """T5's bucket of a distance: near ones apart, far ones together.
+
+    ``bucket = d if d < exact else exact + exact * log(d / exact) / log(max_distance / exact)``
+
+    Parameters
+    ----------
+    relative_position : integer array, any shape
+        ``kv_position - q_position``; a causal query sees those at 0 and below.
+    bidirectional : bool
+        Whether keys ahead of the query have buckets of their own, half of all; otherwise they
+        share the bucket of distance 0.
+    num_buckets : int
+        Buckets in all; even.
+    max_distance : int
+        Distance from which on all share the last bucket.
+
+    Returns
+    -------
+    integer array, shape of ``relative_position``
+        Buckets, 0 to ``num_buckets - 1``: rows of a table of biases, one column a head.
+
+    Raises
+    ------
+    DTypeError
+        If the distances are no integers.
+    ConfigError
+        If there are too few buckets or distances for both halves of the rule.
+
+    Notes
+    -----
+    ``exact``, half of the buckets of a direction, is how many distances have one to
+    themselves. The logarithm is taken in float32, as the published weights were trained
+    with: in float64 some distances at an edge would fall into the next bucket.
+
+    References
+    ----------
+    raffel2020t5, section 2.1
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relative_position_bucket(np.array([0, -1, -15, -16, -127, -500]), bidirectional=False)
+    array([ 0,  1, 15, 16, 31, 31])
+    """
+    check_whole("relative_position", relative_position)
+    if check_count("num_buckets", num_buckets, least=4) % 2:
+        raise ConfigError(f"num_buckets must be even, got {num_buckets}")
+    ways = num_buckets // 2 if bidirectional else num_buckets
+    exact = ways // 2
+    if check_count("max_distance", max_distance) <= exact:
+        raise ConfigError(f"max_distance must exceed {exact}, the distances that count exactly")
+    distance = np.abs(relative_position) if bidirectional else np.maximum(-relative_position, 0)
+    far = np.log(np.maximum(distance, 1).astype(np.float32) / np.float32(exact))
+    steps = far / np.float32(math.log(max_distance / exact)) * np.float32(ways - exact)
+    far_bucket = np.minimum(exact + steps.astype(np.int64), ways - 1)
+    bucket = np.where(distance < exact, distance, far_bucket)
+    return np.asarray(bucket + ways * (relative_position > 0) if bidirectional else bucket)
+
+
+class LearnedPositions(Embedding):
+    """A trained vector for each position.
+
+    ``out[s] = weight[positions[s]]``
+
+    Parameters
+    ----------
+    rows, d_model : int
+        Number of positions that have a vector, and its size.
+    seed : int
+        Seeds the weights, drawn with standard deviation 0.02.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or the seed is negative.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Beyond the last row there is nothing: such a model cannot read a longer text.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LearnedPositions(8, 4)(np.arange(3)).shape
+    (3, 4)
+    """
+
+    def __call__(self, index: Array) -> Array:
+        """Vectors (..., d_model) of positions (...); padding, -1, takes that of position 0."""
+        check_whole("positions", index)
+        return super().__call__(np.maximum(index, 0))
+
+
+class RelativePositions(Module):
+    """Trained vectors for the distance between a query and a key, added to keys and values.
+
+    ``scores[i, j] = scale * q[i] @ (k[j] + keys[clip(j - i)]);
+    out[i] = sum over j of weights[i, j] * (v[j] + values[clip(j - i)])``
+
+    Parameters
+    ----------
+    head_dim, max_distance : int
+        Size of a vector; distances beyond the second share the last vector of their side.
+    v_head_dim : int or None
+        Size of a value's vector; None means ``head_dim``.
+    seed : int
+        Seeds the weights, drawn with standard deviation 0.02.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or the seed is negative.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Weights: ``keys`` and ``values`` (2 * max_distance + 1, size), shared by all heads. The
+    sums over distances are made once per distance and not once per pair, so that no
+    (q_len, kv_len, head_dim) array exists.
+
+    References
+    ----------
+    shaw2018relative, section 3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relative, q = RelativePositions(4, max_distance=2), np.ones((1, 2, 3, 4), np.float32)
+    >>> relative.score_bias(q, np.arange(3), np.arange(3)).shape
+    (1, 2, 3, 3)
+    """
+
+    def __init__(
+        self,
+        head_dim: int,
+        max_distance: int,
+        *,
+        v_head_dim: int | None = None,
+        seed: int = 0,
+        dtype: str = "float32",
+    ) -> None:
+        check_count("seed", seed, least=0)
+        rows, rng = 2 * check_count("max_distance", max_distance) + 1, np.random.default_rng(seed)
+        widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
+        drawn = [0.02 * rng.standard_normal((rows, check_count("head_dim", w))) for w in widths]
+        self.keys, self.values = (table.astype(dtype_of(dtype)) for table in drawn)
+
+    def score_bias(
+        self, q: Array, q_positions: Array, kv_positions: Array, *, scale: float | None = None
+    ) -> Array:
+        """What the distances add to the scores.
+
+        ``bias[i, j] = scale * q[i] @ keys[clip(kv_positions[j] - q_positions[i])]``
+
+        Parameters
+        ----------
+        q : array (batch, n_heads, q_len, head_dim)
+            Queries.
+        q_positions, kv_positions : integer array (seq,) or (batch, seq)
+            Positions; keys at -1 get the bias of their distance, which the mask hides.
+        scale : float or None
+            Factor of the scores; None means ``head_dim ** -0.5``.
+
+        Returns
+        -------
+        array (batch, n_heads, q_len, kv_len)
+            The ``bias`` of `scaled_dot_product_attention`.
+
+        Raises
+        ------
+        ShapeError
+            If axes disagree.
+        DTypeError
+            If positions are no integers.
+        """
+        sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
+        factor = sizes["head_dim"] ** -0.5 if scale is None else scale
+        each = (q * factor) @ self.keys.T  # (batch, n_heads, q_len, distances)
+        index = self._distances(q_positions, kv_positions, sizes["q_len"])
+        return np.take_along_axis(
+            each, np.broadcast_to(index, (*each.shape[:1], 1, *index.shape[2:])), axis=3
+        )
+
+    def value_sum(self, weights: Array, q_positions: Array, kv_positions: Array) -> Array:
+        """What the distances add to the output.
+
+        ``out[i] = sum over j of weights[i, j] * values[clip(kv_positions[j] - q_positions[i])]``
+
+        Parameters
+        ----------
+        weights : array (batch, n_heads, q_len, kv_len)
+            Attention weights.
+        q_positions, kv_positions : integer array (seq,) or (batch, seq)
+            Positions.
+
+        Returns
+        -------
+        array (batch, n_heads, q_len, v_head_dim)
+            To be added to the heads' outputs.
+
+        Raises
+        ------
+        ShapeError
+            If axes disagree.
+        DTypeError
+            If positions are no integers.
+        """
+        sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
+        index = self._distances(q_positions, kv_positions, sizes["q_len"])
+        if index.shape[-1] != sizes["kv_len"]:
+            raise ShapeError(f"weights have kv_len = {sizes['kv_len']}, got {index.shape[-1]} keys")
+        sums = np.zeros((*weights.shape[:3], len(self.values)), weights.dtype)
+        for row in range(len(self.values)):
+            sums[..., row] = np.where(index == row, weights, 0).sum(axis=3)
+        return np.asarray(sums @ self.values)
+
+    def _distances(self, q_positions: Array, kv_positions: Array, q_len: int) -> Array:
+        """Row of the tables for each query and key, (1 or batch, 1, q_len, kv_len)."""
+        for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
+            _check_positions(name, positions)
+        if q_positions.shape[-1] != q_len:
+            raise ShapeError(f"there are {q_len} queries, got {q_positions.shape[-1]} positions")
+        most = len(self.keys) // 2
+        behind = kv_positions[..., None, :] - q_positions[..., :, None]
+        index = np.clip(behind, -most, most) + most
+        return index[:, None] if index.ndim == 3 else index[None, None]

@@ -37,7 +37,14 @@ from mini_attn.torch.layers import (
     rms_norm,
 )
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
-from mini_attn.torch.position import alibi_bias, alibi_slopes, sinusoidal_positions
+from mini_attn.torch.position import (
+    LearnedPositions,
+    RelativePositions,
+    alibi_bias,
+    alibi_slopes,
+    relative_position_bucket,
+    sinusoidal_positions,
+)
 from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.torch.rope_scaling import scale_frequencies
 from mini_attn.torch.sampling import filter_logits, sample_token
@@ -57,12 +64,14 @@ __all__ = [
     "GroupedQueryAttention",
     "KVCache",
     "LatentCache",
+    "LearnedPositions",
     "Linear",
     "MiniAttnError",
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
     "Norm",
+    "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
@@ -84,6 +93,7 @@ __all__ = [
     "logsumexp",
     "merge_heads",
     "prefill",
+    "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",
     "rope_table",

@@ -288,11 +288,11 @@ class GroupedQueryAttention(Module):
             q, k = self._rotary.turn(q, k, positions)
         for held, new in zip(arrays, (k, v), strict=True):
             held.index_copy_(2, slot, new)
-        sight = {"q_positions": positions, "kv_positions": kv_positions, "causal": True}
-        sight["window"] = self.config.window
+        sight: dict[str, Any] = {"causal": True, "window": self.config.window}
+        sight |= {"q_positions": positions, "kv_positions": kv_positions}
         if self._slopes is not None:
             sight["bias"] = alibi_bias(self._slopes.to(x.device), positions, kv_positions)
-        return self._attend(q, *arrays, None, sight)
+        return self._attend(q, arrays[0], arrays[1], None, sight)
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.

@@ -1,17 +1,26 @@
-"""Where a token stands: sinusoids that are added to it, and a bias that is added to scores."""
+"""Where a token stands: what is added to the token, and what is added to its scores."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count, check_positive, named_shapes
-from mini_attn.torch._module import check_whole
+from mini_attn.torch._module import Module, check_whole, parameter
+from mini_attn.torch.layers import Embedding
 
-__all__ = ["alibi_bias", "alibi_slopes", "sinusoidal_positions"]
+__all__ = [
+    "LearnedPositions",
+    "RelativePositions",
+    "alibi_bias",
+    "alibi_slopes",
+    "relative_position_bucket",
+    "sinusoidal_positions",
+]
 
 
 def sinusoidal_positions(
@@ -174,3 +183,252 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
         )
     behind = (q_positions[..., :, None] - kv_positions[..., None, :]).clamp(min=0)
     return -slopes[:, None, None] * behind[..., None, :, :]
+
+
+def relative_position_bucket(
+    relative_position: Tensor,
+    *,
+    bidirectional: bool,
+    num_buckets: int = 32,
+    max_distance: int = 128,
+) -> Tensor:
+    """T5's bucket of a distance: near ones apart, far ones together.
+
+    ``bucket = d if d < exact else exact + exact * log(d / exact) / log(max_distance / exact)``
+
+    Parameters
+    ----------
+    relative_position : integer array, any shape
+        ``kv_position - q_position``; a causal query sees those at 0 and below.
+    bidirectional : bool
+        Whether keys ahead of the query have buckets of their own, half of all; otherwise they
+        share the bucket of distance 0.
+    num_buckets : int
+        Buckets in all; even.
+    max_distance : int
+        Distance from which on all share the last bucket.
+
+    Returns
+    -------
+    integer array, shape of ``relative_position``
+        Buckets, 0 to ``num_buckets - 1``: rows of a table of biases, one column a head.
+
+    Raises
+    ------
+    DTypeError
+        If the distances are no integers.
+    ConfigError
+        If there are too few buckets or distances for both halves of the rule.
+
+    Notes
+    -----
+    ``exact``, half of the buckets of a direction, is how many distances have one to
+    themselves. The logarithm is taken in float32, as the published weights were trained
+    with: in float64 some distances at an edge would fall into the next bucket.
+
+    References
+    ----------
+    raffel2020t5, section 2.1
+
+    Examples
+    --------
+    >>> import torch
+    >>> relative_position_bucket(torch.tensor([0, -1, -15, -16, -127, -500]), bidirectional=False)
+    tensor([ 0,  1, 15, 16, 31, 31])
+    """
+    check_whole("relative_position", relative_position)
+    if check_count("num_buckets", num_buckets, least=4) % 2:
+        raise ConfigError(f"num_buckets must be even, got {num_buckets}")
+    ways = num_buckets // 2 if bidirectional else num_buckets
+    exact = ways // 2
+    if check_count("max_distance", max_distance) <= exact:
+        raise ConfigError(f"max_distance must exceed {exact}, the distances that count exactly")
+    distance = relative_position.abs() if bidirectional else (-relative_position).clamp(min=0)
+    far = torch.log(distance.clamp(min=1).float() / exact)
+    steps = far / math.log(max_distance / exact) * (ways - exact)
+    far_bucket = (exact + steps.long()).clamp(max=ways - 1)
+    bucket = torch.where(distance < exact, distance, far_bucket)
+    return bucket + ways * (relative_position > 0) if bidirectional else bucket
+
+
+class LearnedPositions(Embedding):
+    """A trained vector for each position.
+
+    ``out[s] = weight[positions[s]]``
+
+    Parameters
+    ----------
+    rows, d_model : int
+        Number of positions that have a vector, and its size.
+    seed : int
+        Seeds the weights, drawn with standard deviation 0.02.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or the seed is negative.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Beyond the last row there is nothing: such a model cannot read a longer text.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+
+    Examples
+    --------
+    >>> import torch
+    >>> LearnedPositions(8, 4)(torch.arange(3)).shape
+    torch.Size([3, 4])
+    """
+
+    def forward(self, index: Tensor) -> Tensor:
+        """Vectors (..., d_model) of positions (...); padding, -1, takes that of position 0."""
+        check_whole("positions", index)
+        return super().forward(index.clamp(min=0))
+
+
+class RelativePositions(Module):
+    """Trained vectors for the distance between a query and a key, added to keys and values.
+
+    ``scores[i, j] = scale * q[i] @ (k[j] + keys[clip(j - i)]);
+    out[i] = sum over j of weights[i, j] * (v[j] + values[clip(j - i)])``
+
+    Parameters
+    ----------
+    head_dim, max_distance : int
+        Size of a vector; distances beyond the second share the last vector of their side.
+    v_head_dim : int or None
+        Size of a value's vector; None means ``head_dim``.
+    seed : int
+        Seeds the weights, drawn with standard deviation 0.02.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1 or the seed is negative.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Weights: ``keys`` and ``values`` (2 * max_distance + 1, size), shared by all heads. The
+    sums over distances are made once per distance and not once per pair, so that no
+    (q_len, kv_len, head_dim) array exists.
+
+    References
+    ----------
+    shaw2018relative, section 3
+
+    Examples
+    --------
+    >>> import torch
+    >>> relative, q = RelativePositions(4, max_distance=2), torch.ones(1, 2, 3, 4)
+    >>> relative.score_bias(q, torch.arange(3), torch.arange(3)).shape
+    torch.Size([1, 2, 3, 3])
+    """
+
+    def __init__(
+        self,
+        head_dim: int,
+        max_distance: int,
+        *,
+        v_head_dim: int | None = None,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        check_count("seed", seed, least=0)
+        rows = 2 * check_count("max_distance", max_distance) + 1
+        source = torch.Generator().manual_seed(seed)
+        widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
+        keys, values = (
+            0.02 * torch.randn(rows, check_count("head_dim", width), generator=source)
+            for width in widths
+        )
+        self.keys, self.values = parameter(keys, dtype, device), parameter(values, dtype, device)
+
+    def score_bias(
+        self, q: Tensor, q_positions: Tensor, kv_positions: Tensor, *, scale: float | None = None
+    ) -> Tensor:
+        """What the distances add to the scores.
+
+        ``bias[i, j] = scale * q[i] @ keys[clip(kv_positions[j] - q_positions[i])]``
+
+        Parameters
+        ----------
+        q : array (batch, n_heads, q_len, head_dim)
+            Queries.
+        q_positions, kv_positions : integer array (seq,) or (batch, seq)
+            Positions; keys at -1 get the bias of their distance, which the mask hides.
+        scale : float or None
+            Factor of the scores; None means ``head_dim ** -0.5``.
+
+        Returns
+        -------
+        array (batch, n_heads, q_len, kv_len)
+            The ``bias`` of `scaled_dot_product_attention`.
+
+        Raises
+        ------
+        ShapeError
+            If axes disagree.
+        DTypeError
+            If positions are no integers.
+        """
+        sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
+        factor = sizes["head_dim"] ** -0.5 if scale is None else scale
+        each = (q * factor) @ self.keys.T  # (batch, n_heads, q_len, distances)
+        index = self._distances(q_positions, kv_positions, sizes["q_len"])
+        return each.gather(3, index.expand(*each.shape[:3], -1))
+
+    def value_sum(self, weights: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Tensor:
+        """What the distances add to the output.
+
+        ``out[i] = sum over j of weights[i, j] * values[clip(kv_positions[j] - q_positions[i])]``
+
+        Parameters
+        ----------
+        weights : array (batch, n_heads, q_len, kv_len)
+            Attention weights.
+        q_positions, kv_positions : integer array (seq,) or (batch, seq)
+            Positions.
+
+        Returns
+        -------
+        array (batch, n_heads, q_len, v_head_dim)
+            To be added to the heads' outputs.
+
+        Raises
+        ------
+        ShapeError
+            If axes disagree.
+        DTypeError
+            If positions are no integers.
+        """
+        sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
+        index = self._distances(q_positions, kv_positions, sizes["q_len"])
+        if index.shape[-1] != sizes["kv_len"]:
+            raise ShapeError(f"weights have kv_len = {sizes['kv_len']}, got {index.shape[-1]} keys")
+        sums = weights.new_zeros(*weights.shape[:3], len(self.values))
+        sums = sums.scatter_add(3, index.expand(weights.shape), weights)
+        return sums @ self.values
+
+    def _distances(self, q_positions: Tensor, kv_positions: Tensor, q_len: int) -> Tensor:
+        """Row of the tables for each query and key, (1 or batch, 1, q_len, kv_len)."""
+        for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
+            _check_positions(name, positions)
+        if q_positions.shape[-1] != q_len:
+            raise ShapeError(f"there are {q_len} queries, got {q_positions.shape[-1]} positions")
+        most = len(self.keys) // 2
+        behind = kv_positions[..., None, :] - q_positions[..., :, None]
+        index = behind.clamp(-most, most) + most
+        return index[:, None] if index.ndim == 3 else index[None, None]
