@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 import transformers
@@ -21,30 +23,38 @@ def configuration(name):
 
 
 def built(name):
-    """The real model on the meta device: every size, no memory."""
+    """The real model on the meta device: every size, no memory. Windows are cut to 3 tokens."""
+    config = configuration(name)
+    if MODELS[name].window:
+        config.sliding_window = 3
     # This way of running experts does not ask which were chosen, which no meta tensor knows.
     experts = {"experts_implementation": "batched_mm"} if MODELS[name].n_experts else {}
     with torch.device("meta"):
         real = transformers.AutoModelForCausalLM.from_config(
-            configuration(name), attn_implementation="eager", **experts
+            config, attn_implementation="eager", **experts
         )
     real.tie_weights()
     return real.eval()
 
 
-def counted_flops(real, batch, seq):
-    """FLOPs that torch counts in one pass over a prompt, with logits for every row."""
-    # A mask that is ready-made is not looked into; BLOOM and its like make theirs themselves.
-    mask = torch.zeros((batch, 1, seq, seq), device="meta")
+def counted_flops(real, cache, q_len, kv_len):
+    """FLOPs that torch counts in one pass of two sequences, with logits for every row."""
+    # Masks that are ready-made are not looked into; BLOOM and its like make theirs themselves.
+    masks = {"full_attention": kv_len, "sliding_attention": min(kv_len, 3 + q_len - 1)}
+    masks = {key: torch.zeros((2, 1, q_len, n), device="meta") for key, n in masks.items()}
     kinds = set(getattr(real.config, "layer_types", None) or ())
-    use = {"attention_mask": dict.fromkeys(kinds, mask) if len(kinds) > 1 else mask}
+    if len(kinds) < 2:
+        windowed = getattr(real.config, "sliding_window", None)
+        masks = masks["sliding_attention" if windowed else "full_attention"]
+    use = {
+        "attention_mask": masks,
+        "position_ids": torch.arange(kv_len - q_len, kv_len, device="meta")[None],
+    }
     if real.config.model_type in ("bloom", "falcon", "mpt"):
         use = {}
-    else:
-        use["position_ids"] = torch.arange(seq, device="meta")[None]
-    tokens = torch.zeros((batch, seq), dtype=torch.int64, device="meta")
+    tokens = torch.zeros((2, q_len), dtype=torch.int64, device="meta")
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        real(tokens, use_cache=False, **use)
+        real(tokens, past_key_values=cache, use_cache=True, **use)
     return counter.get_total_flops()
 
 
@@ -55,9 +65,15 @@ def test_parameters_and_flops_of_the_real_class(name):
     # The bias that selects experts is a buffer there: it is stored, but no gradient trains it.
     count += sum(b.numel() for key, b in real.named_buffers() if key.endswith("correction_bias"))
     assert cost.parameter_count(model) == count
+    if model.window:
+        model = dataclasses.replace(model, window=3)
+    cache = transformers.DynamicCache(config=real.config)
     form = "expanded" if model.attention == "mla" else None  # the only one that it has
-    parts = cost.matmul_flops(model, q_len=5, kv_len=5, batch=2, logit_rows=5, form=form)
-    assert counted_flops(real, 2, 5) == sum(parts.values())
+    prefill = cost.matmul_flops(model, q_len=5, kv_len=5, batch=2, logit_rows=5, form=form)
+    assert counted_flops(real, cache, 5, 5) == sum(prefill.values())
+    if model.attention != "mla":  # it keeps expanded keys, so that a step expands no old latents
+        step = cost.matmul_flops(model, q_len=1, kv_len=6, batch=2)
+        assert counted_flops(real, cache, 1, 6) == sum(step.values())
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].attention != "mla"])
