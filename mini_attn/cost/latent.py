@@ -253,7 +253,8 @@ def latent_seconds(
         grown = form == "expanded" and name == "heads"
         rows = batch * (kv_len if grown else q_len)
         extra = made + moved["cache read"] if grown else 0
-        stages.append((2 * rows * numbers, dtype_bytes * numbers + extra))
+        if numbers:  # without query compression, or merged, a product is not there
+            stages.append((2 * rows * numbers, dtype_bytes * numbers + extra))
     return sum(roofline_seconds(work, size, device, dtype=dtype) for work, size in stages)
 
 
