@@ -80,7 +80,13 @@ def measure(html: Path) -> dict[str, Any]:
             "next_paint_p95_ms": percentile(moves["paint"], 0.95),
             "gzip_kB": weight(page, html, visit.address) / 1e3,
             "outside_requests": len(visit.outside),
-            "budget": "500 ms; 8 ms / 33 ms; 900 kB; 0",
+            "goals": {
+                "first_widget_usable_ms": ["<=", 500],
+                "script_p95_ms": ["<=", 8],
+                "next_paint_p95_ms": ["<=", 33],
+                "gzip_kB": ["<=", 900],
+                "outside_requests": ["<=", 0],
+            },
         }
         visit.close()
     return row
@@ -143,5 +149,5 @@ def measure_lite(html: Path, rounds: int = 3) -> dict[str, Any]:
         "seconds_to_numpy": best["numpy"],
         "ratio": best["mini_attn"] / best["numpy"],
         "outside_requests": outside,
-        "budget": "12 s; 1.1",
+        "goals": {"seconds_to_mini_attn": ["<=", 12], "ratio": ["<=", 1.1]},
     }

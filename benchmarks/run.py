@@ -1,6 +1,7 @@
-"""Measure every row that exists, print the table and keep the raw figures.
+"""Measure every row that this machine can, print the table and keep the raw figures.
 
-Run by ``make bench``. The page's rows need the built book and Chromium.
+Run by ``make bench``. The page's rows need the built book and Chromium, the GPU's rows a CUDA
+device; a row whose need is not met is named and left out.
 """
 
 from __future__ import annotations
@@ -12,74 +13,143 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attention
-import decode
-import machine
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # the browser's helpers lie beside the tests
+sys.path.insert(0, str(ROOT))  # the benchmarks are no part of the package
 
-import page  # noqa: E402
+from benchmarks import attention, caches, facts, gpu, machine, picture, positions  # noqa: E402
+
+RESULTS = ROOT / "benchmarks/results"
 
 COMMAND = "make bench"
+LIMIT_BYTES = 12e9  # of memory, for all rows together
+
+Row = Callable[[], dict[str, Any]]
 
 
-def rows(bandwidth: dict[str, float]) -> dict[str, Callable[[], dict[str, Any]]]:
-    """Every row under its name; a row is measured when it is called."""
+def cpu_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
+    """The processor's rows under their names; a row is measured when it is called."""
     return {
-        "cached decode": lambda: decode.cached("gpt2_124m", bandwidth["torch"]),
-        "cached decode, small": lambda: decode.cached("4_layers_256", bandwidth["torch"]),
+        "prefill attention": lambda: attention.prefill(rate),
+        "grouped decode attention": lambda: attention.grouped_decode(read["torch"]),
+        "numpy decode attention": lambda: attention.numpy_decode(read["numpy"]),
+        "online attention": attention.online,
+        "rotary embedding": lambda: positions.rope(read["torch"]),
+        "cache append": caches.cache_append,
+        "every cache": caches.every_cache,
+    }
+
+
+def decoder_rows(read: dict[str, float]) -> dict[str, Row]:
+    """Rows of whole decoders, beside Hugging Face's."""
+    from benchmarks import decode
+
+    return {
+        "cached decode": lambda: decode.cached("gpt2_124m", read["torch"]),
+        "cached decode, small": lambda: decode.cached("4_layers_256", read["torch"]),
         "cache against recomputation": decode.speedup,
-        "cache append": attention.cache_append,
-        "grouped decode attention": attention.grouped_decode,
-        "prefill attention": attention.prefill,
-        "numpy decode attention": lambda: attention.numpy_decode(bandwidth["numpy"]),
+        "decode by cached length": lambda: decode.flat(read["torch"]),
+    }
+
+
+def page_rows() -> dict[str, Row]:
+    """Rows of the built book."""
+    from benchmarks import page
+
+    return {
         "page": lambda: page.measure(ROOT / "_build/html"),
         "browser notebook": lambda: page.measure_lite(ROOT / "_build/html"),
     }
 
 
+def fact_rows() -> dict[str, Row]:
+    """What is counted rather than measured."""
+    return {
+        "imports": facts.imports,
+        "modules": facts.modules,
+        "files of a variant": facts.variant_files,
+    }
+
+
+def rows(read: dict[str, float], rate: float) -> tuple[dict[str, Row], dict[str, str]]:
+    """All rows that can be measured here, and why the others cannot."""
+    found, absent = cpu_rows(read, rate), {}
+    groups: dict[str, tuple[Callable[[], dict[str, Row]], bool, str]] = {
+        "decoders": (
+            lambda: decoder_rows(read),
+            machine.installed("transformers") is not None,
+            "the peer, transformers, is not installed",
+        ),
+        "gpu": (gpu.rows, torch.cuda.is_available(), "there is no CUDA device"),
+        "book": (
+            page_rows,
+            (ROOT / "_build/html/book").exists() and machine.installed("playwright") is not None,
+            "the book is not built (`make book`)",
+        ),
+        "facts": (fact_rows, True, ""),
+    }
+    for name, (make, possible, reason) in groups.items():
+        if possible:
+            found |= make()
+        else:
+            absent[name] = reason
+    return found, absent
+
+
 def show(name: str, row: dict[str, Any]) -> None:
-    """Print one row, a value a line."""
+    """Print one row, a value a line, with its goal."""
     print(f"\n{name}")
+    goals = row.get("goals", {})
     for key, value in row.items():
-        text = f"{value:.3g}" if isinstance(value, float) else str(value)
-        print(f"  {key:40} {text}", flush=True)
+        if key == "goals":
+            continue
+        values = value.items() if isinstance(value, dict) else [("", value)]
+        for part, number in values:
+            text = f"{number:.3g}" if isinstance(number, float) else str(number)
+            goal = " {} {}".format(*goals[key]) if key in goals else ""
+            print(f"  {' '.join((key, part)):50} {text:>12}{goal}", flush=True)
 
 
 def main() -> None:
-    """Measure, print, and write one JSON file of results and the record that the page quotes."""
+    """Measure, print, and write the results, their picture and the record that a page quotes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="measure the rows whose name holds this text")
     parser.add_argument("--store", action="store_true", help="write the results into the project")
     options = parser.parse_args()
-    if not (ROOT / "_build/html/book").exists():
-        sys.exit("bench: the page's rows need the built book: run `make book` first")
+    read, rate = machine.read_bandwidth(), machine.matmul_rate()
     head = {**machine.describe(), "command": COMMAND}
-    bandwidth = machine.read_bandwidth()
-    head["read_bytes_per_second"] = bandwidth
+    head |= {"read_bytes_per_second": read, "matmul_flops_per_second": rate}
+    chosen, absent = rows(read, rate)
     print(json.dumps(head, indent=1))
+    for name, reason in absent.items():
+        print(f"left out: rows of the {name}: {reason}")
     results = {}
-    for name, measure in rows(bandwidth).items():
+    for name, measure in chosen.items():
         if options.only and options.only not in name:
             continue
         results[name] = measure()
         show(name, results[name])
+    peak = machine.peak_bytes()
+    head |= {"absent": absent, "peak_memory_bytes": peak}
+    print(f"\npeak memory of all rows: {peak / 1e9:.1f} GB (limit {LIMIT_BYTES / 1e9:.0f} GB)")
     if options.store:
-        store(head, results)
+        store(head, results, some=bool(options.only))
 
 
-def store(head: dict[str, Any], results: dict[str, Any]) -> None:
-    """Write the raw results, and the record that the chapter shows where PyTorch is missing."""
-    kind = "gpu" if torch.cuda.is_available() else "cpu"
-    target = ROOT / f"benchmarks/results/{head['date']}-{kind}.json"
-    target.write_text(json.dumps({**head, "results": results}, indent=1) + "\n")
-    print(f"\nwritten: {target.relative_to(ROOT)}")
-    if "cache against recomputation" in results:
-        record = {**results["cache against recomputation"], **head}
+def store(head: dict[str, Any], results: dict[str, Any], *, some: bool) -> None:
+    """Write the raw results, their picture, and the record that the chapter shows."""
+    kind = "gpu" if head["gpu"] else "cpu"
+    target = RESULTS / f"{head['date']}-{kind}.json"
+    kept = json.loads(target.read_text("utf-8"))["results"] if some and target.exists() else {}
+    record = {**head, "results": kept | results}
+    target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    target.with_suffix(".svg").write_text(picture.draw(record), encoding="utf-8")
+    print(f"\nwritten: {target.relative_to(ROOT)} and its picture")
+    if "cache against recomputation" in results and kind == "cpu":
+        quoted = {"kv-cache/speedup": {**results["cache against recomputation"], **head}}
         path = ROOT / "mini_attn/stored.json"
-        path.write_text(json.dumps({"kv-cache/speedup": record}, indent=1) + "\n")
+        path.write_text(json.dumps(quoted, indent=1) + "\n", encoding="utf-8")
         print(f"written: {path.relative_to(ROOT)}")
 
 
