@@ -71,6 +71,14 @@ def test_copied_rows_are_a_count(n):
 # --- FLOPs against counted ones ----------------------------------------------------------------
 
 ROPE = RopeConfig("half")
+LATENT = {
+    "n_kv_heads": 6,
+    "head_dim": 7,
+    "kv_lora_rank": 11,
+    "qk_nope_head_dim": 3,
+    "qk_rope_head_dim": 4,
+    "rope": ROPE,
+}
 KINDS = {
     "mha": small("mha", biases="all", layer_norms=True, learned_positions=64, tied_embeddings=True),
     "gqa": small("gqa", mlp_matrices=3, qk_norm="head"),
@@ -79,6 +87,8 @@ KINDS = {
     "hybrid": small("sliding_window", window=4, full_every=2, rope=ROPE, local_rope=ROPE),
     "alibi": small("gqa", alibi=True, biases="qkv"),
     "softcap": small("gqa", rope=ROPE, softcap=3.0, scale=0.3),
+    "latent": small("mla", **LATENT),
+    "latent queries": small("mla", **LATENT, q_lora_rank=13),
 }
 
 
@@ -99,6 +109,24 @@ def test_flops_equal_those_that_torch_counts(kind, batch, prompt):
             run(decoder, tokens if run is mt.prefill else tokens[:, :1], caches)
         parts = cost.matmul_flops(model, q_len=q_len, kv_len=kv_len, batch=batch, causal="full")
         assert counter.get_total_flops() == sum(parts.values())
+
+
+@pytest.mark.parametrize("form", ["expanded", "absorbed"])
+@pytest.mark.parametrize("kind", ["latent", "latent queries"])
+@pytest.mark.parametrize(("past", "new"), [(0, 7), (6, 1), (6, 5)])
+def test_both_forms_of_latent_attention(kind, form, past, new):
+    model = KINDS[kind]
+    layer = mt.MultiHeadLatentAttention(model.layer_config(0))
+    cache, x = layer.new_cache(2, 16), torch.zeros((2, past + new, model.d_model))
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        if past:
+            layer(x[:, :past], cache=cache)
+        with FlopCounterMode(display=False) as counter:
+            layer(x[:, past:], cache=cache, form=form)
+    parts = cost.latent_flops(model, q_len=new, kv_len=past + new, batch=2, form=form)
+    assert counter.get_total_flops() == sum(parts.values())
+    whole = cost.matmul_flops(model, q_len=new, kv_len=past + new, batch=2, form=form, logit_rows=0)
+    assert {part: whole[part] // model.n_layers for part in parts} == parts
 
 
 @pytest.mark.parametrize("kind", KINDS)
