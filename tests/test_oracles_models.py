@@ -65,6 +65,8 @@ def test_parameters_and_flops_of_the_real_class(name):
     # The bias that selects experts is a buffer there: it is stored, but no gradient trains it.
     count += sum(b.numel() for key, b in real.named_buffers() if key.endswith("correction_bias"))
     assert cost.parameter_count(model) == count
+    transposed = any(type(part).__name__ == "Conv1D" for part in real.modules())
+    assert model.transposed_weights == transposed
     if model.window:
         model = dataclasses.replace(model, window=3)
     cache = transformers.DynamicCache(config=real.config)
