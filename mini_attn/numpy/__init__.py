@@ -36,6 +36,7 @@ from mini_attn.numpy.layers import (
     rms_norm,
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
+from mini_attn.numpy.online import merge_attention, online_attention
 from mini_attn.numpy.position import (
     LearnedPositions,
     RelativePositions,
@@ -89,7 +90,9 @@ __all__ = [
     "generate",
     "layer_norm",
     "logsumexp",
+    "merge_attention",
     "merge_heads",
+    "online_attention",
     "prefill",
     "relative_position_bucket",
     "rms_norm",

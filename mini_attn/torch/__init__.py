@@ -37,6 +37,7 @@ from mini_attn.torch.layers import (
     rms_norm,
 )
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
+from mini_attn.torch.online import merge_attention, online_attention
 from mini_attn.torch.position import (
     LearnedPositions,
     RelativePositions,
@@ -91,7 +92,9 @@ __all__ = [
     "generate",
     "layer_norm",
     "logsumexp",
+    "merge_attention",
     "merge_heads",
+    "online_attention",
     "prefill",
     "relative_position_bucket",
     "rms_norm",
