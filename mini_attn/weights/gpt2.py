@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mini_attn.config import DecoderConfig
+from mini_attn.config import AttentionConfig, DecoderConfig
 from mini_attn.errors import ConfigError
 
 __all__ = ["from_gpt2"]
@@ -53,18 +53,22 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
     Traceback (most recent call last):
     mini_attn.errors.ConfigError: GPT-2 needs bias=True, got False
     """
-    attention = config.attention
-    needs = (
-        ("bias", attention.bias, True),
-        ("n_kv_heads", attention.kv_heads, attention.n_heads),
+    for attention in config.attentions:
+        if not isinstance(attention, AttentionConfig):
+            raise ConfigError(f"GPT-2 has plain attention, got {attention!r:.60}")
+        _check_needs(
+            ("bias", attention.bias and attention.out_bias, True),
+            ("n_kv_heads", attention.kv_heads, attention.n_heads),
+            ("v_head_dim", attention.value_dim, attention.head_dim),
+            ("qk_norm", attention.qk_norm, False),
+        )
+    _check_needs(
         ("mlp", config.mlp, "plain"),
         ("norm", config.norm, "layer_norm"),
         ("positions", config.positions, "learned"),
         ("tie_embeddings", config.tie_embeddings, True),
+        ("mlp_bias", config.mlp_bias, True),
     )
-    for name, value, needed in needs:
-        if value != needed:
-            raise ConfigError(f"GPT-2 needs {name}={needed!r}, got {value!r}")
     source = {name.removeprefix("transformer."): weight for name, weight in state.items()}
     try:
         weights = {
@@ -73,12 +77,20 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
             "norm.weight": source["ln_f.weight"],
             "norm.bias": source["ln_f.bias"],
         }
-        for layer in range(config.n_layers):
-            part = _gpt2_layer(source, f"h.{layer}.", attention.n_heads * attention.head_dim)
+        for layer, attention in enumerate(config.attentions):
+            width = attention.n_heads * attention.head_dim
+            part = _gpt2_layer(source, f"h.{layer}.", width)
             weights.update({f"layers.{layer}.{name}": value for name, value in part.items()})
     except KeyError as missing:
         raise ConfigError(f"the state dict has no {missing}: is it GPT-2's?") from None
     return weights
+
+
+def _check_needs(*needs: tuple[str, Any, Any]) -> None:
+    """Refuse options that differ from GPT-2's."""
+    for name, value, needed in needs:
+        if value != needed:
+            raise ConfigError(f"GPT-2 needs {name}={needed!r}, got {value!r}")
 
 
 def _gpt2_layer(source: Mapping[str, Any], prefix: str, width: int) -> dict[str, Any]:

@@ -1,0 +1,335 @@
+"""Whole decoders against Hugging Face's, small, random and in float64: nothing is downloaded.
+
+Hugging Face computes RMS norms, rotary angles and DeepSeek-V2's rotation in float32 whatever the
+model's dtype, so that logits of order 1 agree to about 1e-5; a wrong convention shows at 1e-2.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import mini_attn.numpy as ma
+import mini_attn.torch as mt
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.weights import (
+    config_from_hf,
+    from_deepseek,
+    from_hf,
+    read_checkpoint,
+    split_qkv,
+    to_numpy,
+)
+
+ATOL = 5e-5
+SIZES = {
+    "vocab_size": 61, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 3,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+    "initializer_range": 0.3, "pad_token_id": 0, "bos_token_id": None, "eos_token_id": None,
+}  # fmt: skip
+LATENT = {
+    **SIZES, "num_key_value_heads": 4, "kv_lora_rank": 10, "qk_nope_head_dim": 6,
+    "qk_rope_head_dim": 8, "v_head_dim": 5, "q_lora_rank": 12, "n_routed_experts": 2,
+    "first_k_dense_replace": 3, "moe_intermediate_size": 8, "num_experts_per_tok": 1,
+    "n_group": 1, "topk_group": 1, "n_shared_experts": 1,
+}  # fmt: skip
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+LONG = {
+    "rope_type": "longrope", "original_max_position_embeddings": 16,
+    "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.5, 4.0],
+}  # fmt: skip
+
+
+def rope(**rule):
+    return {"rope_parameters": {"rope_theta": 100.0, **rule}}
+
+
+LLAMA = {  # every rule that Hugging Face has and that is one of the six
+    "plain": {},
+    "tied": {"tie_word_embeddings": True},
+    "biases": {"attention_bias": True, "mlp_bias": True, "rms_norm_eps": 1e-3},
+    "wide heads": {"head_dim": 10, "hidden_act": "gelu_pytorch_tanh"},
+    "linear": rope(rope_type="linear", factor=3.0),
+    "dynamic": rope(rope_type="dynamic", factor=3.0) | {"max_position_embeddings": 16},
+    "yarn": rope(**YARN),
+    "yarn, ramp not rounded": rope(**YARN, truncate=False, beta_fast=4.0, beta_slow=2.0),
+    "yarn, own factor": rope(**YARN, attention_factor=0.7),
+    "yarn, two weights": rope(**YARN, mscale=1.0, mscale_all_dim=0.5),
+    "llama3": rope(
+        rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        original_max_position_embeddings=16,
+    ),
+    "longrope": rope(**LONG),
+    "longrope, own factor": rope(**LONG, factor=2.0),
+    "longrope, short": rope(**{**LONG, "original_max_position_embeddings": 48}),
+}  # fmt: skip
+CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in LLAMA.items()} | {
+    "Mistral": ("Mistral", {**SIZES, "sliding_window": 5}),
+    "Mistral: no window": ("Mistral", {**SIZES, "sliding_window": None, "head_dim": 8}),
+    "Qwen2": ("Qwen2", SIZES),
+    "Qwen2: some windows": (
+        "Qwen2",
+        {**SIZES, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1},
+    ),
+    "Qwen3": ("Qwen3", {**SIZES, "head_dim": 10, "tie_word_embeddings": True}),
+    "Qwen3: biases, windows by name": (
+        "Qwen3",
+        {
+            **SIZES, "head_dim": 10, "attention_bias": True, "use_sliding_window": True,
+            "sliding_window": 6, "rms_norm_eps": 1e-4,
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    "Phi3": ("Phi3", {**SIZES, "sliding_window": 7}),
+    "Phi3: partial, longrope": (
+        "Phi3",
+        {
+            **SIZES, "hidden_size": 48, "initializer_range": 0.2,
+            "original_max_position_embeddings": 16, **rope(**LONG, partial_rotary_factor=0.5),
+        },
+    ),
+    "GPT2": (
+        "GPT2",
+        {
+            "vocab_size": 61, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64,
+            "initializer_range": 0.3, "bos_token_id": None, "eos_token_id": None,
+        },
+    ),
+    "GPT2: falling scale": (
+        "GPT2",
+        {
+            "vocab_size": 61, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64,
+            "scale_attn_by_inverse_layer_idx": True, "n_inner": 30, "initializer_range": 0.3,
+            "activation_function": "relu", "bos_token_id": None, "eos_token_id": None,
+        },
+    ),
+    "DeepseekV2": ("DeepseekV2", LATENT),
+    "DeepseekV2: no query latent": (
+        "DeepseekV2", {**LATENT, "q_lora_rank": None, "mlp_bias": True, "attention_bias": True},
+    ),
+    "DeepseekV2: yarn": (
+        "DeepseekV2", LATENT | rope(**YARN, mscale=0.707, mscale_all_dim=0.707)
+    ),
+    "DeepseekV3": ("DeepseekV3", LATENT),
+    "DeepseekV3: yarn": ("DeepseekV3", LATENT | rope(**YARN, mscale=1.0, mscale_all_dim=0.8)),
+    "DeepseekV3: one weight": ("DeepseekV3", LATENT | rope(**YARN, mscale_all_dim=1.0)),
+    "DeepseekV3: halves, no query latent": (
+        "DeepseekV3", {**LATENT, "rope_interleave": False, "q_lora_rank": None},
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request):
+    """A model of Hugging Face, its configuration as a file holds it, and ours of it."""
+    family, options = CASES[request.param]
+    torch.manual_seed(0)
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    kind = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
+    theirs = getattr(transformers, f"{family}{kind}")(described).eval().double()
+    with torch.no_grad():  # biases and gains start as the trivial ones
+        for weight in theirs.parameters():
+            if weight.ndim == 1:
+                weight.add_(0.2 * torch.randn_like(weight))
+    config = config_from_hf(described.to_dict())
+    return theirs, config, from_hf(theirs.state_dict(), config)
+
+
+@pytest.fixture
+def fresh(case):
+    """Hugging Face's model as new: dynamic rules remember the longest sequence they met."""
+    return copy.deepcopy(case[0])
+
+
+def tokens_of(batch, seq):
+    return torch.randint(1, 61, (batch, seq), generator=torch.Generator().manual_seed(3))
+
+
+def ours_of(case, module=mt):
+    _, config, state = case
+    model = module.Decoder(config, dtype="float64")
+    model.load_state_dict(state)
+    return model
+
+
+@torch.no_grad()
+def test_logits_are_equal_in_both_backends(case, fresh):
+    tokens = tokens_of(2, 40)
+    expected = fresh(tokens).logits.numpy()
+    assert np.abs(expected).max() > 1  # else the tolerance would say little
+    np.testing.assert_allclose(ours_of(case)(tokens).numpy(), expected, atol=ATOL)
+    reference = ours_of(case, ma)
+    np.testing.assert_allclose(reference(tokens.numpy()), expected, atol=ATOL)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("chunks", [(11, 1, 1, 1, 9, 1), (17, 6, 1)])
+def test_chunks_and_steps_with_a_cache_are_equal(case, fresh, chunks):
+    """Also where keys keep the frequencies of their own step, as both do for dynamic rules."""
+    tokens = tokens_of(2, sum(chunks))
+    ours, past = ours_of(case), None
+    caches = ours.new_caches(2, sum(chunks))
+    start = 0
+    for size in chunks:
+        part = tokens[:, start : start + size]
+        start += size
+        answer = fresh(part, past_key_values=past, use_cache=True)
+        past = answer.past_key_values
+        got = ours(part, caches=caches)
+        np.testing.assert_allclose(got.numpy(), answer.logits.numpy(), atol=ATOL)
+
+
+@torch.no_grad()
+def test_greedy_generation_is_equal_for_a_padded_batch(case, fresh):
+    tokens, lengths = tokens_of(3, 9), torch.tensor([9, 4, 7])
+    mask = (torch.arange(9) >= 9 - lengths[:, None]).long()
+    tokens = tokens * mask
+    expected = fresh.generate(
+        tokens, attention_mask=mask, max_new_tokens=12, min_new_tokens=12, do_sample=False,
+        pad_token_id=0, eos_token_id=None,
+    )  # fmt: skip
+    # Of all classes only Phi3's drops its cache where LongRoPE changes its factors, and so turns
+    # all keys anew; in the others, and here, keys keep the frequencies of their own step.
+    recomputes = fresh.config.model_type == "phi3" and "long_factor" in fresh.config.rope_parameters
+    ours, reference = ours_of(case), ours_of(case, ma)
+    got = mt.generate(
+        ours, tokens, max_new_tokens=12, lengths=lengths,
+        caches=None if recomputes else ours.new_caches(3, 20),
+    )  # fmt: skip
+    assert torch.equal(got, expected)
+    got = ma.generate(
+        reference, tokens.numpy(), max_new_tokens=12, lengths=lengths.numpy(),
+        caches=None if recomputes else reference.new_caches(3, 20),
+    )  # fmt: skip
+    np.testing.assert_array_equal(got, expected.numpy())
+
+
+@torch.no_grad()
+def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
+    fresh.save_pretrained(tmp_path, max_shard_size="20KB")
+    for backend, module in (("numpy", ma), ("torch", mt)):
+        config, weights = read_checkpoint(tmp_path, backend=backend)
+        assert config == case[1]
+        model = module.Decoder(config, dtype="float64")
+        model.load_state_dict(weights)
+        expected = to_numpy(ours_of(case).state_dict())
+        for name, weight in to_numpy(model.state_dict()).items():
+            np.testing.assert_array_equal(weight, expected[name])
+
+
+FUSED = {  # class, options, path of the attention, order of its rows, our options
+    "Falcon, one group": (
+        "Falcon", {"multi_query": True, "new_decoder_architecture": False}, "h.0.self_attention",
+        "grouped", {"n_kv_heads": 1, "rope": RopeConfig("half")},
+    ),
+    "Falcon, groups": (
+        "Falcon", {"num_kv_heads": 2, "new_decoder_architecture": True, "bias": True},
+        "h.0.self_attention", "grouped",
+        {"n_kv_heads": 2, "bias": True, "rope": RopeConfig("half")},
+    ),
+    "Falcon, all heads": (
+        "Falcon", {"multi_query": False, "new_decoder_architecture": False}, "h.0.self_attention",
+        "grouped", {"rope": RopeConfig("half")},
+    ),
+    "Bloom": ("Bloom", {}, "h.0.self_attention", "grouped", {"bias": True, "alibi": True}),
+    "Mpt": ("Mpt", {"d_model": 24, "n_layers": 1, "n_heads": 4}, "blocks.0.attn", "stacked",
+            {"alibi": True}),
+    "GPTNeoX": (
+        "GPTNeoX",
+        {"intermediate_size": 40, **rope(partial_rotary_factor=0.5, rope_type="default")},
+        "layers.0.attention", "grouped",
+        {"bias": True, "rope": RopeConfig("half", theta=100.0, rotary_dim=6)},
+    ),
+}  # fmt: skip
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", FUSED)
+def test_attention_with_fused_projections_is_equal(name):
+    family, options, path, order, kind = FUSED[name]
+    sizes = {"hidden_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
+    if family == "Mpt":
+        sizes = {}
+        options = {**options, "d_model": 48}
+    torch.manual_seed(1)
+    described = getattr(transformers, f"{family}Config")(
+        vocab_size=61, initializer_range=0.3, **sizes, **options
+    )
+    model = getattr(transformers, f"{family}Model")(described).eval().double()
+    layer, seen = model.get_submodule(path), {}
+    for parameter_name, weight in layer.named_parameters():
+        weight.normal_(0, 0.3 if parameter_name.endswith("weight") else 1)
+
+    def keep(_, given, named, answer):
+        seen["x"] = given[0] if given else named["hidden_states"]
+        seen["out"] = answer[0]
+        if family == "Bloom":  # adds the stream itself, as its second argument
+            seen["out"] = seen["out"] - given[1]
+
+    layer.register_forward_hook(keep, with_kwargs=True)
+    model(tokens_of(2, 19))
+
+    config = AttentionConfig(48, 4, 12, **kind)
+    state, theirs = {}, layer.state_dict()
+    for full, weight in theirs.items():
+        part, _, last = full.rpartition(".")
+        if part in ("query_key_value", "Wqkv"):
+            for letter, rows in zip("qkv", split_qkv(weight, config, order=order), strict=True):
+                state[f"{letter}_proj.{last}"] = rows
+        else:
+            state[f"o_proj.{last}"] = weight
+    for module in (mt, ma):
+        ours = module.GroupedQueryAttention(config, dtype="float64")
+        ours.load_state_dict(state)
+        got = ours(seen["x"] if module is mt else seen["x"].numpy())
+        np.testing.assert_allclose(np.asarray(got), seen["out"].numpy(), atol=ATOL)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", ["DeepseekV2", "DeepseekV3"])
+@pytest.mark.parametrize("q_lora_rank", [None, 12])
+def test_latent_weights_in_the_other_rotary_layout_give_the_same_logits(family, q_lora_rank):
+    torch.manual_seed(1)
+    options = {**LATENT, "q_lora_rank": q_lora_rank, "attention_bias": True}
+    described = getattr(transformers, f"{family}Config")(**options)
+    theirs = getattr(transformers, f"{family}ForCausalLM")(described).eval().double()
+    for name, weight in theirs.named_parameters():
+        if name.endswith("bias"):
+            weight.normal_()
+    config = config_from_hf(described.to_dict())
+    turned = LatentConfig(**{**vars(config.attention), "rope": RopeConfig("half")})
+    half = DecoderConfig(**{**vars(config), "attention": turned})
+    tokens = tokens_of(2, 20)
+    expected = theirs(tokens).logits.numpy()
+    for module in (mt, ma):
+        model = module.Decoder(half, dtype="float64")
+        model.load_state_dict(from_deepseek(theirs.state_dict(), half))
+        got = np.asarray(model(tokens if module is mt else tokens.numpy()))
+        np.testing.assert_allclose(got, expected, atol=ATOL)
+    # Layouts are not interchangeable: unconverted rows give another model.
+    model.load_state_dict(from_deepseek(theirs.state_dict(), half, layout="half"))
+    assert np.abs(model(tokens.numpy()) - expected).max() > 0.1
+
+
+@torch.no_grad()
+def test_a_prompt_in_chunks_longer_than_the_window_fills_a_ring_as_mistral_does():
+    torch.manual_seed(2)
+    described = transformers.MistralConfig(**SIZES, sliding_window=5)
+    theirs = transformers.MistralForCausalLM(described).eval().double()
+    config = config_from_hf(described.to_dict())
+    ours = mt.Decoder(config, dtype="float64")
+    ours.load_state_dict(from_hf(theirs.state_dict(), config))
+    tokens = tokens_of(2, 33)
+    expected = theirs(tokens).logits[:, -1].numpy()
+    for chunk in (None, 1, 3, 5, 8, 32):
+        caches = ours.new_caches(2, 60)
+        assert {type(cache).__name__ for cache in caches} == {"SlidingWindowCache"}
+        got = mt.prefill(ours, tokens, caches, chunk=chunk)
+        np.testing.assert_allclose(got.numpy(), expected, atol=ATOL)
+    expected = theirs.generate(tokens, max_new_tokens=20, min_new_tokens=20, do_sample=False)
+    got = mt.generate(ours, tokens, max_new_tokens=20, caches=ours.new_caches(2, 60), chunk=8)
+    assert torch.equal(got, expected)
