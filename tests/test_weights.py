@@ -267,6 +267,8 @@ MADE = {  # one line for each class that holds weights
         AttentionConfig(8, 2, 4, window=3), **k
     ),
     "MultiHeadLatentAttention": lambda m, **kind: m.MultiHeadLatentAttention(LATENT, **kind),
+    "LearnedPositions": lambda m, **kind: m.LearnedPositions(9, 4, **kind),
+    "RelativePositions": lambda m, **kind: m.RelativePositions(4, 3, v_head_dim=2, **kind),
     "DecoderLayer": lambda m, **kind: m.DecoderLayer(DECODER, **kind),
     "Decoder": lambda m, **kind: m.Decoder(DECODER, **kind),
     "Decoder, learned positions": lambda m, **kind: m.Decoder(LEARNED, **kind),
