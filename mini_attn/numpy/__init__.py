@@ -14,6 +14,7 @@ from mini_attn.numpy.attention import attention_backward, scaled_dot_product_att
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
+from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.decoder import Decoder, DecoderLayer
 from mini_attn.numpy.generation import beam_search, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
@@ -93,7 +94,9 @@ __all__ = [
     "merge_attention",
     "merge_heads",
     "online_attention",
+    "pool_kv_heads",
     "prefill",
+    "prune_heads",
     "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",

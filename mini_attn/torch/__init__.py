@@ -15,6 +15,7 @@ from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_latent import LatentCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.compiled import compile_decode_step
+from mini_attn.torch.conversion import pool_kv_heads, prune_heads
 from mini_attn.torch.decoder import Decoder, DecoderLayer
 from mini_attn.torch.generation import beam_search, decode_step, generate, prefill
 from mini_attn.torch.heads import (
@@ -95,7 +96,9 @@ __all__ = [
     "merge_attention",
     "merge_heads",
     "online_attention",
+    "pool_kv_heads",
     "prefill",
+    "prune_heads",
     "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",
