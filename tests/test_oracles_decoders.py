@@ -55,7 +55,11 @@ LLAMA = {  # every rule that Hugging Face has and that is one of the six
     "wide heads": {"head_dim": 10, "hidden_act": "gelu_pytorch_tanh"},
     "linear": rope(rope_type="linear", factor=3.0),
     "dynamic": rope(rope_type="dynamic", factor=3.0) | {"max_position_embeddings": 16},
+    "dynamic, grows from the longest context": rope(
+        rope_type="dynamic", factor=2.0, original_max_position_embeddings=8
+    ) | {"max_position_embeddings": 20},
     "yarn": rope(**YARN),
+    "yarn, factor from the contexts": rope(**{**YARN, "factor": None}),
     "yarn, ramp not rounded": rope(**YARN, truncate=False, beta_fast=4.0, beta_slow=2.0),
     "yarn, own factor": rope(**YARN, attention_factor=0.7),
     "yarn, two weights": rope(**YARN, mscale=1.0, mscale_all_dim=0.5),
