@@ -146,7 +146,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "deepseek-v2": llama_like("deepseek_v2", 5120, 60, 128, 128, 12288, 102400, 163840,
                               q_lora_rank=1536, n_routed_experts=160, n_shared_experts=2,
                               num_experts_per_tok=6, first_k_dense_replace=1,
-                              moe_intermediate_size=1536, **LATENT, **deepseek_yarn(1.0)),
+                              moe_intermediate_size=1536, **LATENT, **deepseek_yarn(0.707)),
     "deepseek-v3": llama_like("deepseek_v3", 7168, 61, 128, 128, 18432, 129280, 163840,
                               q_lora_rank=1536, n_routed_experts=256, n_shared_experts=1,
                               num_experts_per_tok=8, first_k_dense_replace=3,

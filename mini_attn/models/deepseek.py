@@ -26,7 +26,12 @@ def _latent(mscale: float, **rest: Any) -> dict[str, Any]:
 
 _LITE = _latent(0.707, n_experts=64, n_shared_experts=2, experts_per_token=6, n_dense_layers=1)
 _V2 = _latent(
-    1.0, n_experts=160, n_shared_experts=2, experts_per_token=6, n_dense_layers=1, q_lora_rank=1536
+    0.707,
+    n_experts=160,
+    n_shared_experts=2,
+    experts_per_token=6,
+    n_dense_layers=1,
+    q_lora_rank=1536,
 )
 _V3 = _latent(
     1.0, n_experts=256, n_shared_experts=1, experts_per_token=8, n_dense_layers=3, q_lora_rank=1536
