@@ -7,9 +7,10 @@ API pages have them.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 import re
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
@@ -17,7 +18,7 @@ from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import make_refnode
+from sphinx.util.nodes import make_refnode, nested_parse_with_titles
 
 UNDERLINE = re.compile(r"^-{3,}$")
 CITATION = re.compile(r"^([a-z][a-z0-9]+),?\s*(.*)$")
@@ -87,33 +88,106 @@ def resolve(app: Sphinx, env: Any, node: Any, contnode: Any) -> nodes.Node | Non
     return literal
 
 
-class TorchNotes(SphinxDirective):
-    """What the PyTorch side of a module says in its own Notes: ``torch-notes:: attention``."""
+class Api(SphinxDirective):
+    """Entries of whole modules, made from their docstrings: ``.. api:: softmax mask attention``.
+
+    A stem of both backends shows the NumPy side, and where PyTorch's notes differ.
+    """
 
     required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """A definition list of the names whose Notes differ from the NumPy side's."""
-        stem = self.arguments[0]
-        sides = [importlib.import_module(f"mini_attn.{side}.{stem}") for side in ("numpy", "torch")]
-        text: list[str] = []
-        for name in sides[0].__all__:
-            mine, other = (self.notes(getattr(side, name)) for side in sides)
-            if other and other != mine:
-                text += [f"``{name}``", *(f"    {line}" for line in other), ""]
-        lead = f"``mini_attn.torch.{stem}`` has the same names and signatures"
-        tail = "; where its notes differ:" if text else "."
-        lines = StringList([f"{lead}{tail}", "", *text], source=f"mini_attn/torch/{stem}.py")
-        holder = nodes.container(classes=["torch-notes"])
-        self.state.nested_parse(lines, self.content_offset, holder)
-        self.env.note_dependency(str(inspect.getsourcefile(sides[1])))
-        return [holder]
+        """One section for each module."""
+        lines: list[str] = []
+        for stem in self.arguments[0].split():
+            sides = modules_of(stem)
+            for side in sides:
+                self.env.note_dependency(str(inspect.getsourcefile(side)))
+            lines += entries(sides[0])
+            if len(sides) > 1:
+                lines += torch_lines(*sides)
+            elif sides[0].__name__.startswith("mini_attn.torch."):
+                lines += ["PyTorch only: NumPy has no counterpart.", ""]
+        holder = nodes.section()
+        holder.document = self.state.document
+        nested_parse_with_titles(self.state, StringList(lines, source=""), holder)
+        return holder.children
 
-    def notes(self, obj: object) -> list[str]:
-        """Lines of an object's Notes."""
-        lines = (inspect.getdoc(obj) or "").split("\n")
-        start, end = section(lines, "Notes")
-        return "\n".join(lines[start:end]).strip().split("\n") if start else []
+
+def modules_of(stem: str) -> list[ModuleType]:
+    """The modules of a stem: NumPy's before PyTorch's, or the one that is in no backend."""
+    names = [f"mini_attn.numpy.{stem}", f"mini_attn.torch.{stem}"]
+    found = [name for name in names if importlib.util.find_spec(name)]
+    return [importlib.import_module(name) for name in found or [f"mini_attn.{stem}"]]
+
+
+def entries(module: ModuleType) -> list[str]:
+    """A heading, the names with their first lines, and each one's entry."""
+    title = f"``{module.__name__}``"
+    names = public(module)
+    lines = [title, "=" * len(title), "", f".. automodule:: {module.__name__}", ""]
+    for name in names:
+        first = (inspect.getdoc(getattr(module, name)) or "").split("\n", 1)[0]
+        if is_entry(getattr(module, name)):
+            lines.append(f"* :py:obj:`{name} <{module.__name__}.{name}>`: {first}")
+    lines.append("")
+    for name in names:
+        thing = getattr(module, name)
+        if inspect.isclass(thing):
+            lines += [f".. autoclass:: {name}", "   :members:", "   :special-members: __call__"]
+        elif inspect.isfunction(thing):
+            lines.append(f".. autofunction:: {name}")
+        else:
+            lines += [f".. py:data:: {name}", "", f"   {held(thing)}"]
+        lines.append("")
+    return lines
+
+
+def public(module: ModuleType) -> list[str]:
+    """The module's names in the order of its source, or as it lists them."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    own = inspect.getmembers(
+        module, lambda thing: getattr(thing, "__module__", "") == module.__name__
+    )
+    return [name for name, thing in own if is_entry(thing) and not name.startswith("_")]
+
+
+def is_entry(thing: object) -> bool:
+    """Whether something has a docstring of its own."""
+    return inspect.isclass(thing) or inspect.isfunction(thing)
+
+
+def held(thing: object) -> str:
+    """What a table or constant holds, in one line of markup."""
+    if isinstance(thing, dict):
+        keys = ", ".join(f"``{key}``" for key in thing)
+        kind = type(next(iter(thing.values()))).__name__
+        return f"{len(thing)} entries, each a ``{kind}``: {keys}."
+    text = re.sub(r"\b(\w+\.)+", "", repr(thing))
+    if len(text) > 200 and isinstance(thing, list | tuple):
+        return f"A {type(thing).__name__} of {len(thing)}."
+    return f"``{text}``"
+
+
+def torch_lines(mine: ModuleType, other: ModuleType) -> list[str]:
+    """A definition list of the names whose Notes differ from the NumPy side's."""
+    text: list[str] = []
+    for name in mine.__all__:
+        here, there = (notes(getattr(side, name)) for side in (mine, other))
+        if there and there != here:
+            text += [f"   ``{name}``", *(f"       {line}" for line in there), ""]
+    tail = "; where its notes differ:" if text else "."
+    lead = f"   ``{other.__name__}`` has the same names and signatures{tail}"
+    return [".. container:: torch-notes", "", lead, "", *text, ""]
+
+
+def notes(obj: object) -> list[str]:
+    """Lines of an object's Notes."""
+    lines = (inspect.getdoc(obj) or "").split("\n")
+    start, end = section(lines, "Notes")
+    return "\n".join(lines[start:end]).strip().split("\n") if start else []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -121,5 +195,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", process, priority=400)
     app.connect("doctree-read", mark_formulas)
     app.connect("missing-reference", resolve)
-    app.add_directive("torch-notes", TorchNotes)
+    app.add_directive("api", Api)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
