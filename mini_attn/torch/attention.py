@@ -123,9 +123,11 @@ def _fused(
         # One sequence per key/value head; expand repeats keys by a stride of 0, not in memory.
         q = q.reshape(batch * n_kv_heads, group, *q.shape[2:])
         k, v = (a.reshape(-1, 1, *a.shape[2:]).expand(-1, group, -1, -1) for a in (k, v))
-        if seen is not None:
-            seen = seen.expand(batch, n_kv_heads * group, -1, -1)
-            seen = seen.reshape(batch * n_kv_heads, group, *seen.shape[2:])
+        if seen is not None and seen.shape[:2] != (1, 1):
+            # One mask for all heads stays one: the kernel makes floats of every copy.
+            each = 1 if seen.shape[1] == 1 else group
+            seen = seen.expand(batch, n_kv_heads * each, -1, -1)
+            seen = seen.reshape(batch * n_kv_heads, each, *seen.shape[2:])
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=square, scale=scale)
     out = out.reshape(full)
     return out if alive is None else torch.where(alive, out, 0.0)

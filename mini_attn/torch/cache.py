@@ -282,7 +282,7 @@ class KVCache:
 
     @property
     def last_sees_all(self) -> bool:
-        """Whether no slot is padding: then a lone newest token may attend to every key."""
+        """Whether no slot is padding, so that a lone newest token may attend to every key."""
         return not self._padded
 
     @property
