@@ -11,6 +11,7 @@ from mini_attn.config import LatentConfig
 from mini_attn.cost import cheaper_form
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
+from mini_attn.torch._latent_attention import attend_latents, each_head, shared_scores
 from mini_attn.torch._module import Module, check_tokens, check_whole, wide
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch.attention import scaled_dot_product_attention
@@ -292,36 +293,13 @@ class MultiHeadLatentAttention(Module):
         nope, n_heads = self.config.qk_nope_head_dim, self.config.n_heads
         weight = self.kv_b_proj.weight.view(n_heads, -1, latent.shape[2])
         w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
-        q = _each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
+        q = each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
         if mask is None and not sight:
-            gathered = _streamed(q, q_rope, latent, rope_key, self._scale)
+            gathered = attend_latents(q, q_rope, latent, rope_key, self._scale)
         else:
-            bias = self._scale * _shared_product(wide(q_rope), wide(rope_key))
+            bias = self._scale * shared_scores(wide(q_rope), wide(rope_key))
             shared = latent[:, None]  # one key/value head, which all query heads read
             gathered = scaled_dot_product_attention(
                 q, shared, shared, mask=mask, bias=bias, scale=self._scale, **sight
             )
-        return _each_head(gathered, w_uv.transpose(-1, -2))
-
-
-def _each_head(x: Tensor, weight: Tensor) -> Tensor:
-    """Tokens (batch, n_heads, seq, a) by each head's own matrix (n_heads, a, b), not copied."""
-    rows = x.transpose(0, 1).flatten(1, 2)  # (n_heads, batch * seq, a)
-    out = torch.bmm(rows, weight).view(len(weight), x.shape[0], x.shape[2], -1)
-    return out.transpose(0, 1)
-
-
-def _shared_product(q: Tensor, shared: Tensor) -> Tensor:
-    """Rows (batch, n_heads, q_len, dim) by one (batch, kv_len, dim) that all heads share."""
-    rows = q.flatten(1, 2)  # (batch, n_heads * q_len, dim)
-    return torch.bmm(rows, shared.transpose(1, 2)).view(*q.shape[:3], -1)
-
-
-def _streamed(q: Tensor, q_rope: Tensor, latent: Tensor, rope_key: Tensor, scale: float) -> Tensor:
-    """Attention to all latents: both parts of the scores in one place, then the sum."""
-    held = wide(latent)
-    rows, turned = (wide(part).flatten(1, 2) * scale for part in (q, q_rope))
-    scores = torch.bmm(turned, wide(rope_key).transpose(1, 2))
-    scores = torch.baddbmm(scores, rows, held.transpose(1, 2))
-    out = torch.bmm(torch.softmax(scores, dim=-1), held)
-    return out.view(q.shape).to(q.dtype)
+        return each_head(gathered, w_uv.transpose(-1, -2))

@@ -1,0 +1,74 @@
+"""All query heads over one vector per token, which serves as their key and as their value."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mini_attn.torch._module import wide
+
+
+def each_head(x: Tensor, weight: Tensor) -> Tensor:
+    """Tokens (batch, n_heads, seq, a) by each head's own matrix (n_heads, a, b), not copied."""
+    rows = x.transpose(0, 1).flatten(1, 2)  # (n_heads, batch * seq, a)
+    if rows.shape[1] <= 4 and weight.stride(1) == 1:
+        # A CPU reads a matrix along its rows twice as fast, which counts if it is read for few.
+        out = torch.bmm(weight.transpose(1, 2), rows.transpose(1, 2)).transpose(1, 2)
+    else:
+        out = torch.bmm(rows, weight)
+    return out.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)  # type: ignore[no-untyped-call]
+
+
+def shared_scores(q: Tensor, keys: Tensor) -> Tensor:
+    """Products of q (batch, n_heads, q_len, dim) with one key a token (batch, kv_len, dim)."""
+    return _scores(q.flatten(1, 2), keys, 1).view(*q.shape[:3], -1)
+
+
+def attend_latents(
+    q: Tensor, q_rope: Tensor, latent: Tensor, rope_key: Tensor, scale: float
+) -> Tensor:
+    """What each query gathers from all latents, (batch, n_heads, q_len, rank); nothing is hidden.
+
+    Both parts of the scores are sums over their own columns: no joined key is ever made.
+    """
+    held, keys = wide(latent), wide(rope_key)
+    rows, turned = (wide(part).flatten(1, 2) * scale for part in (q, q_rope))
+    blocks = _blocks(held)
+    scores = _scores(rows, held, blocks) + _scores(turned, keys, blocks)
+    out = _weighted_sum(torch.softmax(scores, dim=-1), held, blocks)
+    return out.view(q.shape).to(q.dtype)
+
+
+def _blocks(held: Tensor) -> int:
+    """Into how many blocks of tokens a product is cut; 1 leaves it whole."""
+    threads = torch.get_num_threads()
+    if held.device.type != "cpu" or held.shape[0] > 1 or threads == 1 or held.nbytes < 2**20:
+        return 1
+    # PyTorch shares the members of a batch of products out among the threads, and a block of
+    # latents stays in a core's cache; one product with few rows would gain nothing from threads.
+    return 4 * threads
+
+
+def _cut(held: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
+    """Equal blocks (blocks, size, dim) of the only sequence, and the few tokens left over."""
+    size = held.shape[1] // blocks
+    return held[0, : blocks * size].view(blocks, size, -1), held[0, blocks * size :]
+
+
+def _scores(rows: Tensor, keys: Tensor, blocks: int) -> Tensor:
+    """Rows (batch, rows, dim) by keys (batch, kv_len, dim): (batch, rows, kv_len)."""
+    if blocks == 1:
+        return torch.bmm(rows, keys.transpose(1, 2))
+    main, rest = _cut(keys, blocks)
+    scores = torch.bmm(rows.expand(blocks, -1, -1), main.transpose(1, 2))  # (blocks, rows, size)
+    return torch.cat([scores.transpose(0, 1).flatten(1), rows[0] @ rest.t()], dim=1)[None]
+
+
+def _weighted_sum(weights: Tensor, held: Tensor, blocks: int) -> Tensor:
+    """Weights (batch, rows, kv_len) by latents (batch, kv_len, rank)."""
+    if blocks == 1:
+        return torch.bmm(weights, held)
+    main, rest = _cut(held, blocks)
+    count = main.shape[0] * main.shape[1]
+    parts = weights[0, :, :count].reshape(-1, *main.shape[:2]).transpose(0, 1)
+    return (torch.bmm(parts, main).sum(dim=0) + weights[0, :, count:] @ rest)[None]
