@@ -1,0 +1,124 @@
+"""Rows of latent attention: its two forms beside each other and beside what `cost` predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import mini_attn.torch as mt
+from benchmarks.machine import milliseconds, side_by_side
+from mini_attn import cost
+from mini_attn.config import LatentConfig, RopeConfig
+
+FORMS = ("expanded", "absorbed")
+# DeepSeek-V2-Lite's layer: 16 heads of 128 + 64 and 128, latents of 512 + 64.
+LITE = LatentConfig(2048, 16, 512, 128, 64, 128, rope=RopeConfig("interleaved"))
+WORDS = "16 heads x (128 + 64), values 128, latents 512 + 64, d_model 2048, float32"
+
+
+def _steps(layer: Any, kv_len: int, q_len: int) -> dict[str, Callable[[], Any]]:
+    """One pass of ``q_len`` tokens behind a filled cache, in each form; it is taken back after."""
+    past = kv_len - q_len
+    cache = layer.new_cache(1, kv_len)
+    if past:
+        cache.append(torch.randn(1, past, 512), torch.randn(1, past, 64))
+    x = torch.randn(1, q_len, layer.config.d_model)
+
+    def step(form: str) -> None:
+        layer(x, cache=cache, form=form)
+        cache.crop(past)
+
+    return {form: lambda form=form: step(form) for form in FORMS}
+
+
+def _hugging_face(layer: Any, kv_len: int) -> Callable[[], Any]:
+    """The same decode step with the same weights in Hugging Face's class, which expands."""
+    from transformers import DeepseekV2Config, DynamicCache
+    from transformers.models.deepseek_v2.modeling_deepseek_v2 import (
+        DeepseekV2Attention,
+        DeepseekV2RotaryEmbedding,
+    )
+
+    config = DeepseekV2Config(
+        hidden_size=2048,
+        num_attention_heads=16,
+        num_key_value_heads=16,
+        q_lora_rank=None,
+        kv_lora_rank=512,
+        qk_nope_head_dim=128,
+        qk_rope_head_dim=64,
+        v_head_dim=128,
+        max_position_embeddings=8192,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        attn_implementation="sdpa",
+    )
+    theirs = DeepseekV2Attention(config, layer_idx=0).eval()
+    theirs.load_state_dict(layer.state_dict())
+    cache = DynamicCache()
+    cache.update(torch.randn(1, 1, kv_len - 1, 512), torch.randn(1, 1, kv_len - 1, 64), 0)
+    x = torch.randn(1, 1, 2048)
+    place = DeepseekV2RotaryEmbedding(config)(x, torch.tensor([[kv_len - 1]]))
+
+    def step() -> None:
+        theirs(x, position_embeddings=place, attention_mask=None, past_key_values=cache)
+        cache.crop(-1)  # one token fewer
+
+    return step
+
+
+def _predicted(read: float, rate: float, q_len: int, kv_len: int) -> dict[str, float]:
+    """Least seconds of each form on a machine with these rates."""
+    here = cost.measured_device({"float32": rate}, read, memory_bytes=1)
+    spans = {"q_len": q_len, "kv_len": kv_len}
+    kind = {"dtype": "float32", "dtype_bytes": 4}
+    return {form: cost.latent_seconds(LITE, here, form=form, **spans, **kind) for form in FORMS}
+
+
+def latent_decode(read: float, rate: float, kv_len: int = 4096) -> dict[str, Any]:
+    """A decode step of one layer, absorbed against expanded, and what `cost` predicts of them.
+
+    The prediction adds up the products' roofline times with this machine's own read bandwidth
+    and product rate: FLOPs alone would promise more, as a single row's products with the weights
+    wait for memory in both forms.
+    """
+    layer = mt.MultiHeadLatentAttention(LITE)
+    with torch.inference_mode():
+        runs = _steps(layer, kv_len, 1) | {"hugging_face": _hugging_face(layer, kv_len)}
+        best = side_by_side(runs, repeats=10)
+    predicted = _predicted(read, rate, 1, kv_len)
+    flops = {
+        form: sum(cost.latent_flops(LITE, q_len=1, kv_len=kv_len, form=form).values())
+        for form in FORMS
+    }
+    ratio = best["expanded"] / best["absorbed"]
+    promised = predicted["expanded"] / predicted["absorbed"]
+    return {
+        "sizes": f"{WORDS}, {kv_len} cached tokens",
+        "milliseconds": milliseconds(best),
+        "predicted_milliseconds": milliseconds(predicted),
+        "times_faster_than_expanded": ratio,
+        "times_faster_predicted": promised,
+        "times_fewer_flops": flops["expanded"] / flops["absorbed"],
+        "times_faster_than_hugging_face": best["hugging_face"] / best["absorbed"],
+        "share_of_predicted_ratio": ratio / promised,
+        "goals": {"share_of_predicted_ratio": [">=", 0.8]},
+    }
+
+
+def latent_crossover(kv_len: int = 2048) -> dict[str, Any]:
+    """From how many new tokens on the expanded form is faster, measured and by FLOPs."""
+    layer = mt.MultiHeadLatentAttention(LITE)
+    seconds: dict[int, dict[str, float]] = {}
+    with torch.inference_mode():
+        for q_len in (16, 64, 128, 192, 256, 384):
+            seconds[q_len] = side_by_side(_steps(layer, kv_len, q_len), repeats=3)
+    faster = [q for q, best in seconds.items() if best["expanded"] <= best["absorbed"]]
+    return {
+        "sizes": f"{WORDS}, {kv_len} tokens in all",
+        "milliseconds": {str(q_len): milliseconds(best) for q_len, best in seconds.items()},
+        "expanded_is_faster_from": min(faster, default=None),
+        "expanded_has_fewer_flops_from": cost.latent_crossover(LITE, kv_len=kv_len),
+        "goals": {},
+    }
