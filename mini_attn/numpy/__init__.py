@@ -11,8 +11,10 @@ from mini_attn.errors import (
     WidgetStateError,
 )
 from mini_attn.numpy.attention import attention_backward, scaled_dot_product_attention
+from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_latent import LatentCache
+from mini_attn.numpy.cache_paged import PagedKVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.decoder import Decoder, DecoderLayer
@@ -53,6 +55,7 @@ from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
     "MLP",
+    "BlockPool",
     "CacheOverflowError",
     "CacheStateError",
     "CheckFailed",
@@ -72,6 +75,7 @@ __all__ = [
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
     "Norm",
+    "PagedKVCache",
     "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",

@@ -11,8 +11,10 @@ from mini_attn.errors import (
     WidgetStateError,
 )
 from mini_attn.torch.attention import attention_backward, scaled_dot_product_attention
+from mini_attn.torch.block_pool import BlockPool
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_latent import LatentCache
+from mini_attn.torch.cache_paged import PagedKVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.compiled import compile_decode_step
 from mini_attn.torch.conversion import pool_kv_heads, prune_heads
@@ -54,6 +56,7 @@ from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
     "MLP",
+    "BlockPool",
     "CacheOverflowError",
     "CacheStateError",
     "CheckFailed",
@@ -73,6 +76,7 @@ __all__ = [
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
     "Norm",
+    "PagedKVCache",
     "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",
