@@ -15,6 +15,7 @@ from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_paged import PagedKVCache
+from mini_attn.numpy.cache_quantized import QuantizedKVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.decoder import Decoder, DecoderLayer
@@ -76,6 +77,7 @@ __all__ = [
     "MultiQueryAttention",
     "Norm",
     "PagedKVCache",
+    "QuantizedKVCache",
     "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",

@@ -15,6 +15,7 @@ from mini_attn.torch.block_pool import BlockPool
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_latent import LatentCache
 from mini_attn.torch.cache_paged import PagedKVCache
+from mini_attn.torch.cache_quantized import QuantizedKVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.compiled import compile_decode_step
 from mini_attn.torch.conversion import pool_kv_heads, prune_heads
@@ -77,6 +78,7 @@ __all__ = [
     "MultiQueryAttention",
     "Norm",
     "PagedKVCache",
+    "QuantizedKVCache",
     "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",
