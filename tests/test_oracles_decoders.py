@@ -60,8 +60,12 @@ LLAMA = {  # every rule that Hugging Face has and that is one of the six
     ) | {"max_position_embeddings": 20},
     "yarn": rope(**YARN),
     "yarn, factor from the contexts": rope(**{**YARN, "factor": None}),
-    "yarn, ramp not rounded": rope(**YARN, truncate=False, beta_fast=4.0, beta_slow=2.0),
-    "yarn, own factor": rope(**YARN, attention_factor=0.7),
+    "yarn, ramp not rounded": rope(
+        **YARN, truncate=False, beta_fast=2.0, beta_slow=0.5
+    ) | {"head_dim": 24},
+    "yarn, own factor": rope(
+        **YARN, attention_factor=0.7, mscale=1.0, mscale_all_dim=0.5
+    ),
     "yarn, two weights": rope(**YARN, mscale=1.0, mscale_all_dim=0.5),
     "llama3": rope(
         rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
@@ -337,3 +341,49 @@ def test_a_prompt_in_chunks_longer_than_the_window_fills_a_ring_as_mistral_does(
     expected = theirs.generate(tokens, max_new_tokens=20, min_new_tokens=20, do_sample=False)
     got = mt.generate(ours, tokens, max_new_tokens=20, caches=ours.new_caches(2, 60), chunk=8)
     assert torch.equal(got, expected)
+
+
+LEGACY = {  # configuration files as they were published, before rope_parameters
+    "Llama": {"rope_theta": 500000.0, "rope_scaling": {
+        "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 16, "rope_type": "llama3"}},
+    "Llama, no head_dim": {"rope_scaling": {"type": "linear", "factor": 2.0}},
+    "Llama, no rule": {"rope_scaling": None},
+    "Mistral": {"rope_theta": 10000.0, "sliding_window": 9},
+    "Qwen2": {"rope_theta": 1e6, "use_sliding_window": False, "sliding_window": 9,
+              "max_window_layers": 2, "rope_scaling": {**YARN, "type": "yarn"}},
+    "Qwen3": {"rope_theta": 1e6, "sliding_window": None, "use_sliding_window": False},
+    "Phi3": {"original_max_position_embeddings": 16, "rope_theta": 1e4, "rope_scaling": {
+        "type": "longrope", "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.5, 4.0]}},
+    "DeepseekV2": {"rope_theta": 1e4, "rope_scaling": {
+        "beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 0.707, "mscale_all_dim": 0.707,
+        "original_max_position_embeddings": 16, "type": "yarn"}},
+    "DeepseekV3": {"rope_theta": 1e4, "num_nextn_predict_layers": 1, "rope_scaling": {
+        "beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0,
+        "original_max_position_embeddings": 16, "type": "yarn"}},
+}  # fmt: skip
+
+
+# What a file leaves out has the default value of its family.
+LEGACY |= {f"{name}, nothing said": {} for name in (
+    "Llama", "Mistral", "Qwen2", "Qwen3", "Phi3", "DeepseekV2", "DeepseekV3", "GPT2")}  # fmt: skip
+SAID = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
+        "num_attention_heads", "max_position_embeddings", "kv_lora_rank", "qk_nope_head_dim",
+        "qk_rope_head_dim", "v_head_dim", "n_layer", "n_embd", "n_head", "n_positions")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEGACY)
+def test_published_files_mean_what_hugging_face_reads_in_them(name):
+    family = name.split(",")[0]
+    sizes = LATENT if family.startswith("Deepseek") else SIZES
+    model_type = {"DeepseekV2": "deepseek_v2", "DeepseekV3": "deepseek_v3"}.get(family)
+    if family == "GPT2":
+        sizes = CASES["GPT2"][1]
+    if "nothing said" in name:
+        sizes = {key: sizes[key] for key in SAID if key in sizes}
+        sizes |= {"hidden_size": 64, "num_attention_heads": 32} if family != "GPT2" else {}
+    if name == "DeepseekV2, nothing said":  # its default is that no layer is dense
+        sizes["first_k_dense_replace"] = 3
+    published = {"model_type": model_type or family.lower(), **sizes, **LEGACY[name]}
+    read = getattr(transformers, f"{family}Config").from_dict(copy.deepcopy(published))
+    assert config_from_hf(published) == config_from_hf(read.to_dict())

@@ -497,6 +497,16 @@ def test_configurations_that_cannot_run_are_refused(words, config, options):
         config_from_hf(config, **options)
 
 
+def test_only_latent_attention_multiplies_scores_by_the_second_weight_of_yarn():
+    rule = {"type": "yarn", "factor": 4.0, "mscale": 1.0, "mscale_all_dim": 0.5}
+    plain = config_from_hf({"model_type": "llama", **SIZES, "rope_scaling": rule})
+    latent = config_from_hf({**DEEPSEEK, "rope_scaling": rule}, n_layers=1)
+    scalings = [config.attention.rope.scaling for config in (plain, latent)]
+    assert [scaling.mscale_all_dim for scaling in scalings] == [None, 0.5]
+    ratio = (0.1 * np.log(4) + 1) / (0.05 * np.log(4) + 1)
+    assert [scaling.attention_factor for scaling in scalings] == pytest.approx([ratio, ratio])
+
+
 def test_the_dense_layers_of_a_model_with_experts_can_be_had():
     assert config_from_hf(DEEPSEEK, n_layers=1).n_layers == 1
 

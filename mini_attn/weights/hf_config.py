@@ -20,6 +20,8 @@ ACTIVATIONS = {
     "relu": "relu",
 }
 
+KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32}  # where a file says none; else one per head
+
 
 def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) -> DecoderConfig:
     """The decoder that a Hugging Face configuration describes.
@@ -70,6 +72,11 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
         raise ConfigError(f"the configuration of {family} has no {missing}") from None
 
 
+def _eps(config: Mapping[str, Any]) -> float:
+    """What the normalisations add; Phi-3's default is its own."""
+    return float(config.get("rms_norm_eps", 1e-5 if config["model_type"] == "phi3" else 1e-6))
+
+
 def _activation(name: str) -> str:
     if name not in ACTIVATIONS:
         raise ConfigError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}")
@@ -114,7 +121,7 @@ def _gated(config: Mapping[str, Any], n_layers: int, attention: Any, bias: bool)
         activation=_activation(config.get("hidden_act", "silu")),
         norm="rms_norm",
         positions="none",
-        eps=config.get("rms_norm_eps", 1e-6),
+        eps=_eps(config),
         tie_embeddings=config.get("tie_word_embeddings", False),
         mlp_bias=bias,
     )
@@ -122,7 +129,8 @@ def _gated(config: Mapping[str, Any], n_layers: int, attention: Any, bias: bool)
 
 def _windows(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
     """The window of each layer."""
-    window, family = config.get("sliding_window"), config["model_type"]
+    family = config["model_type"]
+    window = config.get("sliding_window", None if family == "phi3" else 4096)
     if family == "llama" or (family.startswith("qwen") and not config.get("use_sliding_window")):
         return [None] * n_layers
     first = config.get("max_window_layers", 28) if family.startswith("qwen") else 0
@@ -146,12 +154,12 @@ def _llama(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
             config["hidden_size"],
             n_heads,
             head_dim,
-            n_kv_heads=config.get("num_key_value_heads") or n_heads,
+            n_kv_heads=config.get("num_key_value_heads", KV_HEADS.get(family)) or n_heads,
             bias=bias or family == "qwen2",
             out_bias=bias,
             qk_norm=family == "qwen3",
             window=window,
-            eps=config.get("rms_norm_eps", 1e-6),
+            eps=_eps(config),
             rope=rope,
         )
 
@@ -163,7 +171,8 @@ def _llama(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
 
 def _deepseek(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Latent attention; the layers after the first few have experts in place of an MLP."""
-    dense = config.get("first_k_dense_replace", 0)
+    second = config["model_type"] == "deepseek_v2"
+    dense = config.get("first_k_dense_replace", 0 if second else 3)
     if n_layers > dense:
         raise ConfigError(
             f"{n_layers - dense} of {n_layers} layers have experts, which this package's decoder "
@@ -180,10 +189,10 @@ def _deepseek(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
         rotated,
         config["v_head_dim"],
         rope=rope_from_hf(config, rotated, layout=layout, latent=True),
-        q_lora_rank=config.get("q_lora_rank"),
+        q_lora_rank=config.get("q_lora_rank", 1536),
         bias=bool(config.get("attention_bias", False)),
     )
-    mlp_bias = config["model_type"] == "deepseek_v2" and bool(config.get("mlp_bias", False))
+    mlp_bias = second and bool(config.get("mlp_bias", False))
     return _gated(config, n_layers, attention, mlp_bias)
 
 
