@@ -312,7 +312,7 @@ class QuantizedKVCache(KVCache):
 
         Notes
         -----
-        The last ``residual`` tokens can be taken back, and the latest append whatever it
+        Tokens that are not sealed can be taken back, and the latest append whatever it
         sealed.
 
         References
@@ -331,7 +331,7 @@ class QuantizedKVCache(KVCache):
         """
         n = check_count("n", n, least=0)
         undo = self._undo
-        if self.sealed > n and undo and undo["sealed"] <= n <= undo["slots"]:
+        if "kept" in undo and undo["sealed"] <= n <= undo["slots"]:
             kept = undo["slots"] - undo["sealed"]
             self._k[:, :, :kept], self._v[:, :, :kept] = undo["kept"]
             self.slots, self.sealed, self._undo = undo["slots"], undo["sealed"], {}
