@@ -288,10 +288,9 @@ class QuantizedKVCache(KVCache):
     @property
     def used_bytes(self) -> int:
         """Bytes of the groups that are sealed and of the residual's filled slots."""
-        sealed = self.sealed // self.group_size
-        groups = sum(held[:, :, :sealed].nbytes for held in self._groups)
-        kept = self.slots - self.sealed
-        return groups + self._k[:, :, :kept].nbytes + self._v[:, :, :kept].nbytes
+        groups, kept = self.sealed // self.group_size, self.slots - self.sealed
+        sealed = sum(held[:, :, :groups].nbytes for held in self._groups)
+        return sealed + self._k[:, :, :kept].nbytes + self._v[:, :, :kept].nbytes
 
     def crop(self, n: int) -> None:
         """Forget all but the first slots.

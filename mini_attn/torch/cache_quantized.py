@@ -99,15 +99,15 @@ class QuantizedKVCache(KVCache):
         with torch.inference_mode(False):  # a cache outlives the mode it is made in
             self._count = torch.arange(slots, device=device)
             self._positions = self._count.repeat(batch, 1)
-            codes = {"dtype": torch.uint8, "device": device}
-            self._k_codes = torch.zeros((*rows, size * bits // 8, self.head_dim), **codes)
-            self._v_codes = torch.zeros((*rows, size * bits // 8, self.v_head_dim), **codes)
-            wide = {
-                "dtype": torch.promote_types(self._k.dtype, torch.float32),
-                "device": device,
-            }
-            self._k_scale, self._k_zero = torch.zeros((2, *keys), **wide).unbind()
-            self._v_scale, self._v_zero = torch.zeros((2, *values), **wide).unbind()
+            packed, wide = size * bits // 8, torch.promote_types(self._k.dtype, torch.float32)
+            self._k_codes, self._v_codes = (
+                torch.zeros((*rows, packed, width), dtype=torch.uint8, device=device)
+                for width in (self.head_dim, self.v_head_dim)
+            )
+            self._k_scale, self._k_zero, self._v_scale, self._v_zero = (
+                torch.zeros(shape, dtype=wide, device=device)
+                for shape in (keys, keys, values, values)
+            )
 
     def append(
         self, k: Tensor, v: Tensor, *, positions: Tensor | None = None
@@ -226,8 +226,8 @@ class QuantizedKVCache(KVCache):
     def _pack(self, x: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
         """Codes (..., group_size * bits / 8, channels); a group of equal numbers has scale 0."""
         levels = 2**self.bits - 1
-        step = torch.where(scale > 0, scale, 1)
-        codes = ((x - zero) / step).round().clamp(0, levels).to(torch.uint8)
+        codes = ((x - zero) / torch.where(scale > 0, scale, 1)).round().clamp(0, levels)
+        codes = codes.to(torch.uint8)
         if self.bits == 8:
             return codes
         half = self.group_size // 2  # the second half of the tokens takes the upper bits
@@ -288,10 +288,9 @@ class QuantizedKVCache(KVCache):
     @property
     def used_bytes(self) -> int:
         """Bytes of the groups that are sealed and of the residual's filled slots."""
-        sealed = self.sealed // self.group_size
-        groups = sum(held[:, :, :sealed].nbytes for held in self._groups)
-        kept = self.slots - self.sealed
-        return groups + self._k[:, :, :kept].nbytes + self._v[:, :, :kept].nbytes
+        groups, kept = self.sealed // self.group_size, self.slots - self.sealed
+        sealed = sum(held[:, :, :groups].nbytes for held in self._groups)
+        return sealed + self._k[:, :, :kept].nbytes + self._v[:, :, :kept].nbytes
 
     def crop(self, n: int) -> None:
         """Forget all but the first slots.
