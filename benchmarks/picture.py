@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 INK, GROUND, MET, MISSED = "#1c2430", "#fffffe", "#00664b", "#a3260b"
 LIGHT = {INK: "#1c2430", GROUND: "#ffffff", MET: "#00664b", MISSED: "#a3260b"}
 DARK = {INK: "#e6edf3", GROUND: "#14181d", MET: "#4fc3a1", MISSED: "#ff9580"}
-NAMES = {INK: "--ink", GROUND: "--ground", MET: "--met", MISSED: "--missed"}
+NAMES = {INK: "--ink", GROUND: "--ground", MET: "--met", MISSED: "--unmet"}
 SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "mini_attn",

@@ -41,11 +41,13 @@ def cpu_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
     }
 
 
-def decoder_rows(read: dict[str, float]) -> dict[str, Row]:
-    """Rows of whole decoders, beside Hugging Face's."""
-    from benchmarks import decode
+def decoder_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
+    """Rows of latent attention and whole decoders, beside Hugging Face's."""
+    from benchmarks import decode, latent
 
     return {
+        "latent decode": lambda: latent.latent_decode(read["torch"], rate),
+        "latent crossover": latent.latent_crossover,
         "cached decode": lambda: decode.cached("gpt2_124m", read["torch"]),
         "cached decode, small": lambda: decode.cached("4_layers_256", read["torch"]),
         "cache against recomputation": decode.speedup,
@@ -77,7 +79,7 @@ def rows(read: dict[str, float], rate: float) -> tuple[dict[str, Row], dict[str,
     found, absent = cpu_rows(read, rate), {}
     groups: dict[str, tuple[Callable[[], dict[str, Row]], bool, str]] = {
         "decoders": (
-            lambda: decoder_rows(read),
+            lambda: decoder_rows(read, rate),
             machine.installed("transformers") is not None,
             "the peer, transformers, is not installed",
         ),
@@ -101,14 +103,20 @@ def show(name: str, row: dict[str, Any]) -> None:
     """Print one row, a value a line, with its goal."""
     print(f"\n{name}")
     goals = row.get("goals", {})
+    for key, value in flat(row):
+        if not key.startswith("goals"):
+            text = f"{value:.3g}" if isinstance(value, float) else str(value)
+            goal = "  goal {} {}".format(*goals[key]) if key in goals else ""
+            print(f"  {key:50} {text}{goal}", flush=True)
+
+
+def flat(row: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    """Values with the names of all tables that they lie in."""
+    found: list[tuple[str, Any]] = []
     for key, value in row.items():
-        if key == "goals":
-            continue
-        values = value.items() if isinstance(value, dict) else [("", value)]
-        for part, number in values:
-            text = f"{number:.3g}" if isinstance(number, float) else str(number)
-            goal = " {} {}".format(*goals[key]) if key in goals else ""
-            print(f"  {' '.join((key, part)):50} {text:>12}{goal}", flush=True)
+        name = f"{before} {key}".strip()
+        found += flat(value, name) if isinstance(value, dict) else [(name, value)]
+    return found
 
 
 def main() -> None:
