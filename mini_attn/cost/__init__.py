@@ -24,7 +24,7 @@ from mini_attn.cost.roofline import (
     roofline_seconds,
 )
 from mini_attn.cost.steps import activation_bytes, cache_intensity, step_bytes, step_seconds
-from mini_attn.cost.storage import Contiguous, Paged, Ring
+from mini_attn.cost.storage import Contiguous, Paged, Quantized, Ring
 from mini_attn.cost.work import (
     attention_flops,
     decode_step_flops,
@@ -41,6 +41,7 @@ __all__ = [
     "Device",
     "Factor",
     "Paged",
+    "Quantized",
     "Ring",
     "activation_bytes",
     "active_parameter_count",

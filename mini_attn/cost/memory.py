@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mini_attn.cost.storage import Contiguous, Paged, Ring
+from mini_attn.cost.storage import Contiguous, Paged, Quantized, Ring
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.variants import variant
@@ -107,7 +107,7 @@ def cache_bytes(
     batch: int,
     context: int,
     dtype_bytes: float = 2,
-    storage: Contiguous | Ring | Paged = _RING,
+    storage: Contiguous | Ring | Paged | Quantized = _RING,
 ) -> int:
     """Bytes of the whole cache.
 
@@ -120,9 +120,11 @@ def cache_bytes(
     batch, context : int
         Sequences, and tokens in each.
     dtype_bytes : float
-        Bytes of a number: 0.5, 1, 2, 4 or 8 (scales of quantised numbers are not counted).
-    storage : Contiguous, Ring or Paged
+        Bytes of a number: 0.5, 1, 2, 4 or 8.
+    storage : Contiguous, Ring, Paged or Quantized
         Slots that a layer holds. A ring keeps ``min(context, window)`` in windowed layers.
+        Only the last counts scales of quantised numbers; its ``dtype_bytes`` is that of the
+        numbers before.
 
     Returns
     -------
@@ -151,6 +153,8 @@ def cache_bytes(
     """
     check_count("batch", batch)
     check_count("context", context, least=0)
+    if isinstance(storage, Quantized):
+        return batch * model.n_layers * storage.layer_bytes(model, context, dtype_bytes)
     slots = sum(layers * storage.slots(context, window) for layers, window in layer_kinds(model))
     return whole_bytes(batch * slots * numbers_per_token(model), dtype_bytes)
 
