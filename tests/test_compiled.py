@@ -111,7 +111,6 @@ def test_padded_rows_stay_padded():
     assert (outs[0] == outs[1]).all()
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # the compiler's own
 def test_the_real_compiler():
     """Once through code generation, to see that what is traced can also be built."""
     model = model_of("rope", dtype="float32")

@@ -1,0 +1,177 @@
+"""Positions that are added: sinusoids, trained vectors, ALiBi, T5's buckets, Shaw's vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+
+
+def test_sinusoids_are_those_of_the_paper(lib):
+    found = lib.numpy(lib.sinusoidal_positions(lib.array(np.arange(50)), 6, dtype="float64"))
+    for pos in (0, 1, 49):
+        for i in range(3):
+            angle = pos / 10000 ** (2 * i / 6)
+            np.testing.assert_allclose(
+                found[pos, 2 * i : 2 * i + 2], [np.sin(angle), np.cos(angle)]
+            )
+
+
+@given(shift=st.integers(-40, 40))
+def test_a_shift_is_a_linear_map(lib, shift):
+    positions = np.arange(50, 60)
+    here, there = (
+        lib.numpy(lib.sinusoidal_positions(lib.array(p), 8, dtype="float64"))
+        for p in (positions, positions + shift)
+    )
+    angle = shift / 10000 ** (np.arange(4) / 4)
+    turned = np.empty_like(here)
+    turned[:, 0::2] = here[:, 0::2] * np.cos(angle) + here[:, 1::2] * np.sin(angle)
+    turned[:, 1::2] = here[:, 1::2] * np.cos(angle) - here[:, 0::2] * np.sin(angle)
+    np.testing.assert_allclose(turned, there, atol=1e-12)
+
+
+def test_sinusoids_take_a_batch_and_give_float32(lib):
+    rows = np.array([[0, 1], [5, 6]])
+    found = lib.numpy(lib.sinusoidal_positions(lib.array(rows), 4))
+    assert found.shape == (2, 2, 4)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(
+        found[1], lib.numpy(lib.sinusoidal_positions(lib.array(rows[1]), 4))
+    )
+    for bad in ({"d_model": 5}, {"d_model": 0}, {"d_model": 4, "theta": 0.0}):
+        with pytest.raises(ConfigError):
+            lib.sinusoidal_positions(lib.array(rows), **bad)
+    with pytest.raises(DTypeError):
+        lib.sinusoidal_positions(lib.array(rows), 4, dtype="float16")
+    with pytest.raises(DTypeError):
+        lib.sinusoidal_positions(lib.array(rows * 1.0), 4)
+    with pytest.raises(ShapeError):
+        lib.sinusoidal_positions(lib.array(rows[None]), 4)
+
+
+def test_learned_positions_end_where_the_table_ends(lib):
+    table = lib.LearnedPositions(4, 6, dtype="float64")
+    found = lib.numpy(table(lib.array(np.array([[-1, 0, 3]]))))
+    weight = lib.numpy(table.state_dict()["weight"])
+    np.testing.assert_array_equal(found[0], weight[[0, 0, 3]])
+    with pytest.raises(ConfigError, match="0 … 3, got 4"):
+        table(lib.array(np.array([4])))
+
+
+def test_slopes_are_in_the_published_order(lib):
+    assert lib.numpy(lib.alibi_slopes(8)).tolist() == [2.0**-i for i in range(1, 9)]
+    twelve = lib.numpy(lib.alibi_slopes(12))
+    np.testing.assert_allclose(twelve[:8], [2.0**-i for i in range(1, 9)])
+    np.testing.assert_allclose(twelve[8:], [2.0**-0.5, 2.0**-1.5, 2.0**-2.5, 2.0**-3.5])
+    assert lib.numpy(lib.alibi_slopes(1)).tolist() == [2.0**-8]
+    with pytest.raises(ConfigError):
+        lib.alibi_slopes(0)
+
+
+def test_bias_of_a_lone_query_behind_a_cache(lib):
+    slopes = lib.alibi_slopes(2)
+    whole = lib.numpy(lib.alibi_bias(slopes, *(lib.array(np.arange(6)),) * 2))
+    last = lib.numpy(lib.alibi_bias(slopes, lib.array(np.array([5])), lib.array(np.arange(6))))
+    np.testing.assert_array_equal(last, whole[:, 5:])
+    assert (last[:, 0, :-1] < 0).all()  # a bias made from the query's length would be zero here
+    rows = lib.array(np.array([[5], [3]]))
+    keys = lib.array(np.array([[5, 3, 4, -1], [0, 1, 2, 3]]))
+    found = lib.numpy(lib.alibi_bias(slopes, rows, keys))
+    assert found.shape == (2, 2, 1, 4)
+    np.testing.assert_allclose(found[0, 0, 0, :3], -np.array([0, 2, 1]) * 2.0**-4)
+    with pytest.raises(ShapeError, match="batch"):
+        lib.alibi_bias(slopes, rows, lib.array(np.zeros((3, 4), int)))
+    with pytest.raises(DTypeError):
+        lib.alibi_bias(slopes, rows, lib.array(np.zeros((2, 4))))
+
+
+def test_near_distances_have_a_bucket_each(lib):
+    behind = -np.arange(200)
+    buckets = lib.numpy(lib.relative_position_bucket(lib.array(behind), bidirectional=False))
+    assert buckets[:16].tolist() == list(range(16))
+    assert (np.diff(buckets) >= 0).all()
+    assert buckets[127] == buckets[199] == 31
+    ahead = lib.numpy(lib.relative_position_bucket(lib.array(-behind), bidirectional=False))
+    assert (ahead == 0).all()
+    two = lib.numpy(
+        lib.relative_position_bucket(lib.array(np.arange(-200, 201)), bidirectional=True)
+    )
+    assert (two[201:] == two[:200][::-1] + 16).all()
+    assert two[200] == 0
+
+
+def test_buckets_refuse(lib):
+    some = lib.array(np.arange(3))
+    for options in ({"num_buckets": 3}, {"num_buckets": 5}, {"max_distance": 16}):
+        with pytest.raises(ConfigError):
+            lib.relative_position_bucket(some, bidirectional=False, **options)
+    with pytest.raises(DTypeError):
+        lib.relative_position_bucket(lib.array(np.zeros(3)), bidirectional=False)
+
+
+def shaw(q, k, v, keys, values, q_positions, kv_positions):
+    """Pair by pair, as the equations are written."""
+    most, out = len(keys) // 2, np.zeros((*q.shape[:3], v.shape[3]))
+    for b, h, i in np.ndindex(q.shape[:3]):
+        rows = [np.clip(j - q_positions[i], -most, most) + most for j in kv_positions]
+        scores = np.array([q[b, h, i] @ (k[b, h, j] + keys[r]) for j, r in enumerate(rows)])
+        weights = np.exp(scores * q.shape[3] ** -0.5)
+        weights /= weights.sum()
+        out[b, h, i] = sum(
+            w * (v[b, h, j] + values[r]) for j, (w, r) in enumerate(zip(weights, rows, strict=True))
+        )
+    return out  # fmt: skip
+
+
+def test_relative_vectors_are_those_of_the_equations(lib, rng):
+    q, k = rng.standard_normal((2, 3, 4, 5)), rng.standard_normal((2, 3, 6, 5))
+    v = rng.standard_normal((2, 3, 6, 2))
+    relative = lib.RelativePositions(5, 2, v_head_dim=2, dtype="float64")
+    state = {n: rng.standard_normal(tuple(w.shape)) for n, w in relative.state_dict().items()}
+    relative.load_state_dict(state)
+    places = np.arange(2, 6), np.arange(6)
+    arrays, where = [lib.array(a) for a in (q, k, v)], [lib.array(p) for p in places]
+    bias = relative.score_bias(arrays[0], *where)
+    out, weights = lib.scaled_dot_product_attention(*arrays, bias=bias, return_weights=True)
+    found = lib.numpy(out) + lib.numpy(relative.value_sum(weights, *where))
+    expected = shaw(q, k, v, state["keys"], state["values"], *places)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_relative_vectors_take_positions_of_each_row(lib, rng):
+    relative = lib.RelativePositions(4, 3, seed=2, dtype="float64")
+    q = lib.array(rng.standard_normal((2, 1, 2, 4)))
+    rows = np.array([[3, 4], [0, 1]]), np.array([[0, 1, 2, 3], [-1, -1, 0, 1]])
+    together = lib.numpy(relative.score_bias(q, *(lib.array(r) for r in rows)))
+    for i in range(2):
+        alone = relative.score_bias(q[i : i + 1], *(lib.array(r[i]) for r in rows))
+        np.testing.assert_array_equal(together[i : i + 1], lib.numpy(alone))
+    weights = lib.array(np.full((2, 1, 2, 4), 0.25))
+    assert lib.numpy(relative.value_sum(weights, *(lib.array(r) for r in rows))).shape == (
+        2,
+        1,
+        2,
+        4,
+    )
+    with pytest.raises(ShapeError, match="positions"):
+        relative.score_bias(q, lib.array(np.arange(3)), lib.array(np.arange(4)))
+    with pytest.raises(ShapeError, match="kv_len"):
+        relative.value_sum(weights, lib.array(np.arange(2)), lib.array(np.arange(3)))
+    with pytest.raises(ConfigError):
+        lib.RelativePositions(4, 0)
+
+
+def test_backends_agree(backends, rng):
+    state = {name: rng.standard_normal((7, 4)) for name in ("keys", "values")}
+    q = rng.standard_normal((1, 2, 3, 4))
+    outs = []
+    for lib in backends:
+        relative = lib.RelativePositions(4, 3, dtype="float64")
+        relative.load_state_dict(state)
+        places = [lib.array(np.arange(3)), lib.array(np.arange(5))]
+        outs.append(lib.numpy(relative.score_bias(lib.array(q), *places)))
+    np.testing.assert_allclose(outs[0], outs[1], atol=1e-14)
