@@ -115,6 +115,14 @@ CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in 
             "activation_function": "relu", "bos_token_id": None, "eos_token_id": None,
         },
     ),
+    "GPT2: raw scores, exact gelu": (
+        "GPT2",
+        {
+            "vocab_size": 61, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64,
+            "scale_attn_weights": False, "activation_function": "gelu", "initializer_range": 0.3,
+            "layer_norm_epsilon": 1e-3, "bos_token_id": None, "eos_token_id": None,
+        },
+    ),
     "DeepseekV2": ("DeepseekV2", LATENT),
     "DeepseekV2: no query latent": (
         "DeepseekV2", {**LATENT, "q_lora_rank": None, "mlp_bias": True, "attention_bias": True},
@@ -352,6 +360,8 @@ LEGACY = {  # configuration files as they were published, before rope_parameters
     "Mistral": {"rope_theta": 10000.0, "sliding_window": 9},
     "Qwen2": {"rope_theta": 1e6, "use_sliding_window": False, "sliding_window": 9,
               "max_window_layers": 2, "rope_scaling": {**YARN, "type": "yarn"}},
+    "Qwen2, later windows": {
+        "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
     "Qwen3": {"rope_theta": 1e6, "sliding_window": None, "use_sliding_window": False},
     "Phi3": {"original_max_position_embeddings": 16, "rope_theta": 1e4, "rope_scaling": {
         "type": "longrope", "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.5, 4.0]}},

@@ -507,6 +507,18 @@ def test_only_latent_attention_multiplies_scores_by_the_second_weight_of_yarn():
     assert [scaling.attention_factor for scaling in scalings] == pytest.approx([ratio, ratio])
 
 
+def test_the_first_name_of_longrope_is_read():
+    """Phi-3's first files say "su"; Hugging Face has since renamed the rule."""
+    rule = {"short_factor": [1.0, 2.0], "long_factor": [2.0, 3.0]}
+    sizes = {**SIZES, "model_type": "phi3", "original_max_position_embeddings": 8}
+    first, later = (
+        config_from_hf({**sizes, "rope_scaling": {**rule, "type": word}})
+        for word in ("su", "longrope")
+    )
+    assert first == later
+    assert first.attention.rope.scaling.original_max_positions == 8
+
+
 def test_the_dense_layers_of_a_model_with_experts_can_be_had():
     assert config_from_hf(DEEPSEEK, n_layers=1).n_layers == 1
 
