@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from mini_attn.torch._module import wide
+from mini_attn.torch.attention import scaled_dot_product_attention
 
 
 def each_head(x: Tensor, weight: Tensor) -> Tensor:
@@ -19,18 +22,79 @@ def each_head(x: Tensor, weight: Tensor) -> Tensor:
     return out.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)  # type: ignore[no-untyped-call]
 
 
-def shared_scores(q: Tensor, keys: Tensor) -> Tensor:
+def _shared_scores(q: Tensor, keys: Tensor) -> Tensor:
     """Products of q (batch, n_heads, q_len, dim) with one key a token (batch, kv_len, dim)."""
     return _scores(q.flatten(1, 2), keys, 1).view(*q.shape[:3], -1)
 
 
 def attend_latents(
-    q: Tensor, q_rope: Tensor, latent: Tensor, rope_key: Tensor, scale: float
+    q: Tensor,
+    q_rope: Tensor,
+    latent: Tensor,
+    rope_key: Tensor,
+    scale: float,
+    mask: Tensor | None,
+    sight: dict[str, Any],
 ) -> Tensor:
-    """What each query gathers from all latents, (batch, n_heads, q_len, rank); nothing is hidden.
+    """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank).
 
-    Both parts of the scores are sums over their own columns: no joined key is ever made.
+    ``sight`` are the options of `scaled_dot_product_attention` that say who sees whom.
     """
+    kernel = _kernel(q, q_rope, latent) if mask is None else None
+    if kernel is not None:
+        places = _places(q.shape[2], latent, **sight)
+        try:
+            out: Tensor = kernel.attend(q, q_rope, latent, rope_key, scale, places=places)
+            return out
+        except kernel.OutOfResources:
+            pass  # a device with too little shared memory for a tile
+    if mask is None and not sight:
+        return _streamed(q, q_rope, latent, rope_key, scale)
+    bias = scale * _shared_scores(wide(q_rope), wide(rope_key))
+    shared = latent[:, None]  # one key/value head, which all query heads read
+    out = scaled_dot_product_attention(
+        q, shared, shared, mask=mask, bias=bias, scale=scale, **sight
+    )
+    return out
+
+
+def _kernel(*tensors: Tensor) -> Any:
+    """The module of the kernel, where there is a device for it and no gradient to find."""
+    latent = tensors[-1]
+    fits = latent.element_size() <= 4 and latent.shape[2] <= 512
+    graded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if not (latent.is_cuda and fits) or graded or torch.compiler.is_compiling():
+        return None
+    try:
+        from mini_attn.torch import _triton_latent
+    except ImportError:
+        return None
+    return _triton_latent
+
+
+def _places(
+    q_len: int,
+    latent: Tensor,
+    *,
+    causal: bool = False,
+    q_positions: Tensor | None = None,
+    kv_positions: Tensor | None = None,
+) -> tuple[Tensor, Tensor] | None:
+    """Positions (batch, q_len) of the queries and (batch, kv_len) of the keys, as views."""
+    if kv_positions is None and not causal:
+        return None
+    if kv_positions is None:
+        kv_positions = torch.arange(latent.shape[1], device=latent.device)
+    if not causal:
+        q_positions = kv_positions.new_full((q_len,), torch.iinfo(kv_positions.dtype).max)
+    elif q_positions is None:
+        q_positions = kv_positions[..., kv_positions.shape[-1] - q_len :]
+    batch = latent.shape[0]
+    return q_positions.expand(batch, -1), kv_positions.expand(batch, -1)
+
+
+def _streamed(q: Tensor, q_rope: Tensor, latent: Tensor, rope_key: Tensor, scale: float) -> Tensor:
+    """Attention to all latents. Both parts of the scores are added: no joined key is made."""
     held, keys = wide(latent), wide(rope_key)
     rows, turned = (wide(part).flatten(1, 2) * scale for part in (q, q_rope))
     blocks = _blocks(held)

@@ -11,8 +11,8 @@ from mini_attn.config import LatentConfig
 from mini_attn.cost import cheaper_form
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
-from mini_attn.torch._latent_attention import attend_latents, each_head, shared_scores
-from mini_attn.torch._module import Module, check_tokens, check_whole, wide
+from mini_attn.torch._latent_attention import attend_latents, each_head
+from mini_attn.torch._module import Module, check_tokens, check_whole
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch.attention import scaled_dot_product_attention
 from mini_attn.torch.cache_latent import LatentCache
@@ -294,12 +294,5 @@ class MultiHeadLatentAttention(Module):
         weight = self.kv_b_proj.weight.view(n_heads, -1, latent.shape[2])
         w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
         q = each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
-        if mask is None and not sight:
-            gathered = attend_latents(q, q_rope, latent, rope_key, self._scale)
-        else:
-            bias = self._scale * shared_scores(wide(q_rope), wide(rope_key))
-            shared = latent[:, None]  # one key/value head, which all query heads read
-            gathered = scaled_dot_product_attention(
-                q, shared, shared, mask=mask, bias=bias, scale=self._scale, **sight
-            )
+        gathered = attend_latents(q, q_rope, latent, rope_key, self._scale, mask, sight)
         return each_head(gathered, w_uv.transpose(-1, -2))

@@ -1,0 +1,110 @@
+"""The kernel of absorbed latent attention in Triton's interpreter.
+
+`test_triton_latent` runs this file in a process of its own: Triton decides whether to interpret
+when it is imported.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import mini_attn.torch as mt
+from mini_attn.config import LatentConfig, RopeConfig
+from mini_attn.torch import _latent_attention
+from mini_attn.torch import _triton_latent as kernel
+
+BOUNDS = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+# batch, n_heads, q_len, kv_len, rank, rope: one and many rows, odd widths, a width of a power of 2
+SIZES = [(1, 4, 1, 70, 24, 8), (2, 16, 1, 131, 64, 16), (2, 6, 5, 40, 33, 6), (3, 1, 2, 2, 1, 2)]
+
+
+def draw(size, dtype):
+    batch, n_heads, q_len, kv_len, rank, rope = size
+    generator = torch.Generator().manual_seed(1)
+
+    def some(*shape):
+        return torch.randn(shape, generator=generator).to(dtype)
+
+    latent = torch.full((batch, kv_len + 7, rank), torch.nan, dtype=dtype)  # a longer cache
+    latent[:, :kv_len] = some(batch, kv_len, rank)
+    q, q_rope = some(batch, n_heads, q_len, rank), some(batch, n_heads, q_len, rope)
+    return q, q_rope, latent[:, :kv_len], some(batch, kv_len, rope)
+
+
+def by_definition(q, q_rope, latent, rope_key, scale, seen):
+    """In float64, with the keys joined."""
+    keys = torch.cat([latent, rope_key], dim=-1).double()[:, None]
+    scores = scale * torch.cat([q, q_rope], dim=-1).double() @ keys.transpose(-1, -2)
+    weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=-1)
+    return torch.nan_to_num(weights) @ torch.nan_to_num(latent.double())[:, None]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+@pytest.mark.parametrize("programs", [1, 5, 256])
+def test_the_kernel_is_the_definition_however_it_is_cut(size, dtype, programs):
+    arrays = draw(size, dtype)
+    batch, _, q_len, kv_len, *_ = size
+    everything = torch.ones(batch, 1, q_len, kv_len, dtype=torch.bool)
+    expected = by_definition(*arrays, 0.2, everything)
+    out = kernel.attend(*arrays, 0.2, programs=programs)
+    assert out.dtype == dtype
+    assert (out.double() - expected).abs().max() < BOUNDS[dtype] * expected.abs().max().clamp(min=1)
+
+
+@pytest.mark.parametrize("size", SIZES[:3], ids=str)
+@pytest.mark.parametrize("programs", [1, 5, 256])
+def test_positions_decide_and_empty_slots_are_not_read(size, programs):
+    arrays = draw(size, torch.float32)
+    batch, _, q_len, kv_len, *_ = size
+    kv_places = (torch.arange(kv_len) - torch.tensor([[0], [9], [3]])[:batch]).clamp(min=-1)
+    kv_places[:, kv_len // 2] = -1  # a hole
+    q_places = kv_places[:, kv_len - q_len :].clone()
+    q_places[0, 0] = -1  # a padded query sees nothing
+    for array in arrays[2:]:
+        array[kv_places < 0] = torch.nan
+    at, place = kv_places[:, None, None], q_places[:, None, :, None]
+    expected = by_definition(*arrays, 0.2, (at >= 0) & (at <= place))
+    out = kernel.attend(*arrays, 0.2, places=(q_places, kv_places), programs=programs)
+    assert (out.double() - expected).abs().max() < 2e-6
+    assert (out[0, :, 0] == 0).all()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_layer_on_the_kernel_is_the_layer_without(monkeypatch, padded, causal):
+    config = LatentConfig(12, 3, 20, 6, 4, 5, rope=RopeConfig("interleaved"))
+    layer = mt.MultiHeadLatentAttention(config)
+    x = torch.randn(2, 11, 12, generator=torch.Generator().manual_seed(0))
+    positions = torch.arange(7).repeat(2, 1)
+    if padded:
+        positions = positions - torch.tensor([[2], [0]])
+    found, used = [], []
+
+    def counted(*arguments, **options):
+        used.append(options["places"] is not None)
+        return attend(*arguments, **options)
+
+    attend = kernel.attend
+    monkeypatch.setattr(kernel, "attend", counted)
+    for module in (None, kernel):
+        monkeypatch.setattr(_latent_attention, "_kernel", lambda *arrays, m=module: m)
+        cache = layer.new_cache(2, 11)
+        options = {"cache": cache, "causal": causal, "form": "absorbed"}
+        with torch.no_grad():
+            outs = [layer(x[:, :7], positions=positions.clamp(min=-1), **options)]
+            outs += [layer(x[:, 7:10], **options), layer(x[:, 10:], **options)]
+        found.append(torch.cat(outs, dim=1))
+    # A lone newest token, or all tokens without an order and without padding, need no positions.
+    assert used == [causal or padded, causal or padded, padded or False]
+    torch.testing.assert_close(found[1], found[0], atol=1e-6, rtol=0)
+
+
+def test_shares_of_spans_add_up():
+    """With one token in each span the merge alone makes the softmax."""
+    arrays = draw((1, 2, 1, 64, 16, 4), torch.float32)
+    one = kernel.attend(*arrays, 1.0, programs=1)
+    many = kernel.attend(*arrays, 1.0, programs=10_000)
+    np.testing.assert_allclose(many.numpy(), one.numpy(), atol=1e-6)
