@@ -152,6 +152,7 @@ def case(request):
             if weight.ndim == 1:
                 weight.add_(0.2 * torch.randn_like(weight))
     config = config_from_hf(described.to_dict())
+    assert config.tie_embeddings is described.tie_word_embeddings
     return theirs, config, from_hf(theirs.state_dict(), config)
 
 
@@ -235,6 +236,27 @@ def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
         expected = to_numpy(ours_of(case).state_dict())
         for name, weight in to_numpy(model.state_dict()).items():
             np.testing.assert_array_equal(weight, expected[name])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("Llama", {**SIZES, "sliding_window": 3}),
+        ("Mistral", {**SIZES, "sliding_window": 3, "layer_types": ["full_attention"] * 3}),
+        ("DeepseekV3", {**LATENT, "mlp_bias": True}),
+    ],
+)
+def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options):
+    torch.manual_seed(4)
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    theirs = getattr(transformers, f"{family}ForCausalLM")(described).eval().double()
+    config = config_from_hf({**described.to_dict(), **options})
+    ours = mt.Decoder(config, dtype="float64")
+    ours.load_state_dict(from_hf(theirs.state_dict(), config))
+    tokens = tokens_of(2, 12)
+    expected = theirs(tokens, use_cache=False).logits  # their caches do read what is ignored
+    np.testing.assert_allclose(ours(tokens).numpy(), expected.numpy(), atol=ATOL)
 
 
 FUSED = {  # class, options, path of the attention, order of its rows, our options

@@ -507,6 +507,13 @@ def test_only_latent_attention_multiplies_scores_by_the_second_weight_of_yarn():
     assert [scaling.attention_factor for scaling in scalings] == pytest.approx([ratio, ratio])
 
 
+def test_an_untied_gpt2_is_refused():
+    sizes = {"vocab_size": 13, "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 9}
+    config = config_from_hf({"model_type": "gpt2", **sizes, "tie_word_embeddings": False})
+    with pytest.raises(ConfigError, match="GPT-2 needs tie_embeddings=True, got False"):
+        from_hf({}, config)
+
+
 def test_the_first_name_of_longrope_is_read():
     """Phi-3's first files say "su"; Hugging Face has since renamed the rule."""
     rule = {"short_factor": [1.0, 2.0], "long_factor": [2.0, 3.0]}
