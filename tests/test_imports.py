@@ -19,7 +19,7 @@ LAYERS = [
     {"shapes"},
     {"config"},
     {"variants"},
-    {"cost", "models", "weights", "example"},
+    {"cost", "models", "weights", "example", "equivalences"},
     {"numpy", "torch"},
     {"notebook"},
     {"widgets", "exercises"},
