@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
 from torch.profiler import ProfilerActivity, profile
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler tells when it starts and stops
 
 
 def torch_allocations(run: Callable[[], Any]) -> list[int]:

@@ -81,7 +81,7 @@ def numpy_decode(
     return {**row, "goals": {"mha_share_of_sum_bandwidth": [">=", 0.7]}}
 
 
-def online(seq: int = 4096, n_heads: int = 8, head_dim: int = 64) -> dict[str, Any]:
+def online(seq: int = 2048, n_heads: int = 8, head_dim: int = 64) -> dict[str, Any]:
     """Attention block by block against the whole score matrix, time and memory, both backends."""
     heads = {"q": n_heads, "k": n_heads // 4, "v": n_heads // 4}
     rng = np.random.default_rng(0)

@@ -57,7 +57,8 @@ def side_by_side(
     runs: dict[str, Callable[[], Any]], device: str, *, repeats: int = 20
 ) -> dict[str, float]:
     """Shortest seconds of each run on a device, taken in turn, each with cold caches."""
-    flush = torch.empty(FLUSH_BYTES if device.startswith("cuda") else 1, device=device).byte()
+    size = FLUSH_BYTES if device.startswith("cuda") else 1
+    flush = torch.empty(size, dtype=torch.int8, device=device)
     ready = {name: replayed(run, device) for name, run in runs.items()}
     for run in ready.values():
         run()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,17 +133,29 @@ def main() -> None:
     print(json.dumps(head, indent=1))
     for name, reason in absent.items():
         print(f"left out: rows of the {name}: {reason}")
-    results = {}
-    for name, measure in chosen.items():
-        if options.only and options.only not in name:
-            continue
-        results[name] = measure()
-        show(name, results[name])
+    only = {name: row for name, row in chosen.items() if (options.only or "") in name}
+    results, failed = measured(only)
     peak = machine.peak_bytes()
-    head |= {"absent": absent, "peak_memory_bytes": peak}
+    head |= {"absent": absent, "failed": failed, "peak_memory_bytes": peak}
     print(f"\npeak memory of all rows: {peak / 1e9:.1f} GB (limit {LIMIT_BYTES / 1e9:.0f} GB)")
     if options.store:
         store(head, results, some=bool(options.only))
+    if failed:
+        sys.exit(f"bench: {len(failed)} rows failed: {', '.join(failed)}")
+
+
+def measured(chosen: dict[str, Row]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Every row, printed as soon as it is there; one that fails is named, the others go on."""
+    results, failed = {}, {}
+    for name, measure in chosen.items():
+        try:
+            results[name] = measure()
+        except Exception as error:  # whatever a driver, a kernel or a peer raises
+            failed[name] = f"{type(error).__name__}: {error}"
+            traceback.print_exc()
+        else:
+            show(name, results[name])
+    return results, failed
 
 
 def store(head: dict[str, Any], results: dict[str, Any], *, some: bool) -> None:

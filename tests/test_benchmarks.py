@@ -117,11 +117,6 @@ def test_allocations_are_counted_where_they_are_made():
     assert sum(a for a in taken if a > 0) >= 120
 
 
-def test_lines_of_code_are_neither_text_nor_blank():
-    source = '"""Text."""\n\n# a comment\n\n\ndef f():\n    """More\n    text."""\n    return 1\n'
-    assert facts.code_lines(source) == 2
-
-
 def test_an_import_is_timed_in_its_own_interpreter():
     assert 0 < facts.seconds_to_import("json", rounds=1) < 5
 
@@ -148,6 +143,16 @@ def test_peers_that_are_not_installed_leave_their_rows_out(monkeypatch):
     found, absent = run.rows({"torch": RATE, "numpy": RATE}, RATE)
     assert "transformers" in absent["decoders"]
     assert "cached decode" not in found
+
+
+def test_a_row_that_fails_is_named_and_the_others_go_on(capsys):
+    def broken():
+        raise ValueError("no such kernel")
+
+    results, failed = run.measured({"a": broken, "b": lambda: {"x": 1.0, "part": {"y": 2}}})
+    assert results == {"b": {"x": 1.0, "part": {"y": 2}}}
+    assert failed == {"a": "ValueError: no such kernel"}
+    assert "part y" in capsys.readouterr().out
 
 
 MADE_UP = {

@@ -114,6 +114,7 @@ ATTENTIONS = {
     "gqa": AttentionConfig(64, 8, 32, n_kv_heads=2, rope=RopeConfig("half"), qk_norm=True),
     "mqa": AttentionConfig(64, 8, 64, n_kv_heads=1, rope=RopeConfig("interleaved")),
     "sliding_window": AttentionConfig(64, 8, 32, n_kv_heads=2, window=1024),
+    "alibi": AttentionConfig(64, 8, 32, n_kv_heads=2, alibi=True),
     "mla": LatentConfig(64, 4, 128, 16, 8, 16, rope=RopeConfig("interleaved")),
 }
 
