@@ -180,7 +180,8 @@ def test_importing_the_package_loads_next_to_nothing():
 
 
 def test_importing_the_package_is_instant():
-    code = "import numpy, time\nstart = time.perf_counter()\nimport mini_attn, mini_attn.numpy\n"
-    code += "print(time.perf_counter() - start)"
+    # Time of the processor, so that a busy machine does not count as a slow import.
+    code = "import numpy, time\nstart = time.process_time()\nimport mini_attn, mini_attn.numpy\n"
+    code += "print(time.process_time() - start)"
     seconds = min(float(python(code).stdout) for _ in range(3))
     assert seconds < 0.2
