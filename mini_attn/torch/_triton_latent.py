@@ -23,11 +23,20 @@ NOTHING = tl.constexpr(float("-inf"))
 
 
 @triton.jit
+def _load(array, start, held, WIDTH: tl.constexpr, BLOCK: tl.constexpr, WIDE: tl.constexpr):
+    """Rows that begin at some places of an array; zeros, not what lies there, where none is."""
+    number = tl.arange(0, BLOCK)[None, :]
+    places = array + start.to(tl.int64)[:, None] + number
+    tile = tl.load(places, mask=held[:, None] & (number < WIDTH), other=0.0)
+    if WIDE:
+        tile = tile.to(tl.float32)
+    return tile
+
+
+@triton.jit
 def latent_kernel(
-    q, q_rope, latent, rope_key, out, lse,
-    q_places, kv_places,
-    latent_batch, latent_step, key_batch, key_step,
-    q_place_batch, kv_place_batch,
+    q, q_rope, latent, rope_key, out, lse, q_places, kv_places,
+    latent_batch, latent_step, key_batch, key_step, q_place_batch, kv_place_batch,
     n_rows, n_heads, kv_len, span, scale,
     PLACED: tl.constexpr, WIDE: tl.constexpr, RANK: tl.constexpr, ROPE: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr, BLOCK_P: tl.constexpr,
@@ -35,21 +44,12 @@ def latent_kernel(
     """One block of rows over one span of tokens, into contiguous (span, batch, row, rank)."""
     part, batch = tl.program_id(1), tl.program_id(2).to(tl.int64)
     row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    inside = row < n_rows
-    number, turning = tl.arange(0, BLOCK_R), tl.arange(0, BLOCK_P)
-    at_rank, at_rope = number[None, :] < RANK, turning[None, :] < ROPE
-    first = (batch * n_rows + row.to(tl.int64))[:, None]
-    rows = tl.load(q + first * RANK + number[None, :], mask=inside[:, None] & at_rank, other=0.0)
-    turned = tl.load(
-        q_rope + first * ROPE + turning[None, :], mask=inside[:, None] & at_rope, other=0.0
-    )
-    latent += batch * latent_batch
-    rope_key += batch * key_batch
+    inside, first = row < n_rows, batch * n_rows + row
+    rows = _load(q, first * RANK, inside, RANK, BLOCK_R, WIDE)
+    turned = _load(q_rope, first * ROPE, inside, ROPE, BLOCK_P, WIDE)
     place = row // n_heads
     if PLACED:
         place = tl.load(q_places + batch * q_place_batch + place, mask=inside, other=-1)
-    if WIDE:
-        rows, turned = rows.to(tl.float32), turned.to(tl.float32)
 
     top = tl.full((BLOCK_M,), NOTHING, tl.float32)
     total = tl.zeros((BLOCK_M,), tl.float32)
@@ -62,34 +62,26 @@ def latent_kernel(
             at = tl.load(kv_places + batch * kv_place_batch + column, mask=held, other=-1)
             held = held & (at >= 0)  # what lies in an empty slot is never read
             seen = seen & (at >= 0)[None, :] & (at[None, :] <= place[:, None])
-        token = column.to(tl.int64)[:, None]
-        tile = tl.load(
-            latent + token * latent_step + number[None, :], mask=held[:, None] & at_rank, other=0.0
-        )
-        keys = tl.load(
-            rope_key + token * key_step + turning[None, :], mask=held[:, None] & at_rope, other=0.0
-        )
-        if WIDE:
-            tile, keys = tile.to(tl.float32), keys.to(tl.float32)
+        token = column.to(tl.int64)
+        tile = _load(latent + batch * latent_batch, token * latent_step, held, RANK, BLOCK_R, WIDE)
+        keys = _load(rope_key + batch * key_batch, token * key_step, held, ROPE, BLOCK_P, WIDE)
         scores = tl.dot(rows, tl.trans(tile), input_precision="ieee")
         scores = tl.dot(turned, tl.trans(keys), scores, input_precision="ieee")
         scores = tl.where(seen, scores * (scale * LOG2_E), NOTHING)
         new_top = tl.maximum(top, tl.max(scores, 1))
         shift = tl.where(new_top == NOTHING, 0.0, new_top)  # -inf - (-inf) would be NaN
-        weights = tl.exp2(scores - shift[:, None])
-        keep = tl.exp2(top - shift)
+        weights, keep = tl.exp2(scores - shift[:, None]), tl.exp2(top - shift)
         total = total * keep + tl.sum(weights, 1)
-        gathered = tl.dot(
-            weights.to(tile.dtype), tile, gathered * keep[:, None], input_precision="ieee"
-        )
+        gathered = gathered * keep[:, None]
+        gathered = tl.dot(weights.to(tile.dtype), tile, gathered, input_precision="ieee")
         top = new_top
 
-    gathered = gathered / tl.where(total == 0, 1.0, total)[:, None]
-    total = tl.where(total == 0, NOTHING, top * LOG_2 + tl.log(tl.where(total == 0, 1.0, total)))
-    first = (part * tl.num_programs(2) + batch) * n_rows + row.to(tl.int64)
-    tl.store(out + first[:, None] * RANK + number[None, :], gathered,
-             mask=inside[:, None] & at_rank)  # fmt: skip
-    tl.store(lse + first, total, mask=inside)
+    some = tl.where(total == 0, 1.0, total)
+    first += part * tl.num_programs(2) * n_rows
+    number = tl.arange(0, BLOCK_R)[None, :]
+    written = inside[:, None] & (number < RANK)
+    tl.store(out + first[:, None] * RANK + number, gathered / some[:, None], mask=written)
+    tl.store(lse + first, tl.where(total == 0, NOTHING, top * LOG_2 + tl.log(some)), mask=inside)
 
 
 def attend(
