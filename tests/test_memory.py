@@ -145,7 +145,8 @@ def test_a_layer_decodes_without_copying_its_cache(lib, name):
 
     held = peak(lib, step)
     tokens = min(4096, getattr(config, "window", None) or 4096)
-    assert held < 5 * config.n_heads * tokens * 4 + SMALL
+    row = config.n_heads * tokens * 4  # scores, weights, a bias, what is between them
+    assert held < 7 * row + SMALL
     assert held < 0.6 * cache.used_bytes + SMALL
 
 
