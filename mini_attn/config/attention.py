@@ -91,6 +91,11 @@ class AttentionConfig:
         for name in ("softcap", "scale", "eps"):
             check_positive(name, getattr(self, name))
         _check_rope(self.rope, self.head_dim)
+        if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
+            raise ConfigError(
+                "mscale_all_dim multiplies the scores of latent attention: elsewhere put its "
+                "square into scale and its share of the ratio into attention_factor"
+            )
 
     @property
     def kv_heads(self) -> int:
