@@ -13,9 +13,12 @@ from mini_attn import cost
 from mini_attn.config import LatentConfig, RopeConfig
 
 FORMS = ("expanded", "absorbed")
-# DeepSeek-V2-Lite's layer: 16 heads of 128 + 64 and 128, latents of 512 + 64.
-LITE = LatentConfig(2048, 16, 512, 128, 64, 128, rope=RopeConfig("interleaved"))
-WORDS = "16 heads x (128 + 64), values 128, latents 512 + 64, d_model 2048, float32"
+WORDS = "heads x (128 + 64), values 128, latents 512 + 64, d_model 2048, float32"
+
+
+def _layer(n_heads: int = 16) -> LatentConfig:
+    """DeepSeek-V2-Lite's layer, or one of the same with as many heads as V2 and V3 have."""
+    return LatentConfig(2048, n_heads, 512, 128, 64, 128, rope=RopeConfig("interleaved"))
 
 
 def _steps(layer: Any, kv_len: int, q_len: int) -> dict[str, Callable[[], Any]]:
@@ -43,8 +46,8 @@ def _hugging_face(layer: Any, kv_len: int) -> Callable[[], Any]:
 
     config = DeepseekV2Config(
         hidden_size=2048,
-        num_attention_heads=16,
-        num_key_value_heads=16,
+        num_attention_heads=layer.config.n_heads,
+        num_key_value_heads=layer.config.n_heads,
         q_lora_rank=None,
         kv_lora_rank=512,
         qk_nope_head_dim=128,
@@ -68,34 +71,36 @@ def _hugging_face(layer: Any, kv_len: int) -> Callable[[], Any]:
     return step
 
 
-def _predicted(read: float, rate: float, q_len: int, kv_len: int) -> dict[str, float]:
-    """Least seconds of each form on a machine with these rates."""
+def _predicted(config: LatentConfig, read: float, rate: float, kv_len: int) -> dict[str, float]:
+    """Least seconds of a decode step in each form on a machine with these rates."""
     here = cost.measured_device({"float32": rate}, read, memory_bytes=1)
-    spans = {"q_len": q_len, "kv_len": kv_len}
-    kind = {"dtype": "float32", "dtype_bytes": 4}
-    return {form: cost.latent_seconds(LITE, here, form=form, **spans, **kind) for form in FORMS}
+    options = {"q_len": 1, "kv_len": kv_len, "dtype": "float32", "dtype_bytes": 4}
+    return {form: cost.latent_seconds(config, here, form=form, **options) for form in FORMS}
 
 
-def latent_decode(read: float, rate: float, kv_len: int = 4096) -> dict[str, Any]:
+def latent_decode(
+    read: float, rate: float, kv_len: int = 4096, n_heads: int = 16
+) -> dict[str, Any]:
     """A decode step of one layer, absorbed against expanded, and what `cost` predicts of them.
 
     The prediction adds up the products' roofline times with this machine's own read bandwidth
     and product rate: FLOPs alone would promise more, as a single row's products with the weights
     wait for memory in both forms.
     """
-    layer = mt.MultiHeadLatentAttention(LITE)
+    config = _layer(n_heads)
+    layer = mt.MultiHeadLatentAttention(config)
     with torch.inference_mode():
         runs = _steps(layer, kv_len, 1) | {"hugging_face": _hugging_face(layer, kv_len)}
-        best = side_by_side(runs, repeats=10)
-    predicted = _predicted(read, rate, 1, kv_len)
+        best = side_by_side(runs, repeats=10 if n_heads < 64 else 4)
+    predicted = _predicted(config, read, rate, kv_len)
     flops = {
-        form: sum(cost.latent_flops(LITE, q_len=1, kv_len=kv_len, form=form).values())
+        form: sum(cost.latent_flops(config, q_len=1, kv_len=kv_len, form=form).values())
         for form in FORMS
     }
     ratio = best["expanded"] / best["absorbed"]
     promised = predicted["expanded"] / predicted["absorbed"]
     return {
-        "sizes": f"{WORDS}, {kv_len} cached tokens",
+        "sizes": f"{n_heads} {WORDS}, {kv_len} cached tokens",
         "milliseconds": milliseconds(best),
         "predicted_milliseconds": milliseconds(predicted),
         "times_faster_than_expanded": ratio,
@@ -109,16 +114,17 @@ def latent_decode(read: float, rate: float, kv_len: int = 4096) -> dict[str, Any
 
 def latent_crossover(kv_len: int = 2048) -> dict[str, Any]:
     """From how many new tokens on the expanded form is faster, measured and by FLOPs."""
-    layer = mt.MultiHeadLatentAttention(LITE)
+    config = _layer()
+    layer = mt.MultiHeadLatentAttention(config)
     seconds: dict[int, dict[str, float]] = {}
     with torch.inference_mode():
         for q_len in (16, 64, 128, 192, 256, 384):
             seconds[q_len] = side_by_side(_steps(layer, kv_len, q_len), repeats=3)
     faster = [q for q, best in seconds.items() if best["expanded"] <= best["absorbed"]]
     return {
-        "sizes": f"{WORDS}, {kv_len} tokens in all",
+        "sizes": f"{config.n_heads} {WORDS}, {kv_len} tokens in all",
         "milliseconds": {str(q_len): milliseconds(best) for q_len, best in seconds.items()},
         "expanded_is_faster_from": min(faster, default=None),
-        "expanded_has_fewer_flops_from": cost.latent_crossover(LITE, kv_len=kv_len),
+        "expanded_has_fewer_flops_from": cost.latent_crossover(config, kv_len=kv_len),
         "goals": {},
     }
