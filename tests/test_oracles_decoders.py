@@ -153,7 +153,7 @@ def case(request):
                 weight.add_(0.2 * torch.randn_like(weight))
     config = config_from_hf(described.to_dict())
     assert config.tie_embeddings is described.tie_word_embeddings
-    return theirs, config, from_hf(theirs.state_dict(), config)
+    return theirs, config, from_hf(theirs.state_dict(), described.to_dict())
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options)
     theirs = getattr(transformers, f"{family}ForCausalLM")(described).eval().double()
     config = config_from_hf({**described.to_dict(), **options})
     ours = mt.Decoder(config, dtype="float64")
-    ours.load_state_dict(from_hf(theirs.state_dict(), config))
+    ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict(), config=config))
     tokens = tokens_of(2, 12)
     expected = theirs(tokens, use_cache=False).logits  # their caches do read what is ignored
     np.testing.assert_allclose(ours(tokens).numpy(), expected.numpy(), atol=ATOL)
@@ -345,7 +345,7 @@ def test_latent_weights_in_the_other_rotary_layout_give_the_same_logits(family, 
     expected = theirs(tokens).logits.numpy()
     for module in (mt, ma):
         model = module.Decoder(half, dtype="float64")
-        model.load_state_dict(from_deepseek(theirs.state_dict(), half))
+        model.load_state_dict(from_hf(theirs.state_dict(), described.to_dict(), config=half))
         got = np.asarray(model(tokens if module is mt else tokens.numpy()))
         np.testing.assert_allclose(got, expected, atol=ATOL)
     # Layouts are not interchangeable: unconverted rows give another model.
@@ -360,7 +360,7 @@ def test_a_prompt_in_chunks_longer_than_the_window_fills_a_ring_as_mistral_does(
     theirs = transformers.MistralForCausalLM(described).eval().double()
     config = config_from_hf(described.to_dict())
     ours = mt.Decoder(config, dtype="float64")
-    ours.load_state_dict(from_hf(theirs.state_dict(), config))
+    ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict()))
     tokens = tokens_of(2, 33)
     expected = theirs(tokens).logits[:, -1].numpy()
     for chunk in (None, 1, 3, 5, 8, 32):

@@ -511,7 +511,7 @@ def test_an_untied_gpt2_is_refused():
     sizes = {"vocab_size": 13, "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 9}
     config = config_from_hf({"model_type": "gpt2", **sizes, "tie_word_embeddings": False})
     with pytest.raises(ConfigError, match="GPT-2 needs tie_embeddings=True, got False"):
-        from_hf({}, config)
+        from_hf({}, {"model_type": "gpt2"}, config=config)
 
 
 def test_the_first_name_of_longrope_is_read():
@@ -530,10 +530,24 @@ def test_the_dense_layers_of_a_model_with_experts_can_be_had():
     assert config_from_hf(DEEPSEEK, n_layers=1).n_layers == 1
 
 
-def test_from_hf_finds_the_family():
+def test_from_hf_finds_the_family_and_the_layout():
     config = config_from_hf(DEEPSEEK, n_layers=1)
+    turned = LatentConfig(**{**vars(config.attention), "rope": RopeConfig("half")})
+    half = DecoderConfig(**{**vars(config), "attention": turned})
     name = "model.layers.0.self_attn.kv_a_proj_with_mqa.weight"
-    weight = np.arange(8.0)[:, None]
-    assert from_hf({name: weight}, config)[name.removeprefix("model.")] is weight
+    rows = np.arange(8.0)[:, None]
+    kept, moved = [0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 6, 5, 7]
+    halves = {**DEEPSEEK, "rope_interleave": False}
+    for described, target, expected in (
+        (DEEPSEEK, config, kept),
+        (DEEPSEEK, half, moved),
+        (halves, half, kept),
+        (halves, config, moved),
+    ):
+        got = from_hf({name: rows}, described, config=target)[name.removeprefix("model.")]
+        assert got[:, 0].tolist() == expected
     with pytest.raises(ConfigError, match="is it GPT-2's"):
-        from_hf({}, DecoderConfig(13, 1, AttentionConfig(8, 2, 4, bias=True), 6, 9))
+        from_hf({}, {"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1,
+                     "n_positions": 9, "vocab_size": 13})  # fmt: skip
+    with pytest.raises(ConfigError, match="model_type must be one of"):
+        from_hf({}, {})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mini_attn.config import DecoderConfig, LatentConfig
+from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.files import load_safetensors
@@ -19,8 +19,10 @@ from mini_attn.weights.llama import from_llama
 __all__ = ["from_hf", "read_checkpoint"]
 
 
-def from_hf(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
-    """Weights as Hugging Face names and stores them, by the family that the configuration is of.
+def from_hf(
+    state: Mapping[str, Any], described: Mapping[str, Any], *, config: DecoderConfig | None = None
+) -> dict[str, Any]:
+    """Weights as Hugging Face names and stores them, by the family that their file names.
 
     ``weights = from_gpt2, from_deepseek or from_llama(state, config)``
 
@@ -28,8 +30,11 @@ def from_hf(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
     ----------
     state : mapping of str to array
         ``state_dict()`` of a model with or without its head, or the content of its files.
-    config : DecoderConfig
-        What `config_from_hf` made of the model's configuration.
+    described : mapping
+        The content of the model's ``config.json``.
+    config : DecoderConfig or None
+        The decoder that gets the weights, if it has fewer layers or another rotary layout;
+        None means `config_from_hf` of the description.
 
     Returns
     -------
@@ -44,17 +49,19 @@ def from_hf(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> sizes = {"vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1, "head_dim": 2,
-    ...     "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 16}
-    >>> config = config_from_hf({"model_type": "llama", **sizes})
-    >>> list(from_hf({"model.embed_tokens.weight": np.ones((8, 4))}, config))
+    >>> described = {"model_type": "llama", "vocab_size": 8, "hidden_size": 4,
+    ...     "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+    ...     "max_position_embeddings": 16}
+    >>> list(from_hf({"model.embed_tokens.weight": np.ones((8, 4))}, described))
     ['embed_tokens.weight']
     """
-    if config.positions == "learned":
+    config = config_from_hf(described) if config is None else config
+    family = described.get("model_type", "")
+    if family == "gpt2":
         return from_gpt2(state, config)
-    if any(isinstance(attention, LatentConfig) for attention in config.attentions):
-        # DeepSeek's rows lie as the configuration says, which config_from_hf read from its file.
-        return from_deepseek(state, config, layout=config.attentions[0].rope.layout)
+    if family.startswith("deepseek"):
+        interleaved = described.get("rope_interleave", True)
+        return from_deepseek(state, config, layout="interleaved" if interleaved else "half")
     return from_llama(state, config)
 
 
@@ -99,4 +106,4 @@ def read_checkpoint(
     path = whole if whole.is_file() else folder / "model.safetensors.index.json"
     if not path.is_file():
         raise ConfigError(f"{folder} has neither {whole.name} nor {path.name}")
-    return config, from_hf(load_safetensors(path, backend=backend), config)
+    return config, from_hf(load_safetensors(path, backend=backend), described, config=config)

@@ -277,9 +277,7 @@ def _kind_and_size(name: str, value: Any) -> tuple[str, int]:
 
 def _stored(name: str, value: Any) -> bytes:
     """A weight's bytes, row by row, the lowest byte of each number first."""
-    import numpy as np
-
-    array = np.ascontiguousarray(as_array(name, value))
+    array = as_array(name, value)
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     if str(value.dtype) == "torch.bfloat16":  # bfloat16 is the upper half of a float32
         array = (array.view("<u4") >> 16).astype("<u2")
