@@ -93,11 +93,13 @@ def attend(
     *,
     places: tuple[Tensor, Tensor] | None = None,
     programs: int = 256,
+    least: int = 4,
 ) -> Tensor:
     """What each query gathers, (batch, n_heads, q_len, rank).
 
     ``places`` are the positions of the queries (batch, q_len) and of the keys (batch, kv_len),
     of which those at -1 are empty: attention is causal by them. Without, everything is seen.
+    The tokens are cut into spans of at least so many tiles, for about so many programs in all.
     """
     batch, n_heads, q_len, rank = q.shape
     kv_len, n_rows = latent.shape[1], n_heads * q_len
@@ -106,7 +108,7 @@ def attend(
     block_m, block_n = (32 if half and n_rows > 16 else 16), (32 if half else 16)
     n_blocks = triton.cdiv(n_rows, block_m)
     n_tiles = triton.cdiv(kv_len, block_n)
-    tiles = max(1, triton.cdiv(n_tiles * batch * n_blocks, programs))  # of one program
+    tiles = max(least, triton.cdiv(n_tiles * batch * n_blocks, programs))  # of one program
     n_spans = triton.cdiv(n_tiles, tiles)
     out = torch.empty(n_spans, batch, n_rows, rank, dtype=torch.float32, device=q.device)
     lse = torch.empty(n_spans, batch, n_rows, dtype=torch.float32, device=q.device)
