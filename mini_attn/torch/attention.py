@@ -12,7 +12,9 @@ from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import check_heads, named_shapes
 from mini_attn.torch._module import wide
-from mini_attn.torch.mask import combine_masks, visible
+from mini_attn.torch._sight import check_places, find_places, find_seen, fit_heads
+from mini_attn.torch._triton import attend, takes
+from mini_attn.torch.mask import check_window
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = ["attention_backward", "scaled_dot_product_attention"]
@@ -44,49 +46,6 @@ def _grouped(tensor: Tensor, n_kv_heads: int) -> Tensor:
     """
     rows = tensor.shape[1] // n_kv_heads * tensor.shape[2]
     return tensor.reshape(tensor.shape[0], n_kv_heads, rows, tensor.shape[3])
-
-
-def _seen(
-    mask: Tensor | None,
-    causal: bool,
-    window: int | None,
-    q_positions: Tensor | None,
-    kv_positions: Tensor | None,
-    sizes: dict[str, int],
-    device: torch.device,
-) -> Tensor | None:
-    """Mask and positions together, True = may attend; None if everything is visible."""
-    masks = [None if mask is None else _fit_heads("mask", mask, sizes)]
-    if causal or window is not None or kv_positions is not None:
-        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
-        if kv_positions is None:
-            kv_positions = torch.arange(kv_len, device=device)
-        if q_positions is None and not causal:
-            q_positions = torch.zeros(q_len, dtype=torch.int64, device=device)  # not compared
-        elif q_positions is None:
-            if q_len > kv_len:
-                raise ShapeError(
-                    f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
-                )
-            q_positions = kv_positions[..., kv_len - q_len :]
-        seen = visible(q_positions, kv_positions, causal=causal, window=window)
-        masks.append(_fit_heads("positions", seen, sizes, exact=True))
-    return combine_masks(*masks)
-
-
-def _fit_heads(name: str, tensor: Tensor, sizes: dict[str, int], *, exact: bool = False) -> Tensor:
-    """View a mask or bias as (batch, n_heads, q_len, kv_len), ones where it does not vary."""
-    full = tuple(sizes[axis] for axis in ("batch", "n_heads", "q_len", "kv_len"))
-    shape = tuple(getattr(tensor, "shape", ()))
-    four = (1, 1, *shape) if len(shape) == 2 else shape
-    four = (shape[0], 1, *shape[1:]) if len(shape) == 3 else four
-    fits = len(four) == 4 and all(a in (1, b) for a, b in zip(four, full, strict=True))
-    if not fits or (exact and four[2:] != full[2:]):
-        raise ShapeError(
-            f"{name} must fit (batch, n_heads, q_len, kv_len) = {full} as (q_len, kv_len), "
-            f"(batch, q_len, kv_len) or with all four axes, got shape {shape}"
-        )
-    return tensor.reshape(four)
 
 
 def _scores(
@@ -131,6 +90,27 @@ def _fused(
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=square, scale=scale)
     out = out.reshape(full)
     return out if alive is None else torch.where(alive, out, 0.0)
+
+
+def by_own_kernel(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool,
+    window: int | None,
+    q_positions: Tensor | None,
+    kv_positions: Tensor | None,
+    sizes: dict[str, int],
+    scale: float,
+    softcap: float | None,
+) -> tuple[Tensor, Tensor]:
+    """Output and log-sum-exp by this package's kernel, which reads no key that nobody sees."""
+    places = None
+    if q_positions is not None or kv_positions is not None or (causal and q.shape[2] > k.shape[2]):
+        places = find_places(causal, q_positions, kv_positions, sizes, q.device)
+        check_places(places, causal, window, sizes)
+    check_window(causal, window)
+    return attend(q, k, v, places, causal=causal, window=window, scale=scale, softcap=softcap)
 
 
 def _is_long_decode(q: Tensor, k: Tensor) -> bool:
@@ -211,7 +191,9 @@ def scaled_dot_product_attention(
     -----
     ``2 * q_len * kv_len * n_heads * (head_dim + v_head_dim)`` FLOPs for the two products.
     Grouped heads are read in place, keys and values are never repeated. PyTorch's fused
-    kernel does the work unless a bias, a soft cap, the weights or the lse are asked for.
+    kernel does the work unless a bias, a soft cap, the weights or the lse are asked for. On a
+    GPU, where Triton is installed and no gradient is asked for, an own kernel serves single
+    queries, positions, windows, soft caps and the lse; it reads no key that nobody sees.
 
     References
     ----------
@@ -231,12 +213,17 @@ def scaled_dot_product_attention(
     triangle = mask is None and window is None and q_positions is None and kv_positions is None
     if plain and causal and triangle and sizes["q_len"] == sizes["kv_len"]:
         return _fused(q, k, v, None, scale, square=True)  # the kernel draws this mask itself
-    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
+    whole = plain and not causal and kv_positions is None and sizes["q_len"] > 1
+    if mask is None and bias is None and not return_weights and not whole and takes(q, k, v):
+        rule = (causal, window, q_positions, kv_positions, sizes, scale, softcap)
+        out, lse = by_own_kernel(q, k, v, *rule)
+        return (out, lse) if return_lse else out
+    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
     if plain and seen is None and _is_long_decode(q, k):
         return _streamed(q, k, v, scale)
     if plain and sizes["kv_len"]:
         return _fused(q, k, v, seen, scale, square=False)
-    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    bias = None if bias is None else fit_heads("bias", bias, sizes)
     _, scores = _scores(q, k, seen, bias, scale, softcap)
     weights = softmax(scores)
     out = _grouped(weights, k.shape[1]) @ wide(v)
@@ -320,8 +307,8 @@ def attention_backward(
     if d_out.dtype != q.dtype:
         raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
-    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
+    bias = None if bias is None else fit_heads("bias", bias, sizes)
     capped, scores = _scores(q, k, seen, bias, scale, softcap)
     rows, q_rows, d_rows = (_grouped(wide(a), k.shape[1]) for a in (softmax(scores), q, d_out))
     d_scores = softmax_backward(d_rows @ wide(v).transpose(-1, -2), rows)

@@ -21,6 +21,27 @@ def _check_positions(name: str, positions: Tensor) -> None:
         )
 
 
+def check_window(causal: bool, window: int | None) -> None:
+    """A window is a whole number of keys, and looks back."""
+    if window is not None:
+        check_count("window", window)
+        if not causal:
+            raise ConfigError("window needs causal=True: a window looks back from each query")
+
+
+def check_sight(
+    q_positions: Tensor, kv_positions: Tensor, causal: bool, window: int | None
+) -> None:
+    """Refuse positions and a window that do not fit together."""
+    _check_positions("q_positions", q_positions)
+    _check_positions("kv_positions", kv_positions)
+    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
+        raise ShapeError(
+            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
+        )
+    check_window(causal, window)
+
+
 def visible(
     q_positions: Tensor, kv_positions: Tensor, *, causal: bool = False, window: int | None = None
 ) -> Tensor:
@@ -68,16 +89,7 @@ def visible(
     >>> visible(torch.tensor([3]), torch.arange(5), causal=True, window=2).int()
     tensor([[0, 0, 1, 1, 0]], dtype=torch.int32)
     """
-    _check_positions("q_positions", q_positions)
-    _check_positions("kv_positions", kv_positions)
-    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
-        raise ShapeError(
-            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
-        )
-    if window is not None:
-        check_count("window", window)
-        if not causal:
-            raise ConfigError("window needs causal=True: a window looks back from each query")
+    check_sight(q_positions, kv_positions, causal, window)
     q, kv = q_positions[..., :, None], kv_positions[..., None, :]
     allowed = (kv >= 0) & torch.ones_like(q, dtype=torch.bool)  # every query asks every key
     if causal:

@@ -8,10 +8,12 @@ import torch
 from torch import Tensor
 
 from mini_attn.config import score_factor
-from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.errors import DTypeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import wide
-from mini_attn.torch.attention import _check_inputs, _fit_heads, _grouped
+from mini_attn.torch._sight import check_places, find_places, fit_heads
+from mini_attn.torch._triton import takes
+from mini_attn.torch.attention import _check_inputs, _grouped, by_own_kernel
 from mini_attn.torch.mask import visible
 
 __all__ = ["merge_attention", "online_attention"]
@@ -71,7 +73,8 @@ def online_attention(
     -----
     The FLOPs of `scaled_dot_product_attention`, less the tiles that nobody sees; memory for
     ``batch * n_heads * block_q * block_k`` scores instead of ``q_len * kv_len``. Exact: the
-    order of the sums differs, nothing else.
+    order of the sums differs, nothing else. On a GPU, where Triton is installed and there is
+    no mask, bias or gradient, an own kernel does the same with tiles of its own.
 
     References
     ----------
@@ -90,8 +93,11 @@ def online_attention(
     factor = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
+    if mask is None and bias is None and takes(q, k, v):
+        rule = (causal, window, q_positions, kv_positions, sizes, factor, softcap)
+        return by_own_kernel(q, k, v, *rule)
     sight = _Sight(mask, causal, window, q_positions, kv_positions, sizes, q.device)
-    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    bias = None if bias is None else fit_heads("bias", bias, sizes)
     outs, sums = [], []
     for start in range(0, sizes["q_len"], block_q):
         rows = slice(start, min(start + block_q, sizes["q_len"]))
@@ -161,39 +167,22 @@ class _Sight:
         sizes: dict[str, int],
         device: torch.device,
     ) -> None:
-        self.mask = None if mask is None else _fit_heads("mask", mask, sizes)
+        self.mask = None if mask is None else fit_heads("mask", mask, sizes)
         if self.mask is not None and self.mask.dtype != torch.bool:
             raise DTypeError(f"mask must be boolean, True = may attend, got {self.mask.dtype}")
         self.causal, self.window = causal, window
+        # Elsewhere, and in a graph, looking at what was found would mean waiting for it.
+        self.on_host = device.type == "cpu" and not torch.compiler.is_compiling()
         self.by_position = causal or window is not None or kv_positions is not None
         self.counted = q_positions is None and kv_positions is None
         q_len, kv_len = sizes["q_len"], sizes["kv_len"]
         self.offset = kv_len - q_len  # of the default positions
         if not self.by_position:
             return
-        keys = torch.arange(kv_len, device=device) if kv_positions is None else kv_positions
-        if q_positions is not None:
-            queries = q_positions
-        elif not causal:
-            queries = torch.zeros(q_len, dtype=torch.long, device=device)  # not compared
-        elif q_len > kv_len:
-            raise ShapeError(
-                f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
-            )
-        else:
-            queries = keys[..., kv_len - q_len :]
+        queries, keys = find_places(causal, q_positions, kv_positions, sizes, device)
         self.queries, self.keys = queries, keys
         # Refuses what does not fit before the first tile is computed.
-        _fit_heads(
-            "positions",
-            visible(queries, keys[..., :1], causal=causal, window=window),
-            {**sizes, "kv_len": 1},
-        )
-        if keys.shape[-1] != kv_len or queries.shape[-1] != q_len:
-            raise ShapeError(
-                f"{q_len} queries and {kv_len} keys need as many positions, "
-                f"got {queries.shape[-1]} and {keys.shape[-1]}"
-            )
+        check_places((queries, keys), causal, window, sizes)
 
     def tile(self, rows: slice, columns: slice) -> Any:
         """None if all is visible, False if nothing is, else (1 or batch, …, rows, columns)."""
@@ -213,6 +202,8 @@ class _Sight:
         place = visible(
             self.queries[..., rows], self.keys[..., columns], causal=self.causal, window=self.window
         )
+        if self.on_host and not place.any():
+            return False
         place = place[:, None] if place.ndim == 3 else place[None, None]
         return place if seen is None else seen & place
 
