@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
@@ -120,6 +121,17 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
     if block is not None:
         check_count("block", block)
     compiled = torch.compile(_run, fullgraph=True, **options)
+    # Whole arrays keep their address, which a CUDA graph that writes into them asks for.
+    whole: WeakKeyDictionary[Any, tuple[Tensor, Tensor]] = WeakKeyDictionary()
+
+    def arrays(cache: Any, slots: int) -> tuple[Tensor, Tensor]:
+        if block is not None:
+            return _arrays(cache, slots)
+        if cache not in whole:
+            whole[cache] = _arrays(cache, slots)
+            for array in whole[cache]:
+                torch._dynamo.mark_static_address(array)
+        return whole[cache]
 
     @torch.no_grad()
     def step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
@@ -136,7 +148,7 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
         if block is not None:
             read = min(read, (last // block + 1) * block)
         kv_positions = caches[0]._positions[:, :read].clone()
-        held = [_arrays(cache, read) for cache in caches]
+        held = [arrays(cache, read) for cache in caches]
         logits: Tensor = compiled(model, token.contiguous(), positions, slot, kv_positions, held)
         for cache in caches:
             cache.slots += 1
