@@ -117,6 +117,14 @@ def test_every_bfloat16_is_widened_to_its_own_value(tmp_path):
     np.testing.assert_array_equal(load_npz(tmp_path / "a.npz")["all"], array)
 
 
+@pytest.mark.parametrize("letters", range(9))
+def test_weights_start_where_any_type_is_aligned(tmp_path, letters):
+    save_safetensors(tmp_path / "a", {"w" * (letters + 1): np.ones(2)})
+    header = int.from_bytes((tmp_path / "a").read_bytes()[:8], "little")
+    assert header % 8 == 0
+    assert load_safetensors(tmp_path / "a")["w" * (letters + 1)].flags.aligned
+
+
 def test_an_array_from_a_file_may_be_changed_and_the_file_stays(tmp_path):
     save_safetensors(tmp_path / "a", {"w": np.ones(3)})
     load_safetensors(tmp_path / "a")["w"][0] = 5
