@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
-from mini_attn.config import AttentionConfig, DecoderConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.weights import from_gpt2
 
@@ -150,11 +150,24 @@ def test_a_gated_decoder_has_the_layers_of_llama():
 def test_weights_of_another_shape_of_model_are_refused(gpt2):
     theirs, config = gpt2
     state = theirs.state_dict()
-    changes = {"bias": {"attention": AttentionConfig(24, 4, 6)}, "norm": {"norm": "rms_norm"}}
+    changes = {
+        "bias": {"attention": AttentionConfig(24, 4, 6)},
+        "n_kv_heads": {"attention": AttentionConfig(24, 4, 6, n_kv_heads=2, bias=True)},
+        "v_head_dim": {"attention": AttentionConfig(24, 4, 6, v_head_dim=5, bias=True)},
+        "qk_norm": {"attention": AttentionConfig(24, 4, 6, bias=True, qk_norm=True)},
+        "norm": {"norm": "rms_norm"},
+        "mlp": {"mlp": "gated"},
+        "mlp_bias": {"mlp_bias": False},
+        "positions": {"positions": "none"},
+        "tie_embeddings": {"tie_embeddings": False},
+    }
     for word, change in changes.items():
         broken = DecoderConfig(**{**vars(config), **change})
-        with pytest.raises(ConfigError, match=f"GPT-2 needs {word}"):
+        with pytest.raises(ConfigError, match=f"GPT-2 needs {word}="):
             from_gpt2(state, broken)
+    latent = LatentConfig(24, 4, 6, 4, 2, 6, rope=RopeConfig("half"))
+    with pytest.raises(ConfigError, match="GPT-2 has plain attention"):
+        from_gpt2(state, DecoderConfig(**{**vars(config), "attention": latent}))
     del state["transformer.h.2.mlp.c_fc.bias"]
     with pytest.raises(ConfigError, match=r"h\.2\.mlp\.c_fc\.bias"):
         from_gpt2(state, config)
