@@ -290,3 +290,23 @@ def test_torch_trains_and_generation_keeps_no_graph():
     assert all(p.grad is not None for p in model.parameters())
     logits = mt.prefill(model, tokens, model.new_caches(1, 10))
     assert not logits.requires_grad
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_torch_trains_under_autocast(name):
+    """Weights in float32, products in bfloat16: the answer is close and every weight learns."""
+    import torch
+
+    import mini_attn.torch as mt
+
+    model, tokens = mt.Decoder(CONFIGS[name]), torch.arange(20).reshape(2, 10)
+    with torch.no_grad():  # of size 1, so that rounding shows and nothing vanishes
+        for weight in model.parameters():
+            weight.mul_(20) if weight.ndim > 1 and weight.std() < 0.1 else None
+    expected = model(tokens)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = model(tokens)
+        found.float().square().mean().backward()
+    assert found.dtype == torch.bfloat16
+    assert (found - expected).abs().max() < 0.1 * expected.abs().max()
+    assert all(w.grad is not None and w.grad.isfinite().all() for w in model.parameters())

@@ -43,7 +43,7 @@ def check_tokens(name: str, x: Tensor, weight: Tensor) -> None:
     features = named_shapes(**{name: (x, "batch seq features")})["features"]
     if features != weight.shape[-1]:
         raise ShapeError(f"{name} has {features} features, the layer takes {weight.shape[-1]}")
-    if x.dtype != weight.dtype:
+    if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
         raise DTypeError(f"{name} is {x.dtype}, the weights are {weight.dtype}")
 
 

@@ -28,7 +28,7 @@ def _check_rows(x: Tensor, **vectors: Tensor | None) -> None:
         shape = getattr(vector, "shape", None)
         if x.ndim < 1 or shape != x.shape[-1:]:
             raise ShapeError(f"{name} must be (d,) to fit x of shape {tuple(x.shape)}, got {shape}")
-        if vector.dtype != x.dtype:
+        if vector.dtype != x.dtype and not torch.is_autocast_enabled(x.device.type):
             raise DTypeError(f"{name} is {vector.dtype}, x is {x.dtype}")
 
 
