@@ -131,7 +131,7 @@ def gpt2_shaped(max_positions: int, **changes: int) -> mt.Decoder:
 
 @torch.inference_mode()
 def flat(bandwidth: float, steps: int = 8, **changes: int) -> dict[str, Any]:
-    """Milliseconds a token at growing lengths, and what is left without reading the cache."""
+    """Milliseconds a token at growing lengths, and without the attention that reads the cache."""
     model = gpt2_shaped(LENGTHS[-1] + steps, **changes)
     token = torch.zeros((1, 1), dtype=torch.int64)
     held = {}
@@ -147,15 +147,25 @@ def flat(bandwidth: float, steps: int = 8, **changes: int) -> dict[str, Any]:
         for cache in held[length]:
             cache.crop(length)
 
-    runs = {str(n): lambda n=n: decode(n) for n in LENGTHS}
-    best = {n: s / steps for n, s in side_by_side(runs, repeats=6).items()}
-    read = {str(n): sum(c.used_bytes for c in held[n]) / bandwidth for n in LENGTHS}
-    rest = {n: best[n] - read[n] for n in best}
+    def attend(length: int) -> None:
+        for _ in range(steps):
+            for cache in held[length]:
+                k, v, _ = cache.view()
+                mt.scaled_dot_product_attention(k[:, :, :1], k, v)
+
+    runs = {f"{n}": lambda n=n: decode(n) for n in LENGTHS}
+    runs |= {f"{n} attention": lambda n=n: attend(n) for n in LENGTHS}
+    best = {name: seconds / steps for name, seconds in side_by_side(runs, repeats=6).items()}
+    rest = {f"{n}": best[f"{n}"] - best[f"{n} attention"] for n in LENGTHS}
+    read = {f"{n}": sum(c.used_bytes for c in held[n]) for n in LENGTHS}
+    longest = str(LENGTHS[-1])
     return {
         "sizes": f"12 layers x 768, float32, {LENGTHS[0]} to {LENGTHS[-1]} cached tokens",
         "milliseconds_per_token": milliseconds(best),
-        "milliseconds_to_read_the_cache": milliseconds(read),
-        "milliseconds_without_it": milliseconds(rest),
-        "longest_over_shortest_without_it": rest[str(LENGTHS[-1])] / rest[str(LENGTHS[0])],
-        "goals": {"longest_over_shortest_without_it": ["<=", 1.2]},
+        "milliseconds_without_attention": milliseconds(rest),
+        "attention_share_of_read_bandwidth": read[longest]
+        / best[f"{longest} attention"]
+        / bandwidth,
+        "longest_over_shortest_without_attention": rest[longest] / rest[str(LENGTHS[0])],
+        "goals": {"longest_over_shortest_without_attention": ["<=", 1.1]},
     }

@@ -237,7 +237,7 @@ BUDGETS = {
     "page": "first_widget_usable_ms",
     "browser notebook": "seconds_to_mini_attn",
     "online attention": "torch_memory_share_of_plain",
-    "decode by cached length": "longest_over_shortest_without_it",
+    "decode by cached length": "longest_over_shortest_without_attention",
     "latent decode": "share_of_predicted_ratio",
     "imports": "seconds_beyond_numpy",
 }
