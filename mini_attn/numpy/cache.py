@@ -338,8 +338,13 @@ class KVCache:
         if n > self.slots:
             raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
         self.slots = n
-        self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
-        self._padded = bool((self._positions[:, :n] < 0).any())
+        self._look()
+
+    def _look(self) -> None:
+        """Whether there are padding and gaps among the filled slots: there may be fewer now."""
+        rows = self._positions[:, : self.slots]
+        self.contiguous = self.contiguous or bool((rows == self._count[: self.slots]).all())
+        self._padded = self._padded and bool((rows < 0).any())
 
     def fork(self) -> KVCache:
         """A copy that shares nothing.
@@ -404,6 +409,11 @@ class KVCache:
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {index.shape}")
         if (index < 0).any() or (index >= self.batch).any():
             raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
+        self._take(index)
+        self._look()
+
+    def _take(self, index: Array) -> None:
+        """Let each row continue another, after every check that could refuse it."""
         # Indexing with an array copies before it writes, so repeated rows do not alias.
         for held in (self._k, self._v):
             held[:, :, : self._filled] = held[index, :, : self._filled]

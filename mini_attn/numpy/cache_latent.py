@@ -127,8 +127,7 @@ class LatentCache(KVCache):
                     f"{name} must be (batch, q_len, dim) = ({self.batch}, q_len, {width}), "
                     f"got {tuple(given.shape)}"
                 )
-        super().append(k[:, None], v[:, None], positions=positions)
-        return self.view()
+        return super().append(k[:, None], v[:, None], positions=positions)
 
     def view(self) -> tuple[Array, Array, Array]:
         """Everything held, read-only and without a copy.

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError, ShapeError
-from mini_attn.numpy._module import check_whole
+from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
 from mini_attn.shapes import check_count
@@ -42,7 +41,8 @@ class PagedKVCache(KVCache):
     * dtype_bytes``: at most one block of each row is not full. `fork` and `reorder` copy block
     numbers only; a row that writes into a block that others hold gets its own copy of that
     block first. `append` and `view` gather the blocks into one array: here that is a copy of
-    all that is held, which a kernel that follows the table itself does not make.
+    all that is held, which a kernel that follows the table itself does not make. A cache that is
+    no longer needed gives its blocks back by ``crop(0)``.
 
     References
     ----------
@@ -80,7 +80,10 @@ class PagedKVCache(KVCache):
     @property
     def capacity(self) -> int:  # type: ignore[override]  # it changes with what others hold
         """Slots that each row can reach with the blocks that are free now."""
-        return (len(self.block_table[0]) + self.pool.n_free // self.batch) * self.pool.block_size
+        free = self.pool.n_free - self._blocks_needed(self.slots)[1]
+        if free < 0:  # not even the shared last blocks can be copied, which writing begins with
+            return self.slots
+        return (len(self.block_table[0]) + free // self.batch) * self.pool.block_size
 
     def append(
         self, k: Array, v: Array, *, positions: Array | None = None
@@ -296,10 +299,7 @@ class PagedKVCache(KVCache):
                 self.pool.release(blocks.pop())
         self._note_table()
         self.slots = n
-        if not self.contiguous:
-            rows = self._positions[:, :n]
-            self.contiguous = bool((rows == self._count[:n]).all())
-            self._padded = bool((rows < 0).any())
+        self._look()
 
     def fork(self) -> PagedKVCache:
         """A cache that shares every block until one of the two writes.
@@ -327,7 +327,7 @@ class PagedKVCache(KVCache):
         0
         """
         twin = PagedKVCache(self.pool, self.batch)
-        twin._grow(self._positions.shape[1])
+        twin._grow(self.slots)
         twin._positions[:, : self.slots] = self._positions[:, : self.slots]
         twin.block_table = [list(blocks) for blocks in self.block_table]
         for block in chain(*twin.block_table):
@@ -336,46 +336,8 @@ class PagedKVCache(KVCache):
         twin._note_table()
         return twin
 
-    def reorder(self, index: Array) -> None:
-        """Let each row continue another row, as beam search needs.
-
-        ``k_all[i] = k_all[index[i]]``
-
-        Parameters
-        ----------
-        index : integer array (batch,)
-            For each row the row it continues; rows may be repeated or dropped.
-
-        Raises
-        ------
-        ShapeError
-            If there is not one index for each row.
-        DTypeError
-            If the index holds no integers.
-        ConfigError
-            If an index is not a row.
-
-        Notes
-        -----
-        Block numbers change places, no keys and no values.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mini_attn.numpy import BlockPool
-        >>> PagedKVCache(BlockPool(4, 1, 2), batch=2).reorder(np.array([1, 1]))
-        """
-        check_whole("index", index)
-        if index.shape != (self.batch,):
-            raise ShapeError(f"index must be (batch,) = ({self.batch},), got {tuple(index.shape)}")
-        rows = index.tolist()
-        if min(rows) < 0 or max(rows) >= self.batch:
-            raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {rows!s:.80}")
-        table = [list(self.block_table[row]) for row in rows]
+    def _take(self, index: Array) -> None:
+        table = [list(self.block_table[row]) for row in index.tolist()]
         for block in chain(*table):  # first, so that no block is free in between
             self.pool.share(block)
         for block in chain(*self.block_table):

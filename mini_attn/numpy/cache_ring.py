@@ -46,7 +46,8 @@ class SlidingWindowCache(KVCache):
     ``allocated_bytes = batch * n_kv_heads * min(window, capacity) * (head_dim + v_head_dim) *
     dtype_bytes``. A token overwrites the one ``window`` before it, which no later query sees.
     Keys lie in the order of the ring: the positions that come with them say which is which,
-    and softmax does not ask. Padding stands before a row's first token.
+    and softmax does not ask. Padding stands before a row's first token. What an append overwrote is
+    kept beside the ring until the next, so that it can be taken back.
 
     References
     ----------
@@ -82,7 +83,7 @@ class SlidingWindowCache(KVCache):
         # While all rows count 0, 1, 2, …, the number of slots says it all; ends and tokens of
         # each row are kept only once some row has padding or gaps.
         self._regular = True
-        self._ends = self._tokens = np.zeros(0, np.int64)
+        self._ends, self._tokens = np.zeros((batch, 1), np.int64), np.zeros(batch, np.int64)
         self._undo: dict[str, Any] = {}
 
     def append(
@@ -137,6 +138,8 @@ class SlidingWindowCache(KVCache):
         ((1, 1, 3, 4), (1, 1, 2, 4))
         """
         new, start = self._check(k, v), self.slots
+        if new == 1 and positions is None and self._regular:
+            return self._step(k, v)
         rows, regular = self._rows(positions, new)
         wraps, whole = start + new > self._size, None
         if wraps and new > 1:
@@ -147,13 +150,7 @@ class SlidingWindowCache(KVCache):
                 np.concatenate([held[2], rows], axis=1),
             )
         slots = self._where(start, new)
-        self._undo = {"slots": start, "flags": (self._regular, self._ends, self._tokens)}
-        if wraps:
-            self._undo["kept"] = (
-                slots,
-                *(held.copy() for held in (self._k[:, :, slots], self._v[:, :, slots])),
-                self._positions[:, slots].copy(),
-            )
+        self._remember(slots, wraps=wraps)
         # Everything has been checked: from here on nothing can fail half-way.
         fits = slice(max(new - self._size, 0), None)
         self._k[:, :, slots], self._v[:, :, slots] = k[:, :, fits], v[:, :, fits]
@@ -163,6 +160,23 @@ class SlidingWindowCache(KVCache):
         self._regular, self.slots = regular, start + new
         self.contiguous = regular and (not wraps or (whole is not None and start <= self._size))
         return self.view() if whole is None else whole
+
+    def _step(self, k: Array, v: Array) -> tuple[Array, Array, Array]:
+        """One token more while all rows count alike: what a decode step needs and no more."""
+        start, slot = self.slots, self.slots % self._size
+        at = slice(slot, slot + 1)
+        self._remember(at, wraps=start >= self._size)
+        self._k[:, :, at], self._v[:, :, at], self._positions[:, at] = k, v, start
+        self.slots, self.contiguous = start + 1, start < self._size
+        return self.view()
+
+    def _remember(self, slots: Any, *, wraps: bool) -> None:
+        """What it takes to undo an append to these slots; arrays go by rows of the batch."""
+        arrays = [self._ends, self._tokens]
+        if wraps and self.slots:
+            kept = self._k[:, :, slots], self._v[:, :, slots], self._positions[:, slots]
+            arrays += [array.copy() for array in kept]
+        self._undo = {"slots": self.slots, "regular": self._regular, "at": slots, "arrays": arrays}
 
     def _check_room(self, new: int) -> None:
         if self.capacity is not None and self.slots + new > self.capacity:
@@ -310,15 +324,18 @@ class SlidingWindowCache(KVCache):
             self._take_back()
         if n < self.slots:
             self._shorten(n)
-        self.contiguous = self._regular and n <= self._size
+        self._look()
+
+    def _look(self) -> None:
+        self.contiguous = self._regular and self.slots <= self._size
 
     def _take_back(self) -> None:
         """The state before the latest append."""
         self.slots = self._undo["slots"]
-        self._regular, self._ends, self._tokens = self._undo["flags"]
-        if "kept" in self._undo:
-            slots, k, v, rows = self._undo["kept"]
-            self._k[:, :, slots], self._v[:, :, slots], self._positions[:, slots] = k, v, rows
+        self._regular, at = self._undo["regular"], self._undo["at"]
+        self._ends, self._tokens, *kept = self._undo["arrays"]
+        if kept:
+            self._k[:, :, at], self._v[:, :, at], self._positions[:, at] = kept
         self._undo = {}
 
     def _shorten(self, n: int) -> None:
@@ -329,41 +346,8 @@ class SlidingWindowCache(KVCache):
         self._tokens = (rows >= 0).sum(axis=1)
         self._ends = KVCache._row_ends(self)
 
-    def reorder(self, index: Array) -> None:
-        """Let each row continue another row, as beam search needs.
-
-        ``k_all[i] = k_all[index[i]]``
-
-        Parameters
-        ----------
-        index : integer array (batch,)
-            For each row the row it continues; rows may be repeated or dropped.
-
-        Raises
-        ------
-        ShapeError
-            If there is not one index for each row.
-        DTypeError
-            If the index holds no integers.
-        ConfigError
-            If an index is not a row.
-
-        Notes
-        -----
-        Copies the filled slots, so that repeated rows do not share memory. What the latest
-        append overwrote is let go.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> cache = SlidingWindowCache(2, 1, 2, capacity=4, window=2)
-        >>> cache.reorder(np.array([1, 1]))
-        """
-        super().reorder(index)
-        self._undo = {}
-        if not self._regular:
-            self._ends, self._tokens = self._ends[index], self._tokens[index]
+    def _take(self, index: Array) -> None:
+        super()._take(index)
+        self._ends, self._tokens = self._ends[index], self._tokens[index]
+        if self._undo:
+            self._undo["arrays"] = [array[index] for array in self._undo["arrays"]]

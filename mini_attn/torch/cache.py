@@ -342,11 +342,16 @@ class KVCache:
         n = check_count("n", n, least=0)
         if n > self.slots:
             raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
-        if not self.contiguous:
-            self.contiguous = bool((self._positions[:, :n] == self._count[:n]).all())
-            self._padded = bool((self._positions[:, :n] < 0).any())
-            self._positions[:, n:] = self._count[n:]
         self.slots = n
+        if not self.contiguous:
+            self._look()
+            self._positions[:, n:] = self._count[n:]
+
+    def _look(self) -> None:
+        """Whether there are padding and gaps among the filled slots: there may be fewer now."""
+        rows = self._positions[:, : self.slots]
+        self.contiguous = self.contiguous or bool((rows == self._count[: self.slots]).all())
+        self._padded = self._padded and bool((rows < 0).any())
 
     def fork(self) -> KVCache:
         """A copy that shares nothing.
@@ -411,6 +416,11 @@ class KVCache:
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {tuple(index.shape)}")
         if bool((index < 0).any()) or bool((index >= self.batch).any()):
             raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
+        self._take(index.long())  # narrower integers are no index in PyTorch
+        self._look()
+
+    def _take(self, index: Tensor) -> None:
+        """Let each row continue another, after every check that could refuse it."""
         # Indexing with a tensor copies before it writes, so repeated rows do not alias.
         for held in (self._k, self._v):
             held[:, :, : self._filled] = held[index, :, : self._filled]

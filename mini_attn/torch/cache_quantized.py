@@ -48,8 +48,14 @@ class QuantizedKVCache(KVCache):
     -----
     A number comes back within half a step, ``(max - min) / (2 * (2 ** bits - 1))`` of its group,
     beside the rounding of its type, and exactly where all numbers of the group are alike.
-    ``allocated_bytes`` counts codes, scale and zero of each group (in float32 or wider), and the
-    residual: with 4 bits and groups of 32 that is 6 bits a number. Keys go by channel because few
+    ``allocated_bytes = batch * n_kv_heads * (groups * group_bytes + room * (head_dim +
+    v_head_dim) * dtype_bytes)`` with ``groups = (capacity - residual) // group_size``,
+    ``room = min(capacity, residual + group_size - 1)`` and ``group_bytes = group_size * bits / 8 *
+    (head_dim + v_head_dim) + 2 * scale_bytes * (head_dim + group_size * ceil(v_head_dim /
+    group_size))``: codes, scales and zeros; scales are float32, or float64 where the numbers are.
+    With 4 bits and groups of 32 that is 6 bits a number. ``used_bytes`` counts the sealed groups
+    and the filled part of the residual. What an append sealed is kept beside it until the next,
+    so that it can be taken back. Keys go by channel because few
     channels hold the largest numbers, which would set the scale of every token. A step makes
     one layer's numbers anew from the codes.
 
@@ -342,40 +348,8 @@ class QuantizedKVCache(KVCache):
         if undo and n <= undo["slots"]:
             self._undo = {}
 
-    def reorder(self, index: Tensor) -> None:
-        """Let each row continue another row, as beam search needs.
-
-        ``k_all[i] = k_all[index[i]]``
-
-        Parameters
-        ----------
-        index : integer array (batch,)
-            For each row the row it continues; rows may be repeated or dropped.
-
-        Raises
-        ------
-        ShapeError
-            If there is not one index for each row.
-        DTypeError
-            If the index holds no integers.
-        ConfigError
-            If an index is not a row.
-
-        Notes
-        -----
-        Codes go with their scales and zeros.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> import torch
-        >>> cache = QuantizedKVCache(2, 1, 2, capacity=4)
-        >>> cache.reorder(torch.tensor([1, 1]))
-        """
-        super().reorder(index)
+    def _take(self, index: Tensor) -> None:
+        super()._take(index)
         sealed = self.sealed // self.group_size
         for held in self._groups:
             held[:, :, :sealed] = held[index, :, :sealed]

@@ -44,7 +44,8 @@ class SlidingWindowCache(KVCache):
     ``allocated_bytes = batch * n_kv_heads * min(window, capacity) * (head_dim + v_head_dim) *
     dtype_bytes``. A token overwrites the one ``window`` before it, which no later query sees.
     Keys lie in the order of the ring: the positions that come with them say which is which,
-    and softmax does not ask. Padding stands before a row's first token.
+    and softmax does not ask. Padding stands before a row's first token. What an append overwrote is
+    kept beside the ring until the next, so that it can be taken back.
 
     References
     ----------
@@ -83,7 +84,7 @@ class SlidingWindowCache(KVCache):
         # While all rows count 0, 1, 2, …, the number of slots says it all; ends and tokens of
         # each row are kept only once some row has padding or gaps.
         self._regular = True
-        self._ends = self._tokens = self._count[:0]
+        self._ends, self._tokens = self._count.new_zeros(batch, 1), self._count.new_zeros(batch)
         self._undo: dict[str, Any] = {}
 
     def append(
@@ -138,6 +139,8 @@ class SlidingWindowCache(KVCache):
         (torch.Size([1, 1, 3, 4]), torch.Size([1, 1, 2, 4]))
         """
         new, start = self._check(k, v), self.slots
+        if new == 1 and positions is None and self._regular:
+            return self._step(k, v)
         rows, regular = self._rows(positions, new)
         k, v = k.detach(), v.detach()  # a cache carries no gradients
         wraps, whole = start + new > self._size, None
@@ -149,13 +152,7 @@ class SlidingWindowCache(KVCache):
                 torch.cat([held[2], rows], dim=1),
             )
         slots = self._where(start, new)
-        self._undo = {"slots": start, "flags": (self._regular, self._ends, self._tokens)}
-        if wraps:
-            self._undo["kept"] = (
-                slots,
-                *(held.clone() for held in (self._k[:, :, slots], self._v[:, :, slots])),
-                self._positions[:, slots].clone(),
-            )
+        self._remember(slots, wraps=wraps)
         # Everything has been checked: from here on nothing can fail half-way.
         fits = slice(max(new - self._size, 0), None)
         self._k[:, :, slots], self._v[:, :, slots] = k[:, :, fits], v[:, :, fits]
@@ -165,6 +162,24 @@ class SlidingWindowCache(KVCache):
         self._regular, self.slots = regular, start + new
         self.contiguous = regular and (not wraps or (whole is not None and start <= self._size))
         return self.view() if whole is None else whole
+
+    def _step(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One token more while all rows count alike: what a decode step needs and no more."""
+        start, slot = self.slots, self.slots % self._size
+        self._remember(slice(slot, slot + 1), wraps=start >= self._size)
+        self._k.narrow(2, slot, 1).copy_(k.detach())
+        self._v.narrow(2, slot, 1).copy_(v.detach())
+        self._positions.narrow(1, slot, 1).fill_(start)
+        self.slots, self.contiguous = start + 1, start < self._size
+        return self.view()
+
+    def _remember(self, slots: Any, *, wraps: bool) -> None:
+        """What it takes to undo an append to these slots; arrays go by rows of the batch."""
+        arrays = [self._ends, self._tokens]
+        if wraps and self.slots:
+            kept = self._k[:, :, slots], self._v[:, :, slots], self._positions[:, slots]
+            arrays += [array.clone() for array in kept]
+        self._undo = {"slots": self.slots, "regular": self._regular, "at": slots, "arrays": arrays}
 
     def _check_room(self, new: int) -> None:
         if self.capacity is not None and self.slots + new > self.capacity:
@@ -312,15 +327,18 @@ class SlidingWindowCache(KVCache):
             self._take_back()
         if n < self.slots:
             self._shorten(n)
-        self.contiguous = self._regular and n <= self._size
+        self._look()
+
+    def _look(self) -> None:
+        self.contiguous = self._regular and self.slots <= self._size
 
     def _take_back(self) -> None:
         """The state before the latest append."""
         self.slots = self._undo["slots"]
-        self._regular, self._ends, self._tokens = self._undo["flags"]
-        if "kept" in self._undo:
-            slots, k, v, rows = self._undo["kept"]
-            self._k[:, :, slots], self._v[:, :, slots], self._positions[:, slots] = k, v, rows
+        self._regular, at = self._undo["regular"], self._undo["at"]
+        self._ends, self._tokens, *kept = self._undo["arrays"]
+        if kept:
+            self._k[:, :, at], self._v[:, :, at], self._positions[:, at] = kept
         self._undo = {}
 
     def _shorten(self, n: int) -> None:
@@ -331,41 +349,8 @@ class SlidingWindowCache(KVCache):
         self._tokens = (rows >= 0).sum(dim=1)
         self._ends = KVCache._row_ends(self)
 
-    def reorder(self, index: Tensor) -> None:
-        """Let each row continue another row, as beam search needs.
-
-        ``k_all[i] = k_all[index[i]]``
-
-        Parameters
-        ----------
-        index : integer array (batch,)
-            For each row the row it continues; rows may be repeated or dropped.
-
-        Raises
-        ------
-        ShapeError
-            If there is not one index for each row.
-        DTypeError
-            If the index holds no integers.
-        ConfigError
-            If an index is not a row.
-
-        Notes
-        -----
-        Copies the filled slots, so that repeated rows do not share memory. What the latest
-        append overwrote is let go.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> import torch
-        >>> cache = SlidingWindowCache(2, 1, 2, capacity=4, window=2)
-        >>> cache.reorder(torch.tensor([1, 1]))
-        """
-        super().reorder(index)
-        self._undo = {}
-        if not self._regular:
-            self._ends, self._tokens = self._ends[index], self._tokens[index]
+    def _take(self, index: Tensor) -> None:
+        super()._take(index)
+        self._ends, self._tokens = self._ends[index], self._tokens[index]
+        if self._undo:
+            self._undo["arrays"] = [array[index] for array in self._undo["arrays"]]
