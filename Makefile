@@ -6,7 +6,7 @@ HTML := _build/html
 PORT ?= 8000
 export TORCH
 
-.PHONY: help book serve lab test bench bundle format clean
+.PHONY: help book serve lab test bench table mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -31,6 +31,12 @@ test: book  ## everything that must hold: style, types, units, notebooks, the bu
 
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)
+
+table: $(READY)  ## print the largest differences between what must be equal, per type and backend
+	@$(BIN)/python benchmarks/equivalences.py $(if $(STORE),--store)
+
+mutate: $(READY)  ## apply single faults to copies of the package and say which the tests find (long)
+	@$(BIN)/python tests/mutation/run.py
 
 bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
 	@$(BIN)/python .ci/bundle.py
