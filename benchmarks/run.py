@@ -48,6 +48,7 @@ def decoder_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
 
     return {
         "latent decode": lambda: latent.latent_decode(read["torch"], rate),
+        "latent decode, 128 heads": lambda: latent.latent_decode(read["torch"], rate, n_heads=128),
         "latent crossover": latent.latent_crossover,
         "cached decode": lambda: decode.cached("gpt2_124m", read["torch"]),
         "cached decode, small": lambda: decode.cached("4_layers_256", read["torch"]),
