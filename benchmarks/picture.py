@@ -104,8 +104,8 @@ def draw(record: dict[str, Any]) -> str:
     title = f"{met} of {len(judged)} goals met, {record['date']}, {where}"
     with mpl.rc_context(SETTINGS):
         height = 1.3 + 0.3 * len(judged)
-        figure = Figure(figsize=(9.5, height), facecolor=GROUND)
-        axes = figure.add_axes((0.45, 0.7 / height, 0.4, 1 - 1.2 / height), facecolor=GROUND)
+        figure = Figure(figsize=(10, height), facecolor=GROUND)
+        axes = figure.add_axes((0.48, 0.7 / height, 0.37, 1 - 1.2 / height), facecolor=GROUND)
         bars(axes, judged)
         scale(axes, judged)
         axes.axvline(0, color=INK, linewidth=1.2)
