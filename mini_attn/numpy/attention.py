@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from mini_attn.shapes import check_heads, named_shapes
 __all__ = ["attention_backward", "scaled_dot_product_attention"]
 
 Array = NDArray[Any]
+
+BLOCK_BYTES = 2**18  # of one head: a few fit a core's second-level cache
+FEW_ROWS = 8  # with more of them BLAS computes longer than it copies, as measured
 
 
 def _check_inputs(q: Array, k: Array, v: Array) -> dict[str, int]:
@@ -94,7 +98,7 @@ def _scores(
     """Scores (batch, n_heads, q_len, kv_len) in float32 or wider, before and after the mask."""
     wide = np.float32 if q.dtype == np.float16 else q.dtype
     rows = _grouped(q.astype(wide, copy=False), k.shape[1]) * scale
-    capped = rows @ k.astype(wide, copy=False).swapaxes(-1, -2)
+    capped = _row_products(rows, k.astype(wide, copy=False))
     if softcap is not None:
         capped = softcap * np.tanh(capped / softcap)
     capped = capped.reshape(*q.shape[:3], k.shape[2])
@@ -102,11 +106,37 @@ def _scores(
     return capped, scores if seen is None else np.where(seen, scores, -np.inf)
 
 
+def _is_long_decode(rows: int, array: Array) -> bool:
+    """Whether a group's few rows meet more keys or values than a core's cache holds."""
+    return 1 < rows <= FEW_ROWS and array[0, 0].nbytes > BLOCK_BYTES
+
+
+def _blocks(array: Array) -> Iterator[slice]:
+    """Keys or values of a head, as many at a time as a core's cache holds."""
+    step = max(1, BLOCK_BYTES // (array.shape[3] * array.itemsize))
+    return (slice(i, i + step) for i in range(0, array.shape[2], step))
+
+
+def _row_products(rows: Array, k: Array) -> Array:
+    """``rows @ k.T``; for a few rows BLAS would first copy all keys, for one it does not."""
+    if not _is_long_decode(rows.shape[2], k):
+        return np.asarray(rows @ k.swapaxes(-1, -2))
+    scores = np.empty((*rows.shape[:3], k.shape[2]), rows.dtype)
+    for some in _blocks(k):  # read once from memory, then once more for each row
+        np.matmul(k[:, :, None, some], rows[..., None], out=scores[..., some, None])
+    return scores
+
+
 def _weighted_sum(rows: Array, v: Array) -> Array:
     """``rows @ v``; for a single row BLAS takes twice as long as a plain pass over the values."""
     if rows.shape[2] == 1:
         return np.asarray(np.einsum("bhrk,bhkd->bhrd", rows, v))
-    return np.asarray(rows @ v)
+    if not _is_long_decode(rows.shape[2], v):
+        return np.asarray(rows @ v)
+    out = np.zeros((*rows.shape[:3], v.shape[3]), rows.dtype)
+    for some in _blocks(v):
+        out += rows[..., some] @ v[:, :, some]
+    return out
 
 
 def scaled_dot_product_attention(
