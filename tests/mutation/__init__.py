@@ -1,0 +1,1 @@
+"""Single faults that the tests must notice."""

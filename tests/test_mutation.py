@@ -1,0 +1,86 @@
+"""The list of faults cannot rot, and what tries them can tell a noticed fault from another."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from tests.mutation import run
+from tests.mutation.faults import LISTS, ROOT, Fault, all_faults, changed
+
+FAULTS = all_faults()
+MODULE = "def double(x):\n    return 2 * x\n"
+TEST = "from pkg import double\n\n\ndef test_double():\n    assert double(3) == 6\n"
+
+
+@pytest.mark.parametrize("path", sorted({fault.path for fault in FAULTS}))
+def test_every_fault_fits_and_is_still_python(path):
+    source = (ROOT / path).read_text(encoding="utf-8")
+    for fault in FAULTS:
+        if fault.path == path:
+            ast.parse(changed(source, fault), fault.name)
+
+
+def test_every_fault_names_tests_that_exist():
+    missing = {test for fault in FAULTS for test in fault.tests if not (ROOT / test).is_file()}
+    assert missing == set()
+    assert all(fault.tests for fault in FAULTS)
+
+
+def test_there_are_enough_faults_with_names_of_their_own():
+    assert len(FAULTS) >= 40
+    assert [name for name, n in Counter(fault.name for fault in FAULTS).items() if n > 1] == []
+    assert {path.stem for path in LISTS.glob("*.toml")} > {"attention", "caches", "latent", "cost"}
+
+
+def fault(old="2 * x", new="3 * x", argued=""):
+    return Fault("wrong factor", "pkg.py", old, new, ("test_pkg.py",), argued)
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A package of one module with one test."""
+    (tmp_path / "pkg.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "test_pkg.py").write_text(TEST, encoding="utf-8")
+    monkeypatch.setattr(run, "COPIED", ("pkg.py", "test_pkg.py"))
+    monkeypatch.setattr(run, "IMPORTED", ())
+    return tmp_path
+
+
+@pytest.mark.parametrize("old", ["4 * x", "x"])
+def test_a_fault_that_no_longer_fits_is_refused(tree, old):
+    with pytest.raises(ValueError, match="not once"):
+        changed(MODULE, fault(old))
+    with pytest.raises(ValueError, match="not once"):
+        run.try_all([fault(), fault(old)], root=tree)
+
+
+def test_a_fault_that_changes_nothing_is_refused():
+    with pytest.raises(ValueError, match="stays the same"):
+        changed(MODULE, fault(new="(2 * x)"))
+
+
+def test_verdicts(tree):
+    """Several faults in one copy: each is taken out before the next comes in."""
+    cases = [
+        (fault(), "killed", "test_pkg.py::test_double"),
+        (fault(new="x + 3"), "survived", ""),
+        (fault(new="x + 3", argued="3 is the only number"), "argued", "3 is the only number"),
+        (fault(old="return 2 * x", new="\n    while x:\n        pass"), "time", "longer than 10 s"),
+        (fault(old="def double", new="def triple"), "broken", "?"),
+        (fault(new="4 * x"), "killed", "test_pkg.py::test_double"),
+    ]
+    found = run.try_all([case[0] for case in cases], root=tree, jobs=1, seconds=10)
+    assert [verdict["verdict"] for verdict in found] == [case[1] for case in cases]
+    assert all(
+        by in (verdict["by"], None) for verdict, (_, _, by) in zip(found, cases, strict=True)
+    )
+    assert (tree / "pkg.py").read_text(encoding="utf-8") == MODULE
+
+
+def test_a_tree_that_fails_by_itself_is_refused(tree):
+    (tree / "pkg.py").write_text(MODULE.replace("2", "5"), encoding="utf-8")
+    with pytest.raises(SystemExit, match="fail already"):
+        run.try_all([fault(old="5 * x")], root=tree, jobs=1, seconds=30)
