@@ -126,6 +126,29 @@ def test_tiles_that_nobody_sees_are_not_read(lib, rng):
     np.testing.assert_allclose(lib.numpy(out), lib.numpy(expected)[:, :, 8:], atol=1e-12)
 
 
+def test_tiles_of_empty_slots_are_not_read(lib, rng):
+    """Known by their positions alone, wherever in the cache they lie."""
+    q, k, v = (lib.array(a) for a in inputs(rng, 2, 12))
+    places = np.r_[4:8, [-1] * 4, 0:4]
+    options = {"causal": True, "q_positions": np.array([6, 7]), "kv_positions": places}
+    options = {name: lib.array(o) if name != "causal" else o for name, o in options.items()}
+    expected, sums = lib.online_attention(q, k, v, block_k=4, **options)
+    for array in (k, v):
+        array[:, :, 4:8] = float("nan")
+    found = lib.online_attention(q, k, v, block_k=4, **options)
+    agree([lib.numpy(a) for a in found], [lib.numpy(expected), lib.numpy(sums)])
+
+
+def test_no_keys_at_given_positions(lib, rng):
+    q, k, v = (lib.array(a) for a in inputs(rng, 2, 3))
+    nowhere = lib.array(np.zeros(0, np.int64))
+    for attention in (lib.online_attention, lib.scaled_dot_product_attention):
+        out = attention(q, k[:, :, :0], v[:, :, :0], kv_positions=nowhere)
+        out = lib.numpy(out[0] if isinstance(out, tuple) else out)
+        assert out.shape == (2, 4, 2, 3)
+        assert (out == 0).all()
+
+
 @given(seed=st.integers(0, 30), cut=st.integers(0, 9))
 def test_parts_merge_to_the_whole(lib, seed, cut):
     rng = np.random.default_rng(seed)

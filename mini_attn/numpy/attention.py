@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.numpy.mask import combine_masks, visible
+from mini_attn.numpy._sight import find_seen, fit_heads
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.shapes import check_heads, named_shapes
 
@@ -48,48 +48,6 @@ def _grouped(array: Array, n_kv_heads: int) -> Array:
     """
     rows = array.shape[1] // n_kv_heads * array.shape[2]
     return array.reshape(array.shape[0], n_kv_heads, rows, array.shape[3])
-
-
-def _seen(
-    mask: Array | None,
-    causal: bool,
-    window: int | None,
-    q_positions: Array | None,
-    kv_positions: Array | None,
-    sizes: dict[str, int],
-) -> Array | None:
-    """Mask and positions together, True = may attend; None if everything is visible."""
-    masks = [None if mask is None else _fit_heads("mask", mask, sizes)]
-    if causal or window is not None or kv_positions is not None:
-        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
-        if kv_positions is None:
-            kv_positions = np.arange(kv_len)
-        if q_positions is None and not causal:
-            q_positions = np.zeros(q_len, np.int64)  # not compared
-        elif q_positions is None:
-            if q_len > kv_len:
-                raise ShapeError(
-                    f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
-                )
-            q_positions = np.asarray(kv_positions)[..., kv_len - q_len :]
-        seen = visible(q_positions, kv_positions, causal=causal, window=window)
-        masks.append(_fit_heads("positions", seen, sizes, exact=True))
-    return combine_masks(*masks)
-
-
-def _fit_heads(name: str, array: Array, sizes: dict[str, int], *, exact: bool = False) -> Array:
-    """View a mask or bias as (batch, n_heads, q_len, kv_len), ones where it does not vary."""
-    full = tuple(sizes[axis] for axis in ("batch", "n_heads", "q_len", "kv_len"))
-    shape = tuple(getattr(array, "shape", ()))
-    four = (1, 1, *shape) if len(shape) == 2 else shape
-    four = (shape[0], 1, *shape[1:]) if len(shape) == 3 else four
-    fits = len(four) == 4 and all(a in (1, b) for a, b in zip(four, full, strict=True))
-    if not fits or (exact and four[2:] != full[2:]):
-        raise ShapeError(
-            f"{name} must fit (batch, n_heads, q_len, kv_len) = {full} as (q_len, kv_len), "
-            f"(batch, q_len, kv_len) or with all four axes, got shape {shape}"
-        )
-    return array.reshape(four)
 
 
 def _scores(
@@ -219,8 +177,8 @@ def scaled_dot_product_attention(
     """
     sizes = _check_inputs(q, k, v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes)
-    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes)
+    bias = None if bias is None else fit_heads("bias", bias, sizes)
     _, scores = _scores(q, k, seen, bias, scale, softcap)
     weights = softmax(scores)
     out = _weighted_sum(_grouped(weights, k.shape[1]), v.astype(weights.dtype, copy=False))
@@ -304,8 +262,8 @@ def attention_backward(
     if d_out.dtype != q.dtype:
         raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    seen = _seen(mask, causal, window, q_positions, kv_positions, sizes)
-    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes)
+    bias = None if bias is None else fit_heads("bias", bias, sizes)
     capped, scores = _scores(q, k, seen, bias, scale, softcap)
     weights = softmax(scores)
     rows, q_rows, d_rows, k, v = (

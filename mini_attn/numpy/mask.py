@@ -23,6 +23,20 @@ def _check_positions(name: str, positions: Array) -> None:
         raise ShapeError(f"{name} must be (seq,) or (batch, seq), got shape {positions.shape}")
 
 
+def check_sight(q_positions: Array, kv_positions: Array, causal: bool, window: int | None) -> None:
+    """Refuse positions and a window that do not fit together."""
+    _check_positions("q_positions", q_positions)
+    _check_positions("kv_positions", kv_positions)
+    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
+        raise ShapeError(
+            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
+        )
+    if window is not None:
+        check_count("window", window)
+        if not causal:
+            raise ConfigError("window needs causal=True: a window looks back from each query")
+
+
 def visible(
     q_positions: Array, kv_positions: Array, *, causal: bool = False, window: int | None = None
 ) -> Array:
@@ -70,16 +84,7 @@ def visible(
     >>> visible(np.array([3]), np.arange(5), causal=True, window=2).astype(int)
     array([[0, 0, 1, 1, 0]])
     """
-    _check_positions("q_positions", q_positions)
-    _check_positions("kv_positions", kv_positions)
-    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
-        raise ShapeError(
-            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
-        )
-    if window is not None:
-        check_count("window", window)
-        if not causal:
-            raise ConfigError("window needs causal=True: a window looks back from each query")
+    check_sight(q_positions, kv_positions, causal, window)
     q, kv = q_positions[..., :, None], kv_positions[..., None, :]
     allowed = kv >= 0
     if causal:

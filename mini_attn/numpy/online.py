@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import score_factor
-from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.numpy.attention import _check_inputs, _fit_heads, _grouped
+from mini_attn.errors import DTypeError
+from mini_attn.numpy._sight import check_places, find_places, fit_heads
+from mini_attn.numpy.attention import _check_inputs, _grouped
 from mini_attn.numpy.mask import visible
 from mini_attn.shapes import check_count, named_shapes
 
@@ -92,7 +93,7 @@ def online_attention(
     check_count("block_q", block_q)
     check_count("block_k", block_k)
     sight = _Sight(mask, causal, window, q_positions, kv_positions, sizes)
-    bias = None if bias is None else _fit_heads("bias", bias, sizes)
+    bias = None if bias is None else fit_heads("bias", bias, sizes)
     outs, sums = [], []
     for start in range(0, sizes["q_len"], block_q):
         rows = slice(start, min(start + block_q, sizes["q_len"]))
@@ -165,7 +166,7 @@ class _Sight:
         kv_positions: Array | None,
         sizes: dict[str, int],
     ) -> None:
-        self.mask = None if mask is None else _fit_heads("mask", mask, sizes)
+        self.mask = None if mask is None else fit_heads("mask", mask, sizes)
         if self.mask is not None and self.mask.dtype != np.bool_:
             raise DTypeError(f"mask must be boolean, True = may attend, got {self.mask.dtype}")
         self.causal, self.window = causal, window
@@ -175,29 +176,9 @@ class _Sight:
         self.offset = kv_len - q_len  # of the default positions
         if not self.by_position:
             return
-        keys = np.arange(kv_len) if kv_positions is None else kv_positions
-        if q_positions is not None:
-            queries = q_positions
-        elif not causal:
-            queries = np.zeros(q_len, np.int64)  # not compared
-        elif q_len > kv_len:
-            raise ShapeError(
-                f"{q_len} causal queries cannot be the last of {kv_len} keys: pass q_positions"
-            )
-        else:
-            queries = keys[..., kv_len - q_len :]
-        self.queries, self.keys = queries, keys
-        # Refuses what does not fit before the first tile is computed.
-        _fit_heads(
-            "positions",
-            visible(queries, keys[..., :1], causal=causal, window=window),
-            {**sizes, "kv_len": 1},
-        )
-        if keys.shape[-1] != kv_len or queries.shape[-1] != q_len:
-            raise ShapeError(
-                f"{q_len} queries and {kv_len} keys need as many positions, "
-                f"got {queries.shape[-1]} and {keys.shape[-1]}"
-            )
+        places = find_places(causal, q_positions, kv_positions, sizes)
+        check_places(places, causal, window, sizes)  # before the first tile is computed
+        self.queries, self.keys = places
 
     def tile(self, rows: slice, columns: slice) -> Any:
         """None if all is visible, False if nothing is, else (1 or batch, …, rows, columns)."""
@@ -217,6 +198,8 @@ class _Sight:
         place = visible(
             self.queries[..., rows], self.keys[..., columns], causal=self.causal, window=self.window
         )
+        if not place.any():
+            return False
         place = place[:, None] if place.ndim == 3 else place[None, None]
         return place if seen is None else seen & place
 

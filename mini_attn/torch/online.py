@@ -179,10 +179,9 @@ class _Sight:
         self.offset = kv_len - q_len  # of the default positions
         if not self.by_position:
             return
-        queries, keys = find_places(causal, q_positions, kv_positions, sizes, device)
-        self.queries, self.keys = queries, keys
-        # Refuses what does not fit before the first tile is computed.
-        check_places((queries, keys), causal, window, sizes)
+        places = find_places(causal, q_positions, kv_positions, sizes, device)
+        check_places(places, causal, window, sizes)  # before the first tile is computed
+        self.queries, self.keys = places
 
     def tile(self, rows: slice, columns: slice) -> Any:
         """None if all is visible, False if nothing is, else (1 or batch, …, rows, columns)."""
