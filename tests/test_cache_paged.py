@@ -141,6 +141,33 @@ def test_rows_that_share_a_block_are_told_apart(lib, rng):
     np.testing.assert_array_equal(answer[0][0, :, :3], answer[0][2, :, :3])
 
 
+def test_forks_of_forks_stay_as_small(lib, rng):
+    cache = lib.PagedKVCache(pool_of(lib), batch=1)
+    append(lib, cache, *random(rng, 1, 13))
+    fork = cache
+    for _ in range(12):
+        fork = fork.fork()
+    assert fork._positions.shape == cache._positions.shape
+    assert fork._positions.shape[1] <= 2 * 13
+
+
+def test_capacity_is_what_can_be_appended(lib, rng):
+    """Shared last blocks are copied before they are written: these copies are not free."""
+    for n_blocks, others in ((2, 0), (3, 0), (4, 0), (5, 0), (2, 1), (3, 1), (4, 1), (5, 1)):
+        cache = lib.PagedKVCache(pool_of(lib, n_blocks), batch=2)
+        append(lib, cache, *random(rng, 2, 3))
+        cache.reorder(lib.array(np.array([1, 1])))
+        held = [cache.fork() for _ in range(others)]
+        room = cache.capacity - cache.slots
+        with pytest.raises(CacheOverflowError):
+            append(lib, cache, *random(rng, 2, room + 1))
+        if room:
+            append(lib, cache, *random(rng, 2, room))
+            assert cache.slots == cache.capacity
+        for fork in held:
+            assert fork.slots == 3
+
+
 def test_padding_and_positions(lib, rng):
     cache = lib.PagedKVCache(pool_of(lib), batch=2)
     positions = np.array([[-1, 0, 1], [0, 1, 2]])

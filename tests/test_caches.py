@@ -517,11 +517,16 @@ class _Torch:
 @pytest.mark.parametrize("index_dtype", ["int8", "uint8", "int32", "int64"])
 def test_rows_follow_an_index_of_any_integers(lib, kind, rng, index_dtype):
     cache, tokens = kind.make(lib), Tokens()
-    step(lib, kind, cache, tokens, rng, "append", 8)
-    step(lib, kind, cache, tokens, rng, "append", 1)
+    step(lib, kind, cache, tokens, rng, "positions", ([0, 1, 2], [3, 0, 1]))
+    step(lib, kind, cache, tokens, rng, "append", 5)
+    step(lib, kind, cache, tokens, rng, "append", 3)
     cache.reorder(lib.array([2, 0, 2], index_dtype))
     tokens.reorder([2, 0, 2])
     check(lib, kind, cache, tokens)
+    fork, held = cache.fork(), copy.deepcopy(tokens)
+    for name in ("back", "append"):  # what can be taken back has gone with its rows
+        step(lib, kind, fork, held, rng, name, 1)
+        check(lib, kind, fork, held)
     step(lib, kind, cache, tokens, rng, "append", 2)  # repeated rows write into their own memory
     check(lib, kind, cache, tokens)
 
