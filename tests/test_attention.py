@@ -246,6 +246,16 @@ def test_the_dtype_is_kept_and_sums_are_wide(lib, rng, dtype):
     np.testing.assert_allclose(lib.numpy(out), expected, atol=tolerance)
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"return_lse": True}])
+def test_scores_of_half_precision_are_wide(lib, rng, kwargs):
+    """Scores near 40 would be rounded by 0.016, and weights by as much for a hundredth."""
+    q, k, v = draw(rng, q_len=3, kv_len=20)
+    arrays = [lib.array(a, "float16") for a in (q * 20, k * 2, v)]
+    out = lib.scaled_dot_product_attention(*arrays, **kwargs)
+    expected, _, _ = by_hand(*(lib.numpy(a).astype("float64") for a in arrays))
+    np.testing.assert_allclose(lib.numpy(out[0] if kwargs else out), expected, atol=1.5e-3)
+
+
 def test_bfloat16_in_torch(rng):
     import torch
 

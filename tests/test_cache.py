@@ -57,6 +57,7 @@ def check(lib, cache, rows):
     assert cache.slots == len(rows[0])
     assert lib.numpy(cache.length).tolist() == [sum(t[2] >= 0 for t in row) for row in rows]
     assert cache.contiguous == all([t[2] for t in row] == list(range(len(row))) for row in rows)
+    assert cache.last_sees_all == all(t[2] >= 0 for row in rows for t in row)
     assert cache.used_bytes == len(rows[0]) * BATCH * HEADS * (HEAD_DIM + V_HEAD_DIM) * 8
 
 
@@ -126,6 +127,17 @@ def test_a_fork_and_its_origin_write_into_their_own_memory(lib, rng):
     for held, new in ((cache, first), (fork, second)):
         for array, row in zip(held.view()[:2], new, strict=True):
             assert (lib.numpy(array)[:, :, 2:] == lib.numpy(row)).all()
+
+
+def test_a_cropped_cache_forgets_the_padding_that_is_gone_and_no_other(lib, rng):
+    cache = new_cache(lib)
+    cache.append(*tokens(lib, rng, 3), positions=lib.array([-1, 0, 1]))
+    cache.crop(2)
+    assert not cache.last_sees_all
+    cache.crop(0)
+    assert cache.last_sees_all
+    _, _, positions = cache.append(*tokens(lib, rng, 2))  # they count as if nothing had been
+    assert lib.numpy(positions).tolist() == [[0, 1]] * BATCH
 
 
 def test_append_returns_views_and_keeps_memory_in_place(lib, rng):

@@ -51,6 +51,15 @@ def test_every_tile_gives_the_plain_answer(lib, lengths, blocks, options):
     agree(*both(lib, arrays, blocks, **options))
 
 
+@pytest.mark.parametrize("window", [None, 1, 2, 3])
+@pytest.mark.parametrize("q_len", [1, 2, 5])
+def test_the_edges_of_small_tiles(lib, rng, q_len, window):
+    """A tile of one key is read if and only if that key is seen."""
+    arrays = inputs(rng, q_len, 6)
+    for blocks in ((1, 1), (1, 2), (2, 1), (2, 3), (3, 2)):
+        agree(*both(lib, arrays, blocks, causal=True, window=window))
+
+
 @given(
     seed=st.integers(0, 50), blocks=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     causal=st.booleans(),
