@@ -161,8 +161,113 @@ def test_relative_vectors_take_positions_of_each_row(lib, rng):
         relative.score_bias(q, lib.array(np.arange(3)), lib.array(np.arange(4)))
     with pytest.raises(ShapeError, match="kv_len"):
         relative.value_sum(weights, lib.array(np.arange(2)), lib.array(np.arange(3)))
+    three = lib.array(np.zeros((3, 2), int))
+    for call, array in ((relative.score_bias, q), (relative.value_sum, weights)):
+        with pytest.raises(ShapeError, match="batch = 3, not 2"):
+            call(array, three, lib.array(np.arange(4)))
+        with pytest.raises(DTypeError):
+            call(lib.array(np.ones((2, 1, 2, 4), int)), *(lib.array(r) for r in rows))
+    with pytest.raises(DTypeError, match="the vectors are"):
+        relative.score_bias(lib.array(np.ones((2, 1, 2, 4), "f4")), *(lib.array(r) for r in rows))
     with pytest.raises(ConfigError):
         lib.RelativePositions(4, 0)
+
+
+def test_far_keys_add_up_in_half_precision(lib):
+    """8,192 weights of 2 ** -13 share a vector; one by one in half precision they stop short."""
+    relative = lib.RelativePositions(4, 2, seed=1, dtype="float16")
+    weights = lib.array(np.full((1, 1, 1, 8192), 2.0**-13, "float16"))
+    where = lib.array(np.array([10000])), lib.array(np.arange(8192))
+    found = lib.numpy(relative.value_sum(weights, *where))
+    assert found.dtype == "float16"
+    assert (found[0, 0, 0] == lib.numpy(relative.values)[0]).all()
+
+
+def test_a_bias_by_positions_ignores_padding(lib, rng):
+    """A row behind padding attends as the same row alone, with ALiBi and with Shaw's vectors."""
+    q, k, v = rng.standard_normal((3, 1, 4, 6, 4))
+    relative = lib.RelativePositions(4, 2, dtype="float64")
+    padded, alone = np.array([-1, -1, 0, 1, 2, 3]), np.arange(4)
+
+    def run(arrays, positions):
+        where = lib.array(positions)
+        bias = lib.alibi_bias(lib.alibi_slopes(4), where, where)
+        bias = bias + relative.score_bias(lib.array(arrays[0]), where, where)
+        out, weights = lib.scaled_dot_product_attention(
+            *(lib.array(a) for a in arrays), bias=bias, causal=True, q_positions=where,
+            kv_positions=where, return_weights=True,
+        )  # fmt: skip
+        return lib.numpy(out + relative.value_sum(weights, where, where))
+
+    behind = run((q, k, v), padded)[:, :, 2:]
+    np.testing.assert_allclose(behind, run([a[:, :, 2:] for a in (q, k, v)], alone), atol=1e-13)
+
+
+class TestTorch:
+    """What only PyTorch has: gradients, graphs, devices, autocast."""
+
+    def test_relative_vectors_train(self):
+        import torch
+
+        import mini_attn.torch as mt
+
+        relative = mt.RelativePositions(3, 2, dtype="float64")
+        q = torch.randn(1, 2, 4, 3, dtype=torch.float64, requires_grad=True)
+        places = torch.arange(4), torch.arange(5)
+
+        out = relative.value_sum(relative.score_bias(q, *places).softmax(-1), *places)
+        (out**2).sum().backward()
+        for weight in (relative.keys, relative.values, q):
+            assert weight.grad is not None
+            assert (weight.grad != 0).any()
+
+    def test_nothing_waits_for_a_value(self):
+        """Tensors without storage: whatever read a number from the device would raise."""
+        import torch
+
+        import mini_attn.torch as mt
+
+        positions = torch.arange(8, device="meta").view(2, 4)
+        relative = mt.RelativePositions(3, 2, device="meta")
+        weights = relative.score_bias(torch.empty(2, 5, 4, 3, device="meta"), positions, positions)
+        assert relative.value_sum(weights, positions, positions).shape == (2, 5, 4, 3)
+        slopes = mt.alibi_slopes(5).to("meta")
+        assert mt.alibi_bias(slopes, positions, positions).shape == (2, 5, 4, 4)
+        assert mt.sinusoidal_positions(positions, 6).shape == (2, 4, 6)
+        assert mt.relative_position_bucket(positions, bidirectional=True).shape == (2, 4)
+
+    def test_biases_are_one_graph(self):
+        import torch
+
+        import mini_attn.torch as mt
+
+        relative, slopes = mt.RelativePositions(3, 2), mt.alibi_slopes(2)
+
+        def run(q, positions):
+            weights = relative.score_bias(q, positions, positions)
+            weights = (weights + mt.alibi_bias(slopes, positions, positions)).softmax(-1).float()
+            buckets = mt.relative_position_bucket(positions, bidirectional=False)
+            return relative.value_sum(weights, positions, positions), buckets
+
+        q, positions = torch.randn(1, 2, 4, 3), torch.arange(4)
+        graph = torch.compile(run, fullgraph=True, backend="eager")
+        for found, expected in zip(graph(q, positions), run(q, positions), strict=True):
+            assert torch.equal(found, expected)
+
+    def test_autocast_takes_what_layers_give(self):
+        import torch
+
+        import mini_attn.torch as mt
+
+        relative, places = mt.RelativePositions(3, 2), (torch.arange(4),) * 2
+        q = torch.randn(1, 2, 4, 3).bfloat16()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            weights = relative.score_bias(q, *places).softmax(-1)
+            found = relative.value_sum(weights, *places)
+        exact = relative.score_bias(q.float(), *places).softmax(-1)
+        torch.testing.assert_close(weights.float(), exact, atol=0.01, rtol=0.01)
+        exact = relative.value_sum(exact, *places)
+        torch.testing.assert_close(found.float(), exact, atol=1e-3, rtol=0.02)
 
 
 def test_backends_agree(backends, rng):

@@ -154,6 +154,33 @@ def test_half_precision_rounds_once(lib, rng, layout, dtype):
     np.testing.assert_allclose(found, exact, atol={"float16": 2e-3, "float32": 1e-6}[dtype])
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_half_precision_is_the_wide_result_rounded(lib, rng, layout):
+    """Bit by bit: no product or sum on the way is in half precision."""
+    x = rng.standard_normal((1, 2, 30, 20)).astype("float16")
+    positions = np.arange(30) * 1013
+    narrow = turn(lib, x, positions, layout=layout, rotary_dim=16, dtype="float32")
+    wide = turn(lib, x.astype("float32"), positions, layout=layout, rotary_dim=16, dtype="float32")
+    assert narrow.dtype == "float16"
+    assert (narrow == wide.astype("float16")).all()
+
+
+@pytest.mark.parametrize(
+    ("position", "error"), [(1023, 3e-5), (4095, 1e-4), (32767, 9e-4), (131071, 3e-3)]
+)
+def test_float32_angles_drift_and_tables_do_not(lib, position, error):
+    """Why angles are float64: rounding the speeds alone costs more with every token."""
+    positions = np.arange(position - 999, position + 1)
+    speeds = lib.numpy(lib.rope_frequencies(128)[0])
+    exact = positions[:, None] * 10000.0 ** (-np.arange(64) / 64)
+    drift = positions[:, None].astype("float32") * speeds.astype("float32") - exact
+    assert np.abs(drift).max() > error
+    for table, wave in zip(
+        lib.rope_table(lib.array(positions), lib.array(speeds)), (np.cos, np.sin), strict=True
+    ):
+        np.testing.assert_allclose(lib.numpy(table), wave(exact), rtol=0, atol=6.1e-8)
+
+
 def test_backends_agree(backends, rng):
     x = rng.standard_normal((2, 2, 5, 8))
     for layout in LAYOUTS:
@@ -265,6 +292,43 @@ class TestTorch:
         graph = torch.compile(run, fullgraph=True, backend="eager")
         assert torch.equal(graph(x, positions, inv_freq), run(x, positions, inv_freq))
         assert torch.autograd.gradcheck(lambda x: run(x, positions, inv_freq), [x.requires_grad_()])
+
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_nothing_waits_for_a_value(self, layout):
+        """Tensors without storage: whatever read a number from the device would raise."""
+        import torch
+
+        import mini_attn.torch as mt
+
+        inv_freq = mt.rope_frequencies(4)[0].to("meta")
+        positions = torch.arange(6, device="meta").view(2, 3)
+        cos, sin = mt.rope_table(positions, inv_freq)
+        x = torch.empty(2, 1, 3, 6, device="meta", dtype=torch.bfloat16)
+        assert mt.apply_rope(x, cos, sin, layout=layout).shape == x.shape
+        weight = torch.empty(12, 5, device="meta")
+        options = {"source": layout, "target": "half", "rotary_dim": 4}
+        assert mt.convert_rope_layout(weight, 2, **options).shape == weight.shape
+
+    def test_another_length_is_not_another_graph(self):
+        """One compilation for the first length, one for all others."""
+        import torch
+
+        import mini_attn.torch as mt
+
+        graphs = []
+
+        def count(graph, _):
+            graphs.append(graph)
+            return graph.forward
+
+        @torch.compile(fullgraph=True, backend=count)
+        def run(x, positions, inv_freq):
+            return mt.apply_rope(x, *mt.rope_table(positions, inv_freq), layout="half")
+
+        torch._dynamo.reset()
+        for seq in (3, 5, 8, 13):
+            run(torch.ones(1, 2, seq, 6), torch.arange(seq), mt.rope_frequencies(4)[0])
+        assert 1 <= len(graphs) <= 2
 
     def test_bfloat16(self):
         import torch

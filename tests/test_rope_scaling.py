@@ -145,6 +145,10 @@ def test_refusals(lib):
         lib.scale_frequencies(plain, rule, theta=THETA, rotary_dim=DIM, seq_len=0)
     with pytest.raises(ConfigError, match="as many factors"):
         lib.rope_frequencies(DIM, scaling=LongRoPE((1.0,), (1.0,), 10, 20))
+    with pytest.raises(ConfigError, match="theta must exceed 1"):
+        lib.rope_frequencies(DIM, theta=1.0, scaling=YaRN(2.0, 100))
+    with pytest.raises(ConfigError, match="trained context of 1 token"):
+        lib.rope_frequencies(2, scaling=LongRoPE((1.0,), (1.0,), 1, 2))
     with pytest.raises(ConfigError, match="lone pair"):
         lib.rope_frequencies(2, scaling=NTKAware(2.0))
 

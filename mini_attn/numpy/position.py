@@ -361,7 +361,7 @@ class RelativePositions(Module):
         Parameters
         ----------
         q : array (batch, n_heads, q_len, head_dim)
-            Queries.
+            Queries, in the type of ``keys``.
         q_positions, kv_positions : integer array (seq,) or (batch, seq)
             Positions; keys at -1 get the bias of their distance, which the mask hides.
         scale : float or None
@@ -375,14 +375,16 @@ class RelativePositions(Module):
         Raises
         ------
         ShapeError
-            If axes disagree.
+            If axes or batches disagree.
         DTypeError
-            If positions are no integers.
+            If positions are no integers, or the queries of another type than ``keys``.
         """
         sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
+        if q.dtype != self.keys.dtype:
+            raise DTypeError(f"q is {q.dtype}, the vectors are {self.keys.dtype}")
+        index = self._distances(q_positions, kv_positions, sizes)
         factor = sizes["head_dim"] ** -0.5 if scale is None else scale
         each = (q * factor) @ self.keys.T  # (batch, n_heads, q_len, distances)
-        index = self._distances(q_positions, kv_positions, sizes["q_len"])
         return np.take_along_axis(
             each, np.broadcast_to(index, (*each.shape[:1], 1, *index.shape[2:])), axis=3
         )
@@ -402,30 +404,37 @@ class RelativePositions(Module):
         Returns
         -------
         array (batch, n_heads, q_len, v_head_dim)
-            To be added to the heads' outputs.
+            To be added to the heads' outputs, in the type of ``values``.
 
         Raises
         ------
         ShapeError
-            If axes disagree.
+            If axes or batches disagree.
         DTypeError
-            If positions are no integers.
+            If positions are no integers, or the weights no floating point numbers.
         """
         sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
-        index = self._distances(q_positions, kv_positions, sizes["q_len"])
+        if weights.dtype.kind != "f":
+            raise DTypeError(f"weights must be floating point, got {weights.dtype}")
+        index = self._distances(q_positions, kv_positions, sizes)
         if index.shape[-1] != sizes["kv_len"]:
             raise ShapeError(f"weights have kv_len = {sizes['kv_len']}, got {index.shape[-1]} keys")
-        sums = np.zeros((*weights.shape[:3], len(self.values)), weights.dtype)
-        for row in range(len(self.values)):
-            sums[..., row] = np.where(index == row, weights, 0).sum(axis=3)
+        sums = np.zeros((*weights.shape[:3], len(self.values)), self.values.dtype)
+        wide = weights.astype(np.promote_types(weights.dtype, np.float32), copy=False)
+        for row in range(len(self.values)):  # thousands of far keys share a row: no sum in half
+            sums[..., row] = np.where(index == row, wide, 0).sum(axis=3)
         return np.asarray(sums @ self.values)
 
-    def _distances(self, q_positions: Array, kv_positions: Array, q_len: int) -> Array:
+    def _distances(self, q_positions: Array, kv_positions: Array, sizes: dict[str, int]) -> Array:
         """Row of the tables for each query and key, (1 or batch, 1, q_len, kv_len)."""
         for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
             _check_positions(name, positions)
-        if q_positions.shape[-1] != q_len:
-            raise ShapeError(f"there are {q_len} queries, got {q_positions.shape[-1]} positions")
+            if positions.ndim == 2 and len(positions) not in (1, sizes["batch"]):
+                raise ShapeError(f"{name} has batch = {len(positions)}, not {sizes['batch']}")
+        if q_positions.shape[-1] != sizes["q_len"]:
+            raise ShapeError(
+                f"there are {sizes['q_len']} queries, got {q_positions.shape[-1]} positions"
+            )
         most = len(self.keys) // 2
         behind = kv_positions[..., None, :] - q_positions[..., :, None]
         index = np.clip(behind, -most, most) + most

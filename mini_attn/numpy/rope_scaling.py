@@ -156,6 +156,10 @@ def _yarn(inv_freq: Array, rule: YaRN, theta: float, rotary_dim: int) -> Array:
 
 def _pair_with_turns(turns: float, rule: YaRN, theta: float, rotary_dim: int) -> float:
     """Index, not a whole one, of the pair that turns so often within the trained context."""
+    if theta <= 1:
+        raise ConfigError(
+            f"YaRN's code finds a pair by its speed: theta must exceed 1, got {theta}"
+        )
     wavelength = rule.original_max_positions / (turns * 2 * math.pi)
     return rotary_dim * math.log(wavelength) / (2 * math.log(theta))
 
@@ -183,6 +187,8 @@ def _longrope(inv_freq: Array, rule: LongRoPE, seq_len: int | None) -> tuple[Arr
         raise ConfigError(f"{len(inv_freq)} pairs need as many factors, got {len(factors)}")
     rope_factor = rule.attention_factor
     if rope_factor is None:
+        if trained == 1:
+            raise ConfigError("a trained context of 1 token gives LongRoPE no attention_factor")
         growth = rule.max_positions / trained
         rope_factor = math.sqrt(1 + math.log(growth) / math.log(trained)) if growth > 1 else 1.0
     slower = np.array(factors)

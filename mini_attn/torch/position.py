@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count, check_positive, named_shapes
-from mini_attn.torch._module import Module, check_whole, parameter
+from mini_attn.torch._module import Module, check_whole, parameter, wide
 from mini_attn.torch.layers import Embedding
 
 __all__ = [
@@ -366,7 +366,7 @@ class RelativePositions(Module):
         Parameters
         ----------
         q : array (batch, n_heads, q_len, head_dim)
-            Queries.
+            Queries, in the type of ``keys``.
         q_positions, kv_positions : integer array (seq,) or (batch, seq)
             Positions; keys at -1 get the bias of their distance, which the mask hides.
         scale : float or None
@@ -380,14 +380,16 @@ class RelativePositions(Module):
         Raises
         ------
         ShapeError
-            If axes disagree.
+            If axes or batches disagree.
         DTypeError
-            If positions are no integers.
+            If positions are no integers, or the queries of another type than ``keys``.
         """
         sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
+        if q.dtype != self.keys.dtype and not torch.is_autocast_enabled(q.device.type):
+            raise DTypeError(f"q is {q.dtype}, the vectors are {self.keys.dtype}")
+        index = self._distances(q_positions, kv_positions, sizes)
         factor = sizes["head_dim"] ** -0.5 if scale is None else scale
         each = (q * factor) @ self.keys.T  # (batch, n_heads, q_len, distances)
-        index = self._distances(q_positions, kv_positions, sizes["q_len"])
         return each.gather(3, index.expand(*each.shape[:3], -1))
 
     def value_sum(self, weights: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Tensor:
@@ -405,29 +407,38 @@ class RelativePositions(Module):
         Returns
         -------
         array (batch, n_heads, q_len, v_head_dim)
-            To be added to the heads' outputs.
+            To be added to the heads' outputs, in the type of ``values``.
 
         Raises
         ------
         ShapeError
-            If axes disagree.
+            If axes or batches disagree.
         DTypeError
-            If positions are no integers.
+            If positions are no integers, or the weights no floating point numbers.
         """
         sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
-        index = self._distances(q_positions, kv_positions, sizes["q_len"])
+        if not weights.is_floating_point():
+            raise DTypeError(f"weights must be floating point, got {weights.dtype}")
+        index = self._distances(q_positions, kv_positions, sizes)
         if index.shape[-1] != sizes["kv_len"]:
             raise ShapeError(f"weights have kv_len = {sizes['kv_len']}, got {index.shape[-1]} keys")
-        sums = weights.new_zeros(*weights.shape[:3], len(self.values))
-        sums = sums.scatter_add(3, index.expand(weights.shape), weights)
-        return sums @ self.values
+        each = wide(weights)  # thousands of far keys share a row: no sum in half precision
+        sums = each.new_zeros(*weights.shape[:3], len(self.values))
+        sums = sums.scatter_add(3, index.expand(weights.shape), each)
+        return sums.to(self.values.dtype) @ self.values
 
-    def _distances(self, q_positions: Tensor, kv_positions: Tensor, q_len: int) -> Tensor:
+    def _distances(
+        self, q_positions: Tensor, kv_positions: Tensor, sizes: dict[str, int]
+    ) -> Tensor:
         """Row of the tables for each query and key, (1 or batch, 1, q_len, kv_len)."""
         for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
             _check_positions(name, positions)
-        if q_positions.shape[-1] != q_len:
-            raise ShapeError(f"there are {q_len} queries, got {q_positions.shape[-1]} positions")
+            if positions.ndim == 2 and len(positions) not in (1, sizes["batch"]):
+                raise ShapeError(f"{name} has batch = {len(positions)}, not {sizes['batch']}")
+        if q_positions.shape[-1] != sizes["q_len"]:
+            raise ShapeError(
+                f"there are {sizes['q_len']} queries, got {q_positions.shape[-1]} positions"
+            )
         most = len(self.keys) // 2
         behind = kv_positions[..., None, :] - q_positions[..., :, None]
         index = behind.clamp(-most, most) + most

@@ -188,6 +188,7 @@ def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
     if cos.ndim == 3:
         cos, sin = cos[:, None], sin[:, None]  # (batch, 1, seq, pairs)
     turning, rest = x[..., : 2 * pairs], x[..., 2 * pairs :]
+    turning = turning.to(torch.promote_types(x.dtype, cos.dtype))  # once: mixed products are slow
     if layout == "half":
         a, b = turning.chunk(2, dim=-1)
         turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
