@@ -60,8 +60,8 @@ class Contiguous:
     heads = HEADS
     room = CAPACITY
 
-    def make(self, lib, dtype="float64", **options):
-        return lib.KVCache(BATCH, HEADS, DIM, CAPACITY, v_head_dim=V_DIM, dtype=dtype)
+    def make(self, lib, dtype="float64", blocks=None, **where):
+        return lib.KVCache(BATCH, HEADS, DIM, CAPACITY, v_head_dim=V_DIM, dtype=dtype, **where)
 
     def into(self, array):
         """An array (batch, heads, seq, dim) as this cache takes it."""
@@ -101,9 +101,9 @@ class Contiguous:
 
 
 class Ring(Contiguous):
-    def make(self, lib, dtype="float64", **options):
+    def make(self, lib, dtype="float64", blocks=None, **where):
         return lib.SlidingWindowCache(
-            BATCH, HEADS, DIM, CAPACITY, window=WINDOW, v_head_dim=V_DIM, dtype=dtype
+            BATCH, HEADS, DIM, CAPACITY, window=WINDOW, v_head_dim=V_DIM, dtype=dtype, **where
         )
 
     def held(self, slots):
@@ -133,8 +133,9 @@ class Ring(Contiguous):
 
 
 class Paged(Contiguous):
-    def make(self, lib, dtype="float64", blocks=CAPACITY // BLOCK * BATCH):
-        pool = lib.BlockPool(blocks, HEADS, DIM, block_size=BLOCK, v_head_dim=V_DIM, dtype=dtype)
+    def make(self, lib, dtype="float64", blocks=CAPACITY // BLOCK * BATCH, **where):
+        sizes = {"block_size": BLOCK, "v_head_dim": V_DIM, "dtype": dtype}
+        pool = lib.BlockPool(blocks, HEADS, DIM, **sizes, **where)
         return lib.PagedKVCache(pool, BATCH)
 
     def allocated(self, size):
@@ -145,7 +146,7 @@ class Quantised(Contiguous):
     def __init__(self, bits):
         self.bits = bits
 
-    def make(self, lib, dtype="float64", **options):
+    def make(self, lib, dtype="float64", blocks=None, **where):
         return lib.QuantizedKVCache(
             BATCH,
             HEADS,
@@ -156,6 +157,7 @@ class Quantised(Contiguous):
             residual=RESIDUAL,
             v_head_dim=V_DIM,
             dtype=dtype,
+            **where,
         )
 
     def after_append(self, tokens):
@@ -204,8 +206,8 @@ class Quantised(Contiguous):
 class Latent(Contiguous):
     heads = 1
 
-    def make(self, lib, dtype="float64", **options):
-        return lib.LatentCache(BATCH, DIM, V_DIM, CAPACITY, dtype=dtype)
+    def make(self, lib, dtype="float64", blocks=None, **where):
+        return lib.LatentCache(BATCH, DIM, V_DIM, CAPACITY, dtype=dtype, **where)
 
     def into(self, array):
         return array[:, 0]
@@ -498,6 +500,23 @@ def test_a_torch_cache_outlives_inference_mode(kind, made_inside):
     k, v = (torch.from_numpy(kind.into(a)).requires_grad_() for a in random(rng, 2))
     for array in (*cache.append(k, v)[:2], *cache.view()[:2]):
         assert not array.requires_grad
+
+
+def test_decoding_never_waits_for_the_device(kind):
+    """On a device without numbers: to ask for one is an error."""
+    import torch
+
+    import mini_attn.torch as mt
+
+    cache = kind.make(mt, device="meta")
+    for new in (7, 1, 1, 1, 3):
+        places = cache.next_positions(new)
+        rows = (torch.zeros(BATCH, HEADS, new, width, device="meta") for width in (DIM, V_DIM))
+        found = cache.append(*(kind.into(array).double() for array in rows))
+        assert {array.device.type for array in (places, *found)} == {"meta"}
+        assert found[2].shape[1] == len(kind.answer(cache.slots - new, cache.slots))
+    cache.crop(10)
+    assert cache.fork().slots == 10
 
 
 class _Torch:
