@@ -47,6 +47,10 @@ RULES = {
         {"factor": 4.0, "mscale": 0.707, "mscale_all_dim": 0.8, **ORIGINAL},
         YaRN(4.0, CONTEXT, mscale=0.707, mscale_all_dim=0.8),
     ),
+    "yarn: ramp beyond the last pair": (
+        {"factor": 4.0, "original_max_position_embeddings": 262144},
+        YaRN(4.0, 262144),
+    ),
     "llama3": (
         {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, **ORIGINAL},
         Llama3Scaling(4.0, CONTEXT),

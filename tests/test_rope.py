@@ -72,6 +72,18 @@ def test_lengths_stay(lib, rng, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_factor_makes_vectors_longer(lib, rng, layout):
+    """Of cosines and of sines alike, at every position; what does not turn keeps its length."""
+    x = rng.standard_normal((1, 2, 9, 8))
+    inv_freq = lib.rope_frequencies(6)[0]
+    cos, sin = lib.rope_table(lib.array(np.arange(9)), inv_freq, rope_factor=1.5, dtype="float64")
+    found = lib.numpy(lib.apply_rope(lib.array(x), cos, sin, layout=layout))
+    squares, before = found**2, x**2
+    np.testing.assert_allclose(squares[..., :6].sum(-1), 2.25 * before[..., :6].sum(-1))
+    assert (found[..., 6:] == x[..., 6:]).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_partial_rotation_leaves_the_rest(lib, rng, layout):
     x, positions = rng.standard_normal((1, 2, 4, 10)), np.arange(4)
     found = turn(lib, x, positions, layout=layout, rotary_dim=4)
@@ -341,6 +353,34 @@ class TestTorch:
         exact = mt.apply_rope(x.float(), cos, sin, layout="half")
         assert found.dtype == torch.bfloat16
         torch.testing.assert_close(found.float(), exact, atol=0.02, rtol=0.008)
+
+
+@pytest.mark.parametrize("length", [3, 4, 5, 9])
+def test_a_rule_that_asks_is_told_the_number_of_tokens(lib, rng, length):
+    """A layer's rule against the same layer with the speeds of that length."""
+    from mini_attn.config import AttentionConfig, LongRoPE
+
+    growth = max(2.0 * length / 4 - 1, 1.0)
+    longer = 10000.0 * growth ** (8 / 6)
+    short, long = (1.0, 1.1, 1.2, 1.3), (2.0, 3.0, 4.0, 5.0)
+    asked = short if length <= 4 else long
+    pairs = [
+        (RopeConfig("half", scaling=DynamicNTK(2.0, 4)), RopeConfig("half", theta=longer)),
+        (
+            RopeConfig("half", scaling=LongRoPE(short, long, 4, 8)),
+            RopeConfig("half", scaling=LongRoPE(asked, asked, 4, 8)),
+        ),
+    ]
+    x = lib.array(rng.standard_normal((1, length, 6)))
+    for rule, fixed in pairs:
+        first, second = (
+            lib.GroupedQueryAttention(AttentionConfig(6, 2, 8, rope=rope), dtype="float64")
+            for rope in (rule, fixed)
+        )
+        state = {n: rng.standard_normal(tuple(w.shape)) for n, w in first.state_dict().items()}
+        first.load_state_dict(state)
+        second.load_state_dict(state)
+        np.testing.assert_allclose(lib.numpy(first(x)), lib.numpy(second(x)), atol=1e-11)
 
 
 def test_a_dynamic_rule_follows_the_longest_position(lib, rng):
