@@ -35,8 +35,8 @@ bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and 
 table: $(READY)  ## print the largest differences between what must be equal, per type and backend
 	@$(BIN)/python benchmarks/equivalences.py $(if $(STORE),--store)
 
-mutate: $(READY)  ## apply single faults to copies of the package and say which the tests find (long)
-	@$(BIN)/python tests/mutation/run.py
+mutate: $(READY)  ## put single faults into copies of the package and ask the tests (long; STORE=1 keeps the result)
+	@$(BIN)/python tests/mutation/run.py $(if $(STORE),--store)
 
 bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
 	@$(BIN)/python .ci/bundle.py
