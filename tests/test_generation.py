@@ -178,11 +178,12 @@ def test_one_beam_is_greedy(lib):
     assert (lib.numpy(found)[:, 0] == lib.numpy(greedy)).all()
 
 
-def test_beams_of_padded_prompts(lib):
+@pytest.mark.parametrize("cached", [True, False])
+def test_beams_of_padded_prompts(lib, cached):
     model, tokens = model_of(lib), tokens_of(lib, 2, 6)
-    lengths = lib.array(np.array([6, 3]))
+    lengths, caches = lib.array(np.array([6, 3])), model.new_caches(6, 9) if cached else None
     found, scores = lib.beam_search(
-        model, tokens, n_beams=3, max_new_tokens=4, lengths=lengths, caches=model.new_caches(6, 9)
+        model, tokens, n_beams=3, max_new_tokens=4, lengths=lengths, caches=caches
     )
     alone, alone_scores = lib.beam_search(model, tokens[1:, 3:], n_beams=3, max_new_tokens=4)
     assert (lib.numpy(found)[1, :, 3:] == lib.numpy(alone)[0]).all()

@@ -2,8 +2,8 @@
 
 Each ``.toml`` file beside this one lists faults: ``what`` is wrong, the file's ``path``, the
 ``old`` text that stands there exactly once, the ``new`` text, and the ``tests`` that should
-notice (their stems, likely ones first). A path with ``{backend}`` in it is two faults. A fault
-that no test can notice says why in ``argued``.
+notice (stems, or ``stem::test`` where the others take long; likely ones first). A path with
+``{backend}`` in it is two faults. A fault that no test can notice says why in ``argued``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Fault:
 
 def expand(entry: dict[str, Any]) -> list[Fault]:
     """An entry of a list as one fault, or one for each backend."""
-    tests = tuple(f"tests/test_{stem}.py" for stem in entry["tests"])
+    named = (test.partition("::") for test in entry["tests"])
+    tests = tuple(f"tests/test_{stem}.py{colons}{name}" for stem, colons, name in named)
     paths = {entry["path"].replace("{backend}", backend): None for backend in ("numpy", "torch")}
     return [Fault(**{**entry, "path": path, "tests": tests}) for path in paths]
 
