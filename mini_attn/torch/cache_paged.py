@@ -236,8 +236,11 @@ class PagedKVCache(KVCache):
 
     def _gather(self, blocks: Tensor) -> Tensor:
         """(n_blocks, n_kv_heads, block_size, dim) as (batch, n_kv_heads, slots, dim)."""
-        rows = blocks[self._table].swapaxes(1, 2)  # (batch, n_kv_heads, blocks, block_size, dim)
-        return rows.reshape(self.batch, self.n_kv_heads, -1, blocks.shape[3])[:, :, : self.slots]
+        # Heads go first, so that the blocks of a head come to lie side by side in the one copy.
+        rows = blocks.transpose(0, 1)[:, self._table]  # (n_kv_heads, batch, blocks, size, dim)
+        return rows.transpose(0, 1).reshape(self.batch, self.n_kv_heads, -1, blocks.shape[3])[
+            :, :, : self.slots
+        ]
 
     @property
     def allocated_bytes(self) -> int:
