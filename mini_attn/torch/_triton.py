@@ -25,7 +25,7 @@ def takes(q: Tensor, k: Tensor, v: Tensor) -> bool:
         return False
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         return False
-    if q.device.type == "cuda" and torch.cuda.get_device_capability(q.device) < (8, 0):
+    if q.device.type == "cuda" and torch.cuda.get_device_properties(q.device).major < 8:
         return False
     fits = max(q.shape[3], v.shape[3]) <= WIDEST and min(*q.shape, *v.shape) > 0
     return fits and q.stride(3) == k.stride(3) == v.stride(3) == 1
@@ -94,20 +94,21 @@ def _online_attention(
     q_places = kv_places if q_places is None else q_places  # not compared
     log2_e = math.log2(math.e)
     factors = (2 * scale / softcap, softcap) if softcap else (scale, 1.0)
-    kernels.attention_kernel[(programs * n_spans,)](
-        q, k, v, parts, part_sums, q_places, kv_places,
-        q.stride()[:3], k.stride()[:3], v.stride()[:3], _place_steps(q_places, kv_places),
-        (batch * n_kv_heads, n_kv_heads, q_len, kv_len, span, n_spans, n_blocks),
-        window, (factors[0] * log2_e, factors[1] * log2_e),
-        CAUSAL=causal, WINDOW=window > 0, SOFTCAP=softcap > 0, PLACED=kv_places is not None,
-        WIDE=INTERPRETED and q.dtype == torch.bfloat16, GROUP=group, WIDTH=width, V_WIDTH=v_width,
-        BLOCK_D=_power(width), BLOCK_V=_power(v_width), **tile,
-    )  # fmt: skip
-    if n_spans > 1:
-        kernels.merge_kernel[(lse.numel(),)](
-            parts, part_sums, out, lse, lse.numel(), n_spans,
-            V_WIDTH=v_width, BLOCK_V=_power(v_width), BLOCK_S=16,
+    with torch.cuda.device(q.get_device()):  # a kernel starts on the current device
+        kernels.attention_kernel[(programs * n_spans,)](
+            q, k, v, parts, part_sums, q_places, kv_places,
+            q.stride()[:3], k.stride()[:3], v.stride()[:3], _place_steps(q_places, kv_places),
+            (batch * n_kv_heads, n_kv_heads, q_len, kv_len, span, n_spans, n_blocks),
+            window, (factors[0] * log2_e, factors[1] * log2_e),
+            CAUSAL=causal, WINDOW=window > 0, SOFTCAP=softcap > 0, PLACED=kv_places is not None,
+            WIDE=INTERPRETED and q.dtype == torch.bfloat16, GROUP=group,
+            WIDTH=width, V_WIDTH=v_width, BLOCK_D=_power(width), BLOCK_V=_power(v_width), **tile,
         )  # fmt: skip
+        if n_spans > 1:
+            kernels.merge_kernel[(lse.numel(),)](
+                parts, part_sums, out, lse, lse.numel(), n_spans,
+                V_WIDTH=v_width, BLOCK_V=_power(v_width), BLOCK_S=16,
+            )  # fmt: skip
     return out, lse
 
 
