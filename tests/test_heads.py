@@ -43,6 +43,17 @@ def test_merge_undoes_split(lib, batch, seq, heads, dim):
     assert (lib.numpy(lib.merge_heads(split)) == x).all()
 
 
+@pytest.mark.parametrize("window", [1, 3])
+def test_a_window_over_a_cache_that_forgets_nothing(lib, rng, window):
+    """The layer itself keeps to its window, whatever its cache still holds."""
+    layer, _ = layer_of(lib, AttentionConfig(6, 4, 3, n_kv_heads=2, window=window))
+    x, cache = rng.standard_normal((2, 7, 6)), lib.KVCache(2, 2, 3, capacity=7, dtype="float64")
+    steps = [lib.numpy(layer(lib.array(x[:, i : i + 1]), cache=cache)) for i in range(7)]
+    np.testing.assert_allclose(
+        np.concatenate(steps, axis=1), lib.numpy(layer(lib.array(x))), atol=1e-12
+    )
+
+
 def test_the_layer_is_a_sum_over_heads(lib, rng):
     """The output equals the sum of what each head alone sends through its rows of o_proj."""
     config = AttentionConfig(d_model=6, n_heads=2, head_dim=3, n_kv_heads=1)
@@ -177,3 +188,14 @@ def test_loading_weights_is_all_or_nothing(lib):
             layer.load_state_dict(weights)
         for name, weight in layer.state_dict().items():
             assert (lib.numpy(weight) == before[name]).all()
+
+
+@pytest.mark.parametrize("window", [None, 8])
+def test_a_ring_smaller_than_the_layers_window_is_refused(lib, rng, window):
+    config = AttentionConfig(d_model=6, n_heads=2, head_dim=3, window=window)
+    layer = lib.GroupedQueryAttention(config, dtype="float64")
+    x = lib.array(rng.standard_normal((1, 5, 6)))
+    ring = lib.SlidingWindowCache(1, 2, 3, 20, window=4, dtype="float64")
+    with pytest.raises(ConfigError, match=f"keeps 4 keys, the layer sees {window or 'all'}"):
+        layer(x, cache=ring)
+    assert ring.slots == 0

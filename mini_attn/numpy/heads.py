@@ -239,7 +239,8 @@ class GroupedQueryAttention(Module):
         DTypeError
             If a dtype is not the weights'.
         ConfigError
-            If ``context`` comes with ``cache`` or ``positions``, or a window is not causal.
+            If ``context`` comes with ``cache`` or ``positions``, a window is not causal, or
+            the cache keeps fewer keys than the layer sees.
         CacheOverflowError
             If the cache is full. After any error the cache is as it was.
         """
@@ -257,6 +258,9 @@ class GroupedQueryAttention(Module):
             q, k = self._rotary.turn(q, k, places)
         if cache is None:
             return self._attend(q, k, v, mask, self._sight(causal, places, positions))
+        held, window = getattr(cache, "window", None), self.config.window
+        if held is not None and (window is None or held < window):
+            raise ConfigError(f"the cache keeps {held} keys, the layer sees {window or 'all'}")
         slots = cache.slots
         k, v, kv_positions = cache.append(k, v, positions=positions)
         try:
