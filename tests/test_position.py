@@ -89,6 +89,15 @@ def test_bias_of_a_lone_query_behind_a_cache(lib):
         lib.alibi_bias(slopes, rows, lib.array(np.zeros((2, 4))))
 
 
+def test_a_key_ahead_gets_no_bias(lib):
+    """Nor does it get a reward, where no causal mask hides it."""
+    where = lib.array(np.arange(5))
+    bias = lib.numpy(lib.alibi_bias(lib.alibi_slopes(3), where, where))
+    behind = np.tril(np.ones((5, 5), bool), -1)
+    assert (bias[:, behind] < 0).all()
+    assert (bias[:, ~behind] == 0).all()
+
+
 def test_near_distances_have_a_bucket_each(lib):
     behind = -np.arange(200)
     buckets = lib.numpy(lib.relative_position_bucket(lib.array(behind), bidirectional=False))
