@@ -58,6 +58,12 @@ def tokens_of(lib, batch, seq, seed=0):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+def test_backends_agree(backends, name):
+    logits = [lib.numpy(model_of(lib, name)(tokens_of(lib, 2, 9))) for lib in backends]
+    np.testing.assert_allclose(*logits, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
 @given(chunks=st.lists(st.integers(1, 5), min_size=1, max_size=5))
 def test_any_chunks_equal_the_full_pass(lib, name, chunks):
     model, total = model_of(lib, name), sum(chunks)

@@ -110,7 +110,7 @@ def test_an_entry_is_built_in_both(backends, name):
     for lib in backends:
         layer = entry.layer_class(lib.name)
         assert layer.__name__ == entry.class_name
-    assert config_of(name, SIZES[1]).variant in REGISTRY
+    assert config_of(name, SIZES[1]).variant == name
 
 
 @every
