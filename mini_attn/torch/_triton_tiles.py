@@ -30,9 +30,9 @@ def load_rows(
 
 
 @triton.jit
-def _seen(place, at, window, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
-    """Whether a query at `place` may attend to a key at `at`."""
-    seen = at >= 0
+def _seen(held, place, at, window, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
+    """Whether a query at `place` may attend to a key at `at`, if one is held there."""
+    seen = held
     if CAUSAL:
         seen = seen & (at <= place)
     if WINDOW:
@@ -65,8 +65,8 @@ def walk_tiles(
         if SOFTCAP:  # the hyperbolic tangent, by the exponential that cannot overflow to NaN
             scores = factors[1] * (1 - 2 / (1 + tl.exp2(scores)))
         if CHECK:
-            seen = _seen(place[:, None], at[None, :], window, CAUSAL, WINDOW)
-            scores = tl.where(seen & held[None, :], scores, NOTHING)
+            seen = _seen(held[None, :], place[:, None], at[None, :], window, CAUSAL, WINDOW)
+            scores = tl.where(seen, scores, NOTHING)
         new_top = tl.maximum(top, tl.max(scores, 1))
         shift = new_top
         if CHECK:  # a row that has seen nothing yet: -inf - (-inf) would be NaN
