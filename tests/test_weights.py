@@ -329,6 +329,8 @@ def test_a_misfit_is_named():
     given = {"a": np.ones(2), "b": np.ones(3)}
     with pytest.raises(ShapeError, match=r"missing: \['c'\], unknown: \['b'\]"):
         check_state({"a": np.ones(2), "c": np.ones(3)}, given)
+    with pytest.raises(ShapeError, match=r"missing: \[\], unknown: \['b'\]"):
+        check_state({"a": np.ones(2)}, given)
     with pytest.raises(ShapeError, match=r"b must have shape \(4,\), got \(3,\)"):
         check_state({"a": np.ones(2), "b": np.ones(4)}, given)
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import pytest
 
-OPTIONS = ["-x", "-q", "--tb=no", "-rfE"]
+OPTIONS = ["-x", "-q", "--tb=no", "-rfE", "--basetemp=.cache/tmp"]
 
 
 def ask(tests: Sequence[str], seconds: int, keep: bool) -> tuple[str, str]:
