@@ -1,7 +1,7 @@
 """The table of largest differences: every equivalence, per backend and data type.
 
 Run ``python benchmarks/equivalences.py`` to print it as Markdown, with ``--store`` to keep it as
-``benchmarks/results/equivalences.json``. Kernels run on a GPU where there is one, else in
+``benchmarks/results/equivalences/DATE.json``. Kernels run on a GPU where there is one, else in
 Triton's interpreter.
 """
 
@@ -116,7 +116,8 @@ def main() -> None:
             "machine": describe(),
             "largest difference, outputs being of size 1": rows,
         }
-        path = ROOT / "benchmarks/results/equivalences.json"
+        path = ROOT / f"benchmarks/results/equivalences/{date.today().isoformat()}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
