@@ -20,7 +20,7 @@
   var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output";
   function markScrollers() {
     document.querySelectorAll(SCROLLERS).forEach(function (box) {
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
     });
   }
@@ -30,8 +30,11 @@
     markScrollers();
     addEventListener("resize", markScrollers);
     addEventListener("load", markScrollers);
-    // A formula is as wide as its fonts, and those arrive when they like.
+    // A formula is as wide as its fonts, and those arrive when they like; so do living pictures.
     document.fonts.addEventListener("loadingdone", markScrollers);
+    document.fonts.ready.then(markScrollers);
+    var article = document.querySelector("article");
+    if (article) new ResizeObserver(markScrollers).observe(article);
   }
 
   // The search page fetches pages for their summaries; a browser refuses that for files.
