@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 from mini_attn.errors import ConfigError
-from mini_attn.widgets.questions import kv_cache, kv_cache_bytes
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["QUESTIONS", "Mistake", "Question", "question"]
 
-QUESTIONS: dict[str, Question] = {item.key: item for item in (*kv_cache.ALL, *kv_cache_bytes.ALL)}
+# One module or more per chapter, found by their files: a chapter adds its own and edits no list.
+_CHAPTERS = sorted(
+    path.stem
+    for path in Path(__file__).parent.glob("*.py")
+    if path.stem not in ("__init__", "question")
+)
+QUESTIONS: dict[str, Question] = {
+    item.key: item for name in _CHAPTERS for item in import_module(f"{__name__}.{name}").ALL
+}
 
 
 def question(key: str) -> Question:

@@ -35,7 +35,7 @@ class Question:
         ``"<page>/<name>"``.
     text : str
         The question; code in backticks, no other markup.
-    answer : int
+    answer : int or float
         The computed answer.
     unit : str
         What the number counts, in the plural, for example ``"token passes"``. With ``"bytes"``
@@ -55,7 +55,7 @@ class Question:
 
     key: str
     text: str
-    answer: int
+    answer: float
     unit: str
     explanation: str
     mistakes: tuple[Mistake, ...]
