@@ -1,10 +1,9 @@
-"""The widgets' shared parts, and the stepper's arithmetic against the package."""
+"""What holds for every widget: pictures, words, states, bundles and outputs."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import itertools
 import json
 import re
 import struct
@@ -18,215 +17,112 @@ from typing import Any
 import numpy as np
 import pytest
 
-import mini_attn.numpy as ma
-from mini_attn import cost, example
-from mini_attn.config import AttentionConfig
+from mini_attn import widgets
 from mini_attn.errors import WidgetStateError
-from mini_attn.models import ModelConfig
-from mini_attn.widgets import CacheCalculator, DecodeStepper, Prediction
+from mini_attn.widgets import DecodeStepper, Prediction
 from mini_attn.widgets.base import STATIC, fault, load_schema
 from tests.javascript import ROOT, built, bundler, run
 
 JS = ROOT / "mini_attn/widgets/js"
-NAMES = ("cache_calculator", "decode_stepper", "prediction")
-PICTURES = ("cache_calculator", "decode_stepper")
-STEPS = range(len(example.TOKENS) - example.PROMPT_LEN + 1)
+CLASSES = [getattr(widgets, name) for name in widgets.__all__]
+WIDGETS = {found.class_traits()["_widget"].default_value: found for found in CLASSES}
+NAMES = sorted(WIDGETS)
+PICTURES = sorted(set(NAMES) - {"prediction"})  # a prediction has words only
 STATES = [
     {"step": step, "cached": cached, "head": head}
-    for step in STEPS
+    for step in range(5)
     for cached in (True, False)
     for head in (1, 2)
 ]
 
-# ---------------------------------------------------------------- the stepper's arithmetic
+# ---------------------------------------------------------------- what every picture promises
 
 
-def example_layer() -> Any:
-    """The package's attention layer with the running example's weights."""
-    config = AttentionConfig(example.D_MODEL, example.N_HEADS, example.HEAD_DIM)
-    return layer_with(config, {name: np.array(w) for name, w in example.WEIGHTS.items()})
-
-
-def layer_with(config: AttentionConfig, weights: dict[str, np.ndarray]) -> Any:
-    layer = ma.MultiHeadAttention(config, dtype="float64")
-    for name, matrix in weights.items():
-        getattr(layer, f"{name}_proj").weight[...] = matrix.T  # stored (out, in)
-    return layer
-
-
-@pytest.fixture(scope="module")
-def results() -> list[dict[str, Any]]:
-    """What JavaScript computes in every state of the stepper."""
-    return run("return input.map(living.registry.decode_stepper.compute);", STATES)
-
-
-@pytest.mark.parametrize("number", range(len(STATES)))
-def test_stepper_equals_the_numpy_layer(results: list[dict[str, Any]], number: int) -> None:
-    """Queries, keys, values, scores, weights and outputs, in all states and both ways."""
-    state, result = STATES[number], results[number]
-    there, head = example.PROMPT_LEN + state["step"], state["head"] - 1
-    layer, x = example_layer(), np.array(example.EMBEDDINGS)[None, :there]
-    q, k, v = layer.project(x, x)
-    out, weights = ma.scaled_dot_product_attention(q, k, v, causal=True, return_weights=True)
-    scores = example.HEAD_DIM**-0.5 * q @ k.swapaxes(-1, -2)
-    first = there - 1 if state["cached"] and state["step"] else 0
-    for i, row in enumerate(result["rows"]):
-        assert (row["k"] is None) == (row["v"] is None) == (i >= there)
-        if i < there:
-            np.testing.assert_allclose(row["k"], k[0, head, i], rtol=0, atol=1e-12)
-            np.testing.assert_allclose(row["v"], v[0, head, i], rtol=0, atol=1e-12)
-        if not first <= i < there:
-            assert row["q"] is row["scores"] is row["weights"] is row["out"] is None
+def reachable(name: str) -> list[dict[str, Any]]:
+    """The default state, and each key of the schema at its ends and in its middle."""
+    states: list[dict[str, Any]] = [{}]
+    for key, entry in load_schema(name).items():
+        if entry["type"] == "bool":
+            values: list[Any] = [True, False]
+        elif entry["type"] == "enum":
+            values = entry["values"]
+        elif entry["type"] == "string":
             continue
-        np.testing.assert_allclose(row["q"], q[0, head, i], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(row["scores"], scores[0, head, i, : i + 1], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(row["weights"], weights[0, head, i, : i + 1], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(row["out"], out[0, head, i], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(result["output"], layer(x)[0, -1], rtol=0, atol=1e-12)
-    assert result["difference"] <= 1e-12
+        else:
+            ends = (entry["min"], entry["max"])
+            middle = sum(ends) / 2
+            values = [*ends, int(middle) if entry["type"] == "int" else middle]
+        states += [{key: value} for value in values]
+    return states
 
 
-def test_stepper_calls_rows_what_they_are(results: list[dict[str, Any]]) -> None:
-    kinds = {
-        (state["step"], state["cached"]): "".join(row["kind"][0] for row in result["rows"])
-        for state, result in zip(STATES, results, strict=True)
-    }
-    assert kinds[0, True] == kinds[0, False] == "nnnnllll"  # new, later
-    assert kinds[2, True] == "kkkkknll"  # kept
-    assert kinds[3, False] == "aaaaaanl"  # again
-
-
-def example_model() -> ModelConfig:
-    """The example's one attention layer, as the cost functions want it."""
-    return ModelConfig(
-        name="example",
-        title="Example",
-        source="the book",
-        attention="mha",
-        n_layers=1,
-        d_model=example.D_MODEL,
-        n_heads=example.N_HEADS,
-        n_kv_heads=example.N_HEADS,
-        head_dim=example.HEAD_DIM,
-        d_ff=1,
-        vocab_size=1,
-        max_context=8,
-    )
-
-
-def step_costs(step: int, *, cached: bool) -> dict[str, int]:
-    """Passes, FLOPs and bytes of one step of the attention layer, from `mini_attn.cost`."""
-    model, there = example_model(), example.PROMPT_LEN + step
-    rows = 1 if cached and step else there
-    parts = cost.matmul_flops(model, q_len=rows, kv_len=there, causal="exact")
-    weights = np.concatenate([np.array(w, "float32") for w in example.WEIGHTS.values()]).nbytes
-    read = cost.step_bytes(model, kv_len=there, dtype_bytes=4)["cache read"]
-    written = cost.cache_bytes(model, batch=1, context=rows, dtype_bytes=4)
-    return {
-        "passes": rows,
-        "flops": sum(parts[p] for p in ("projections", "scores", "weighted sum", "output")),
-        "bytes": weights + read + written,
-    }
-
-
-def test_stepper_counts_what_cost_counts(results: list[dict[str, Any]]) -> None:
-    for state, result in zip(STATES, results, strict=True):
-        for way in ("cached", "plain"):
-            each = [step_costs(s, cached=way == "cached") for s in range(state["step"] + 1)]
-            assert result["now"][way] == each[-1]
-            for key, total in result["total"][way].items():
-                assert total == sum(one[key] for one in each), (state, way, key)
-            passes = cost.token_passes(
-                example.PROMPT_LEN, state["step"] + 1, cached=way == "cached"
-            )
-            assert result["total"][way]["passes"] == passes
-
-
-def test_stepper_cache_bytes_are_those_of_a_real_cache(results: list[dict[str, Any]]) -> None:
-    for state, result in zip(STATES, results, strict=True):
-        there = example.PROMPT_LEN + state["step"]
-        cache = ma.KVCache(1, example.N_HEADS, example.HEAD_DIM, capacity=8)
-        rows = np.zeros((1, example.N_HEADS, there, example.HEAD_DIM), dtype="float32")
-        cache.append(rows, rows)
-        assert result["cache_bytes"] == cache.used_bytes
-
-
-@pytest.mark.parametrize(("n_heads", "head_dim", "count"), [(1, 1, 1), (2, 3, 7), (3, 5, 6)])
-def test_attention_of_random_layers(
-    rng: np.random.Generator, n_heads: int, head_dim: int, count: int
-) -> None:
-    """Any sizes, any weights, any cut into chunks: equal to NumPy, with and without a cache."""
-    d_model = 4
-    width = n_heads * head_dim
-    shapes = dict.fromkeys("qkv", (d_model, width)) | {"o": (width, d_model)}
-    weights = {name: 3 * rng.normal(size=shape) for name, shape in shapes.items()}
-    x = rng.normal(size=(count, d_model))
-    cuts = [0, *sorted({int(c) for c in rng.integers(1, count + 1, size=3)} | {count})]
-    chunks = [x[a:b].tolist() for a, b in itertools.pairwise(cuts)]
-    layer = {
-        "n_heads": n_heads,
-        "head_dim": head_dim,
-        "weights": {name: w.tolist() for name, w in weights.items()},
-    }
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_well_formed_at_every_width(name: str) -> None:
+    """Unique ids, few stops of the Tab key, nothing outside, no value missing."""
     body = """
-      let cache = living.emptyCache(input.layer);
-      return input.chunks.flatMap((chunk) => {
-        const pass = living.attend(input.layer, chunk, cache);
-        cache = pass.cache;
-        return pass.outputs;
-      });"""
-    expected = layer_with(AttentionConfig(d_model, n_heads, head_dim), weights)(x[None])[0]
-    for pieces in (chunks, [x.tolist()]):
-        got = run(body, {"layer": layer, "chunks": pieces})
-        np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
-
-
-def test_explanations_carry_the_numbers(results: list[dict[str, Any]]) -> None:
-    """The words behind a weight hold its terms; masked, kept and later parts say so."""
-    body = """
-      const { compute, explain } = living.registry.decode_stepper;
-      return input.map(([state, id]) => explain(compute(state), id).text);"""
-    state = {"step": 2, "cached": True, "head": 1}
-    ids = ["w-5-4", "w-5-6", "w-1-0", "w-6-0", "q-0", "k-0", "k-7", "out-5"]
-    said = dict(zip(ids, run(body, [[state, name] for name in ids]), strict=True))
-    row = results[STATES.index(state)]["rows"][5]
-    assert f"= {row['scores'][4] / 0.5:.2f}; times 0.5 = {row['scores'][4]:.2f}" in said["w-5-4"]
-    assert f"weight {row['weights'][4]:.3f}" in said["w-5-4"]
-    assert "masked" in said["w-5-6"]
-    assert "does not need it again" in said["w-1-0"]
-    assert "not there yet" in said["w-6-0"]
-    assert "No later step asks for it" in said["q-0"]
-    assert "read from the cache" in said["k-0"]
-    assert "not there yet" in said["k-7"]
-    assert "output of the head" in said["out-5"]
-
-
-def test_sentence_and_table_of_every_state(results: list[dict[str, Any]]) -> None:
-    body = """
-      const { compute, describe, table } = living.registry.decode_stepper;
-      return input.map((state) => [describe(compute(state)), table(compute(state))]);"""
-    for state, result, (sentence, table) in zip(STATES, results, run(body, STATES), strict=True):
-        plain = result["total"]["plain"]
-        assert f"{plain['passes']} without" in sentence
-        assert ("read from the cache" in sentence) == (state["cached"] and state["step"] > 0)
-        assert table["rows"][1][2] == f"{plain['flops']:,}"
-        assert {len(row) for row in table["rows"]} == {len(table["head"])}
-
-
-def test_picture_is_well_formed_at_every_width() -> None:
-    """Every id that a reader can point at exists once; nothing is drawn outside the picture."""
-    body = """
-      const { compute, draw } = living.registry.decode_stepper;
-      return input.flatMap((state) => [280, 328, 599, 600, 720, 880].map((width) =>
-        [width, draw(compute(state), { width, uid: "u", live: true })]));"""
-    for width, markup in run(body, STATES):
-        root = ET.fromstring(markup)
+      const { compute, draw, schema } = living.registry[input.name];
+      const at = (state, width) =>
+        draw(compute({ ...living.defaults(schema), ...state }), { width, uid: "u", live: true });
+      return input.states.flatMap((state) =>
+        [280, 328, 599, 600, 720, 880].map((width) => [width, at(state, width)]));"""
+    svg = "{http://www.w3.org/2000/svg}"
+    for width, markup in run(body, {"name": name, "states": reachable(name)}):
+        assert not re.search(r"NaN|undefined|Infinity|\[object", markup), markup[:300]
+        root = ET.fromstring(f"<div>{markup}</div>")
         ids = [e.get("data-id") for e in root.iter() if e.get("data-id")]
-        assert len(ids) == len(set(ids)) >= 8 * 3 + 64
-        assert [e.get("tabindex") for e in root.iter()].count("0") == 1
-        for rect in root.iter("{http://www.w3.org/2000/svg}rect"):
-            right = float(rect.get("x")) + float(rect.get("width"))
-            assert 0 <= float(rect.get("x")) < right <= width + 0.5
+        assert ids
+        assert len(ids) == len(set(ids))
+        assert 1 <= [e.get("tabindex") for e in root.iter()].count("0") <= 9
+        for picture in root.iter(f"{svg}svg"):
+            assert float(picture.get("width", 0)) <= width + 0.5
+        for rect in root.iter(f"{svg}rect"):
+            left, wide = float(rect.get("x", 0)), float(rect.get("width", 0))
+            assert wide >= 0
+            assert left + wide <= width + 0.5
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_told_in_words(name: str) -> None:
+    """Sentence, table and the arithmetic behind every part, in all reachable states."""
+    body = """
+      const { compute, draw, describe, explain, table, schema } = living.registry[input.name];
+      return input.states.map((state) => {
+        const result = compute({ ...living.defaults(schema), ...state });
+        const markup = draw(result, { width: 720, uid: "u", live: true });
+        const ids = [...markup.matchAll(/data-id="([^"]+)"/g)].map((found) => found[1]);
+        const { head, rows, caption } = table(result);
+        return {
+          sentence: describe(result), caption, widths: [head, ...rows].map((row) => row.length),
+          cells: rows.flat().join("|"),
+          words: explain ? ids.map((id) => explain(result, id).text) : [],
+        };
+      });"""
+    said = run(body, {"name": name, "states": reachable(name)})
+    for one in said:
+        text = "\n".join([one["sentence"], one["caption"], one["cells"], *one["words"]])
+        assert not re.search(r"NaN|undefined|Infinity|\[object|null", text)
+        assert one["sentence"].rstrip().endswith((".", "!"))
+        assert len(set(one["widths"])) == 1
+        assert all(word.strip() for word in one["words"])
+    assert len({one["sentence"] for one in said}) > 1, "the sentence does not follow the state"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_definition_is_complete(name: str) -> None:
+    """Each key of the state has a control, a trait and bounds that hold its default."""
+    body = """
+      const { title, name, controls, schema } = living.registry[input];
+      const keys = Object.keys(schema);
+      return { title, name, keys, controls: controls.map((control) => control.key) };"""
+    definition = run(body, name)
+    assert definition["name"] == name
+    assert definition["title"]
+    assert sorted(set(definition["controls"])) == sorted(definition["keys"])
+    widget = WIDGETS[name]()
+    assert widget.caption.strip().endswith(".")
+    assert list(widget.state) == definition["keys"]
+    for key, entry in load_schema(name).items():
+        assert fault(entry, entry["default"]) is None, key
 
 
 # ---------------------------------------------------------------- one schema, two languages
@@ -389,6 +285,12 @@ def test_png_shows_the_committed_svg(name: str) -> None:
     assert struct.unpack(">II", chunks["IHDR"][:8]) == size
 
 
+def test_every_definition_has_its_class() -> None:
+    """What JavaScript registers, Python has, with one schema each."""
+    assert sorted(run("return Object.keys(living.registry);", None)) == NAMES
+    assert sorted(path.stem for path in (JS / "schema").glob("*.json")) == NAMES
+
+
 def test_static_folder_holds_nothing_else() -> None:
     expected = {"living.page.js", "living.jupyter.js", "living.css"}
     expected |= {f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")}
@@ -397,7 +299,7 @@ def test_static_folder_holds_nothing_else() -> None:
 
 def test_page_bundle_is_small_and_classic() -> None:
     source = (STATIC / "living.page.js").read_bytes()
-    assert len(gzip.compress(source, 9)) < 60_000
+    assert len(gzip.compress(source, 9)) < 110_000
     assert not re.search(rb"\b(import|export)\b[ {*]|\bimport\(", source)
     for word in (b"fetch(", b"XMLHttpRequest", b"eval(", b"new Function", b"document.write"):
         assert word not in source
@@ -446,7 +348,7 @@ def test_traits_can_be_set_and_read() -> None:
 
 
 def test_every_key_is_a_synced_trait() -> None:
-    for widget in (DecodeStepper(), CacheCalculator(), Prediction("kv-cache/passes")):
+    for widget in (Prediction("kv-cache/passes"), *(WIDGETS[name]() for name in PICTURES)):
         synced = widget.get_state()
         schema = load_schema(widget._widget)
         assert {key: synced[key] for key in schema} == widget.state

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mini_attn.widgets import CacheCalculator, DecodeStepper
+from mini_attn import widgets
+from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
 from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
 
 pytestmark = pytest.mark.browser
 
+CLASSES = [getattr(widgets, name) for name in widgets.__all__ if name != "Prediction"]
+WIDGETS = {found.class_traits()["_widget"].default_value: found for found in CLASSES}
 STEPPER = ".living[data-widget=decode_stepper]"
 CALCULATOR = ".living[data-widget=cache_calculator]"
 FRAME = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
@@ -64,9 +67,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("widgets")
     for name in ("living.page.js", "living.jupyter.js", "living.css"):
         shutil.copy(STATIC / name, place / name)
-    body = "".join(widget._html() for widget in (DecodeStepper(), CacheCalculator()))
     for theme in THEMES:
-        (place / f"{theme}.html").write_text(FRAME.format(theme=theme, body=body), "utf-8")
+        for name, widget in WIDGETS.items():
+            page = FRAME.format(theme=theme, body=widget()._html())
+            (place / f"{name}-{theme}.html").write_text(page, "utf-8")
+        both = "".join(WIDGETS[name]()._html() for name in ("decode_stepper", "cache_calculator"))
+        (place / f"{theme}.html").write_text(FRAME.format(theme=theme, body=both), "utf-8")
     broken = FRAME.format(theme="light", body=BROKEN + DecodeStepper(step=4)._html())
     (place / "broken.html").write_text(broken, "utf-8")
     (place / "notebook.html").write_text(NOTEBOOK, "utf-8")
@@ -94,36 +100,65 @@ def say(box: Locator) -> Locator:
     return box.locator(".living-say")
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_mounts_and_fits(open_page: Visit, protocol: str, width: int) -> None:
-    page = open_page("light.html", protocol=protocol, width=width)
-    for name in (STEPPER, CALCULATOR):
-        assert page.locator(f"{name} .living-output svg").is_visible()
-        assert not page.locator(f"{name} .living-picture").is_visible()
-        small = page.evaluate(
-            """(name) => [...document.querySelectorAll(name + " .living-output text")]
-                 .map((text) => parseFloat(getComputedStyle(text).fontSize)
-                      * text.ownerSVGElement.getScreenCTM().a).filter((size) => size < 10.9)""",
-            name,
-        )
-        assert small == [], "text is never drawn smaller than 11 pixels"
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+def box_of(page: Page, name: str) -> Locator:
+    return page.locator(f".living[data-widget={name}]")
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_mounts_and_fits(open_page: Visit, name: str) -> None:
+    """Both protocols, both widths: alive, no wider than the page, no text below 11 pixels."""
+    for protocol in ("http", "file"):
+        for width in WIDTHS:
+            page = open_page(f"{name}-light.html", protocol=protocol, width=width)
+            box = box_of(page, name)
+            assert box.locator(".living-output").is_visible()
+            assert not box.locator(".living-picture").is_visible()
+            small = box.evaluate(
+                """(box) => [...box.querySelectorAll(".living-output svg text")]
+                     .map((text) => [parseFloat(getComputedStyle(text).fontSize)
+                          * text.ownerSVGElement.getScreenCTM().a, text.textContent])
+                     .filter(([size]) => size < 10.9)"""
+            )
+            assert small == [], "text is never drawn smaller than 11 pixels"
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, f"{over} px too wide at {width}"
+
+
+CLIPPED = """(box) => [...box.querySelectorAll(".living-output svg")].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter((text) => {
+    const place = text.getBoundingClientRect();
+    return place.width && (place.left < frame.left - 1 || place.right > frame.right + 1
+      || place.top < frame.top - 1 || place.bottom > frame.bottom + 1);
+  }).map((text) => text.textContent);
+})"""
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_no_word_of_a_picture_is_cut_off(open_page: Visit, name: str) -> None:
+    for width in (1300, 600, 360):
+        page = open_page(f"{name}-light.html", width=width)
+        assert box_of(page, name).evaluate(CLIPPED) == [], f"{width} pixels"
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_axe_finds_nothing_serious(open_page: Visit, theme: str, width: int) -> None:
-    page = open_page(f"{theme}.html", theme=theme, width=width)
-    for cached in ("on", "off"):
-        page.locator(STEPPER).get_by_role("radio", name=cached).click()
-        assert serious_findings(page) == []
+@pytest.mark.parametrize("name", WIDGETS)
+def test_axe_finds_nothing_serious(open_page: Visit, theme: str, name: str) -> None:
+    for width in WIDTHS:
+        page = open_page(f"{name}-{theme}.html", theme=theme, width=width)
+        assert serious_findings(page) == [], f"{width} pixels"
+        radios = box_of(page, name).locator(".living-choice input:not(:checked):not(:disabled)")
+        if width == WIDTHS[0] and radios.count():
+            radios.first.evaluate("(radio) => radio.click()")  # another state is no worse
+            assert serious_findings(page) == []
 
 
 def change_by_mouse(_page: Page, control: Locator) -> None:
     """Do to an input what a reader does with a mouse (and types into a number)."""
     kind = control.evaluate("(e) => e.type")
-    if kind == "range":
+    if kind == "checkbox":
+        control.evaluate("(e) => e.click()")
+    elif kind == "range":
         wide, now = control.evaluate("(e) => [e.clientWidth, (e.value - e.min) / (e.max - e.min)]")
         control.click(position={"x": wide * (0.15 if now > 0.4 else 0.9), "y": 22})
     elif kind == "number":
@@ -138,24 +173,27 @@ def change_by_mouse(_page: Page, control: Locator) -> None:
 def change_by_keyboard(page: Page, control: Locator) -> None:
     control.focus()
     kind = control.evaluate("(e) => e.type")
-    before = control.evaluate("(e) => e.type === 'radio' ? e.checked : e.value")
-    page.keyboard.press({"range": "ArrowLeft", "radio": " "}.get(kind, "ArrowUp"))
-    after = control.evaluate("(e) => e.type === 'radio' ? e.checked : e.value")
+    value = "(e) => ['radio', 'checkbox'].includes(e.type) ? e.checked : e.value"
+    before = control.evaluate(value)
+    page.keyboard.press({"range": "ArrowLeft", "radio": " ", "checkbox": " "}.get(kind, "ArrowUp"))
+    after = control.evaluate(value)
     if after == before:
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight" if kind == "range" else "ArrowDown")
 
 
 @pytest.mark.parametrize("change", [change_by_mouse, change_by_keyboard])
-@pytest.mark.parametrize("name", [STEPPER, CALCULATOR])
+@pytest.mark.parametrize("name", WIDGETS)
 def test_each_control_changes_the_result(open_page: Visit, name: str, change: object) -> None:
-    page = open_page("light.html")
-    box = page.locator(name)
-    controls = box.locator("[data-key]:visible, .living-choice input")
-    assert controls.count() >= 5
+    page = open_page(f"{name}-light.html")
+    box = box_of(page, name)
+    controls = box.locator("[data-key]:visible:not(:disabled), .living-choice input")
+    assert controls.count() >= 1
     for number in range(controls.count()):
         box.get_by_role("button", name="Reset").click()
         control = controls.nth(number)
-        if control.evaluate("(e) => e.type === 'radio' && e.checked"):
+        if control.evaluate("(e) => (e.type === 'radio' && e.checked) || e.disabled"):
+            continue
+        if not control.evaluate("(e) => e.closest('[data-control]').checkVisibility()"):
             continue
         before = shown(box)
         change(page, control)  # type: ignore[operator]
@@ -163,13 +201,39 @@ def test_each_control_changes_the_result(open_page: Visit, name: str, change: ob
         assert shown(box) != before, label
 
 
-def test_every_control_has_a_name(open_page: Visit) -> None:
-    page = open_page("light.html")
+@pytest.mark.parametrize("name", WIDGETS)
+def test_every_control_has_a_name(open_page: Visit, name: str) -> None:
+    page = open_page(f"{name}-light.html")
     for control in page.locator("[data-key]").all():
-        name = control.evaluate(
+        words = control.evaluate(
             "(e) => e.ariaLabel || [...(e.labels ?? [])].map((label) => label.innerText).join()"
         )
-        assert name.strip(), control.evaluate("(e) => e.outerHTML")
+        hidden = control.evaluate("(e) => !e.closest('[data-control]').checkVisibility()")
+        assert words.strip() or hidden, control.evaluate("(e) => e.outerHTML")
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_every_picture_prints_and_needs_no_script(open_page: Visit, name: str) -> None:
+    page = open_page(f"{name}-light.html")
+    box = box_of(page, name)
+    page.emulate_media(media="print")
+    assert box.locator(".living-picture svg").is_visible()
+    assert not box.locator(".living-live").is_visible()
+    page = open_page(f"{name}-light.html", java_script_enabled=False)
+    assert box_of(page, name).locator(".living-picture svg").is_visible()
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_arithmetic_follows_the_keyboard(open_page: Visit, name: str) -> None:
+    """The part that Tab reaches says something, and an arrow key goes to another."""
+    page = open_page(f"{name}-light.html")
+    box = box_of(page, name)
+    box.locator(".living-output [tabindex='0']").first.focus()
+    first = box.locator(".living-detail").inner_text()
+    assert first.strip()
+    for key in ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+    assert box.locator(".living-output :focus").count() == 1
 
 
 def test_buttons_of_the_stepper(open_page: Visit) -> None:

@@ -7,7 +7,7 @@ import { whole } from "./core/text.js";
 
 const METRICS = [["passes", "Token passes"], ["flops", "FLOPs"], ["bytes", "Bytes read and written"]];
 const WAYS = [["cached", "with a cache"], ["plain", "without"]];
-const AXIS = 46; // room for the numbers at the vertical axis
+const AXIS = 54; // room for the numbers at the vertical axis
 
 function plot(result, key, x0, y0, width, height) {
   const steps = result.history.plain;
