@@ -25,6 +25,8 @@ pytestmark = pytest.mark.lite
 LITE = HTML / "lite"
 PYODIDE = LITE / "static/pyodide"
 NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
+WHOLE = ("attention", "kv-cache")  # opened as notebooks; of all others the cells are run
+OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
 
 
 @cache
@@ -91,9 +93,9 @@ def visit() -> Iterator[Visit]:
         yield visits
 
 
-def opened(visit: Visit) -> Page:
-    """The chapter's notebook, opened by the link that stands on its page."""
-    page = visit("book/kv-cache.html")
+def opened(visit: Visit, stem: str) -> Page:
+    """A chapter's notebook, opened by the link that stands on its page."""
+    page = visit(f"book/{stem}.html")
     page.click("a.run-here")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     return page
@@ -111,9 +113,10 @@ def run_all(page: Page, seconds: int) -> None:
     page.wait_for_function("window.ended", timeout=1000 * seconds)
 
 
-def test_chapter_runs_to_its_end(visit: Visit) -> None:
+@pytest.mark.parametrize("stem", WHOLE)
+def test_chapter_runs_to_its_end(visit: Visit, stem: str) -> None:
     """No dialog, no error in a cell, no outside request; widgets and checks come to life."""
-    page = opened(visit)
+    page = opened(visit, stem)
     run_all(page, seconds=150)
     cells = page.evaluate("""() => jupyterapp.shell.currentWidget.model.sharedModel.cells
       .filter(cell => cell.cell_type === "code")
@@ -123,8 +126,54 @@ def test_chapter_runs_to_its_end(visit: Visit) -> None:
     assert all(cell["count"] for cell in cells), "a cell was not run"
     text = json.dumps([cell["outputs"] for cell in cells])
     assert "not attempted" in text.lower()
-    assert "no PyTorch (the browser has none)" in text
     assert page.locator(".jp-Dialog").count() == 0
-    page.evaluate("void jupyterapp.shell.currentWidget.content.scrollToItem(4)")
+    first = page.evaluate("""() => jupyterapp.shell.currentWidget.model.sharedModel.cells
+      .findIndex(cell => (cell.metadata.tags ?? []).includes("widget"))""")
+    page.evaluate(f"void jupyterapp.shell.currentWidget.content.scrollToItem({first})")
     page.wait_for_selector(".jp-OutputArea-output .living svg", timeout=20_000)
     assert visit.outside == []
+
+
+START = """async ([address, program]) => {
+  const { loadPyodide } = await import(`${address}/lite/static/pyodide/pyodide.mjs`);
+  window.python = await loadPyodide();
+  await python.loadPackage(["mini-attn", "matplotlib", "ipython"]);
+  await python.runPythonAsync(program);
+}"""
+# Each chapter in a namespace of its own; gives what its first error says, or nothing.
+PROGRAM = """
+import contextlib, io, traceback
+import matplotlib
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
+def run_cells(cells):
+    space = {"__name__": "__main__"}
+    for cell in cells:
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(cell, "cell", "exec"), space)
+        except Exception:
+            return cell[:200] + chr(10) + traceback.format_exc(limit=-2)
+        plt.close("all")
+    return ""
+"""
+
+
+@pytest.fixture(scope="module")
+def python() -> Iterator[Page]:
+    """A page with the browser's Python as it is served, for all chapters in turn."""
+    with visiting() as visits:
+        page = visits("404.html")
+        page.evaluate(START, [visits.address, PROGRAM])
+        yield page
+        assert visits.outside == []
+
+
+@pytest.mark.parametrize("stem", OTHERS)
+def test_cells_run_in_the_browsers_python(python: Page, stem: str) -> None:
+    """Every cell of a chapter, in order, with no package but those that are served."""
+    notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    said = python.evaluate("(cells) => python.globals.get('run_cells')(python.toPy(cells))", cells)
+    assert said == ""
