@@ -51,6 +51,7 @@ if __name__ == "__main__":
         build(Path(sys.argv[1]))
     else:
         data.write()
+        data.write_questions()
         build(STATIC)
         (STATIC / "living.node.mjs").rename(CACHE / "living.node.mjs")
         subprocess.run([sys.executable, ROOT / ".ci/pictures.py"], check=True)

@@ -15,7 +15,7 @@ from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.questions import QUESTIONS
 
-__all__ = ["FOLDER", "generate", "write"]
+__all__ = ["FOLDER", "generate", "write", "write_questions"]
 
 FOLDER = Path(__file__).with_name("js") / "data"
 
@@ -103,3 +103,17 @@ def write(folder: Path = FOLDER) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in generate().items():
         (folder / name).write_text(as_text(data), encoding="utf-8")
+
+
+def write_questions(path: Path = FOLDER.parent / "schema" / "prediction.json") -> None:
+    """Let a prediction's schema name all questions.
+
+    Parameters
+    ----------
+    path : Path
+        The schema; the widget's own unless told otherwise.
+    """
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["question"]["values"] = list(QUESTIONS)
+    lines = [f' "{key}": {json.dumps(entry)}' for key, entry in schema.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
