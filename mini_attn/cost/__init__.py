@@ -23,6 +23,7 @@ from mini_attn.cost.roofline import (
     measured_device,
     roofline_seconds,
 )
+from mini_attn.cost.rotary import rotary_flops
 from mini_attn.cost.steps import activation_bytes, cache_intensity, step_bytes, step_seconds
 from mini_attn.cost.storage import Contiguous, Paged, Quantized, Ring
 from mini_attn.cost.work import (
@@ -66,6 +67,7 @@ __all__ = [
     "measured_device",
     "parameter_count",
     "roofline_seconds",
+    "rotary_flops",
     "step_bytes",
     "step_seconds",
     "token_passes",
