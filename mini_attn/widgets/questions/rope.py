@@ -1,0 +1,156 @@
+"""The predictions of the chapter on rotary embeddings: angles, planes and wavelengths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mini_attn.models import MODELS
+from mini_attn.numpy.rope import rope_frequencies, rope_table
+from mini_attn.widgets.questions.question import Mistake, Question
+
+__all__ = ["ALL"]
+
+
+def _difference() -> Question:
+    step, query, key = 20, 10, 7
+    turn = np.array([math.radians(step)])
+    cos, sin = rope_table(np.array([query, key]), turn, dtype="float64")
+    score = round(float(cos[0, 0] * cos[1, 0] + sin[0, 0] * sin[1, 0]), 12)
+
+    def cosine(degrees: float) -> float:
+        return round(math.cos(math.radians(degrees)), 2)
+
+    apart = step * (query - key)
+    return Question(
+        key="rope/difference",
+        text=f"One plane turns by {step}° a position. Query and key are both (1, 0) before they "
+        f"are turned; the query stands at position {query}, the key at position {key}. What is "
+        "their dot product after turning?",
+        answer=score,
+        unit="units",
+        tolerance=0.005,
+        explanation=f"The hands are {query} − {key} = {query - key} positions apart, and "
+        f"cos({query - key} × {step}°) = cos {apart}° = {score:g}. The positions themselves do "
+        "not matter.",
+        mistakes=(
+            Mistake(1, "That is the dot product before turning: the hands no longer agree."),
+            Mistake(
+                cosine(step * (query + key)),
+                "That adds the angles. Both turn the same way, so it is the difference that is "
+                "left between them.",
+            ),
+            Mistake(
+                round(math.sin(math.radians(apart)), 3),
+                f"That is the sine of {apart}°. A dot product of two unit vectors is the cosine "
+                "of the angle between them.",
+            ),
+            Mistake(apart, f"That is the angle in degrees. The dot product is cos {apart}°."),
+            Mistake(
+                round(float(cos[0, 0] * cos[1, 0]), 2),
+                "That multiplies the first numbers alone. The second numbers, the sines, are no "
+                "longer 0 after turning.",
+            ),
+            Mistake(query - key, "That is how far apart they stand, in positions."),
+        ),
+    )
+
+
+def _partner() -> Question:
+    head_dim, number = 128, 5
+    away = head_dim // 2
+    return Question(
+        key="rope/partner",
+        text=f"A head has {head_dim} numbers, counted from 0, and all turn. In the layout `half`, "
+        f"how many places after number {number} stands the number that turns with it?",
+        answer=away,
+        unit="places",
+        explanation=f"In `half` the pairs are (i, i + {away}), so number {number} turns with "
+        f"number {number + away}; in `interleaved` neighbours would turn together.",
+        mistakes=(
+            Mistake(1, "Neighbours turn together in `interleaved`. This is `half`."),
+            Mistake(number + away, "That is the number of the partner. How far away is that?"),
+            Mistake(
+                away - 1,
+                f"That is one too few: the second half begins at number {away}, the partner of 0.",
+            ),
+            Mistake(
+                head_dim - 1 - 2 * number,
+                "That folds the head in the middle. The second half is laid on the first, not "
+                "mirrored.",
+            ),
+            Mistake(head_dim, f"The head ends at number {head_dim - 1}."),
+            Mistake(away // 2, "That is a quarter of the head; the partner is half a head away."),
+        ),
+    )
+
+
+def _planes() -> Question:
+    model = MODELS["gpt-neox-20b"]
+    assert model.rope is not None
+    turned = model.rope.rotary_dim or model.head_dim
+    planes = len(rope_frequencies(turned)[0])
+    return Question(
+        key="rope/planes",
+        text=f"A head of GPT-NeoX-20B has {model.head_dim} numbers, and a quarter of them turn. "
+        "How many planes is that?",
+        answer=planes,
+        unit="planes",
+        explanation=f"A quarter of {model.head_dim} is {turned} numbers, and two numbers make one "
+        f"plane: {planes}. The other {model.head_dim - turned} numbers stay as they are.",
+        mistakes=(
+            Mistake(turned, "That many numbers turn, but two of them share a plane."),
+            Mistake(model.head_dim // 2, "That would be so if all of them turned."),
+            Mistake(model.head_dim, "That is the number of numbers, whether they turn or not."),
+            Mistake(
+                (model.head_dim - turned) // 2,
+                "Those are pairs of the numbers that do not turn.",
+            ),
+            Mistake(model.head_dim - turned, "That many numbers stay as they are."),
+            Mistake(turned // 4, "A quarter is taken once, and then two by two."),
+        ),
+    )
+
+
+def _wavelength() -> Question:
+    head_dim, theta = 128, 10000
+    slowest = float(rope_frequencies(head_dim, theta=theta)[0][-1])
+    answer = 2 * math.pi / slowest
+    return Question(
+        key="rope/wavelength",
+        text=f"`head_dim` = {head_dim}, `theta` = {theta:,}. The slowest plane turns by "
+        f"{theta:,}^(−126/128) radians a position. After how many positions is it back where it "
+        "began?",
+        answer=round(answer),
+        unit="positions",
+        tolerance=0.02,
+        explanation=f"A full turn is 2π radians: 2π × {theta:,}^(126/128) = {answer:,.0f} "
+        "positions, more than most texts have.",
+        mistakes=(
+            Mistake(
+                round(1 / slowest),
+                "After so many positions it has turned by one radian. A full turn is 2π of them.",
+            ),
+            Mistake(
+                round(2 * math.pi * theta),
+                f"That is 2π × {theta:,}. The exponent of the last plane is 126/128, not 1.",
+            ),
+            Mistake(theta, "That is the base. What is asked is 2π divided by the angle."),
+            Mistake(
+                round(2 * math.pi, 2),
+                "That is the fastest plane, which turns by 1 radian a position.",
+            ),
+            Mistake(
+                round(math.pi / slowest),
+                "That is half a turn: the hand points the other way.",
+            ),
+            Mistake(
+                round(360 / slowest),
+                "The angle is in radians, and a full turn has 2π of them, not 360.",
+            ),
+        ),
+    )
+
+
+ALL = (_difference(), _partner(), _planes(), _wavelength())
