@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mini_attn import cost, example
+from mini_attn import cost, example, example_heads
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.questions import QUESTIONS
@@ -75,8 +75,8 @@ def generate() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``models.json``, ``layouts.json``, ``devices.json``, ``questions.json`` and
-        ``example.json``.
+        ``models.json``, ``layouts.json``, ``devices.json``, ``questions.json``,
+        ``example.json`` and ``example_heads.json``.
     """
     return {
         "models.json": _models(),
@@ -84,6 +84,9 @@ def generate() -> dict[str, Any]:
         "devices.json": _devices(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
+        "example_heads.json": {
+            name.lower(): getattr(example_heads, name) for name in example_heads.__all__
+        },
     }
 
 
