@@ -10,16 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mini_attn.widgets.attention_explorer import AttentionExplorer
     from mini_attn.widgets.cache_calculator import CacheCalculator
     from mini_attn.widgets.decode_stepper import DecodeStepper
     from mini_attn.widgets.prediction import Prediction
+    from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
 
-__all__ = ["CacheCalculator", "DecodeStepper", "Prediction"]
+__all__ = [
+    "AttentionExplorer",
+    "CacheCalculator",
+    "DecodeStepper",
+    "Prediction",
+    "SoftmaxSaturation",
+]
 
 _MODULES = {
+    "AttentionExplorer": "attention_explorer",
     "CacheCalculator": "cache_calculator",
     "DecodeStepper": "decode_stepper",
     "Prediction": "prediction",
+    "SoftmaxSaturation": "softmax_saturation",
 }
 
 

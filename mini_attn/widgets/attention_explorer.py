@@ -1,0 +1,55 @@
+"""The attention explorer: who looks at whom in the running example, cell by cell."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["AttentionExplorer"]
+
+
+class AttentionExplorer(LivingWidget):
+    """Queries, keys, scores, weights, values and outputs of one head.
+
+    Parameters
+    ----------
+    head : {"content", "before"}
+        Whether the weights were chosen to find related words or the word before.
+    tokens : {4, 8}
+        How much of the text is there.
+    show : {"dots", "scores", "weights"}
+        What the cells show: q · k, the scaled scores, or the weights.
+    mask : {"none", "after", "renormalised", "before"}
+        What is done about keys that come later: nothing; their weight is set to 0; the same,
+        and the rest is divided by its sum; their score is set to minus infinity.
+    divisor : {"one", "head_dim", "d_model"}
+        Divide q · k by 1, by the root of head_dim, or by the root of d_model.
+    temperature : float
+        Divides the scores once more, 0.25 to 4.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> explorer = AttentionExplorer(mask="before")
+    >>> explorer.show = "scores"
+    >>> explorer.state["mask"], explorer.state["show"]
+    ('before', 'scores')
+    """
+
+    _widget = traitlets.Unicode("attention_explorer").tag(sync=True)
+    caption = (
+        "One head on the running example, with nothing hidden: queries on the left, keys above, "
+        "the weight of each pair in its cell, values below, outputs on the right. “Once” gives "
+        "weight to “time”, which comes later."
+    )
+    head = Checked("attention_explorer", "head")
+    tokens = Checked("attention_explorer", "tokens")
+    show = Checked("attention_explorer", "show")
+    mask = Checked("attention_explorer", "mask")
+    divisor = Checked("attention_explorer", "divisor")
+    temperature = Checked("attention_explorer", "temperature")
