@@ -6,7 +6,7 @@ HTML := _build/html
 PORT ?= 8000
 export TORCH
 
-.PHONY: help book serve lab test bench table mutate bundle format clean
+.PHONY: help book serve pdf lab test bench table links mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -23,6 +23,10 @@ serve:  ## serve the built book on http://localhost:8000 (PORT=…)
 	@echo "[serve] http://localhost:$(PORT)/ (Ctrl-C ends it)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
 
+pdf: book  ## print the built book: every chapter and the whole as PDF, into _build/pdf
+	@$(BIN)/python tests/chromium.py --install
+	@$(BIN)/python .ci/pdf.py
+
 lab: $(READY)  ## open the chapters as notebooks in JupyterLab
 	@$(BIN)/jupyter lab book/
 
@@ -34,6 +38,9 @@ bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and 
 
 table: $(READY)  ## print the largest differences between what must be equal, per type and backend
 	@$(BIN)/python benchmarks/equivalences.py $(if $(STORE),--store)
+
+links: book  ## ask every address outside the book whether it still answers (needs a network)
+	@$(BIN)/python .ci/links.py
 
 mutate: $(READY)  ## put single faults into copies of the package and ask the tests (long; STORE=1 keeps the result)
 	@$(BIN)/python tests/mutation/run.py $(if $(STORE),--store)

@@ -16,6 +16,16 @@
     });
   }
 
+  // A button that needs this script appears with it.
+  function offerPrint() {
+    document.querySelectorAll(".run-print").forEach(function (item) {
+      item.hidden = false;
+      item.querySelector("button").addEventListener("click", function () {
+        print();
+      });
+    });
+  }
+
   // What scrolls sideways must be reachable by keyboard, and only that.
   var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output";
   function markScrollers() {
@@ -27,6 +37,7 @@
 
   function start() {
     explainFile();
+    offerPrint();
     markScrollers();
     addEventListener("resize", markScrollers);
     addEventListener("load", markScrollers);
