@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mini_attn import cost, example, example_heads
+from mini_attn import cost, example, example_heads, example_latent
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.questions import QUESTIONS
@@ -76,7 +76,7 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``questions.json``,
-        ``example.json`` and ``example_heads.json``.
+        ``example.json``, ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -86,6 +86,9 @@ def generate() -> dict[str, Any]:
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__
+        },
+        "example_latent.json": {
+            name.lower(): getattr(example_latent, name) for name in example_latent.__all__
         },
     }
 
