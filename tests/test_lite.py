@@ -142,13 +142,14 @@ START = """async ([address, program]) => {
 }"""
 # Each chapter in a namespace of its own; gives what its first error says, or nothing.
 PROGRAM = """
-import contextlib, io, traceback
+import contextlib, io, sys, traceback, types
 import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 def run_cells(cells):
-    space = {"__name__": "__main__"}
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    space = vars(main)
     for cell in cells:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
