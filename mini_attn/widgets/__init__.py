@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mini_attn.widgets.attention_explorer import AttentionExplorer
     from mini_attn.widgets.cache_calculator import CacheCalculator
     from mini_attn.widgets.decode_stepper import DecodeStepper
+    from mini_attn.widgets.head_stepper import HeadStepper
+    from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.prediction import Prediction
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
 
@@ -20,6 +22,8 @@ __all__ = [
     "AttentionExplorer",
     "CacheCalculator",
     "DecodeStepper",
+    "HeadStepper",
+    "HeadWiring",
     "Prediction",
     "SoftmaxSaturation",
 ]
@@ -28,6 +32,8 @@ _MODULES = {
     "AttentionExplorer": "attention_explorer",
     "CacheCalculator": "cache_calculator",
     "DecodeStepper": "decode_stepper",
+    "HeadStepper": "head_stepper",
+    "HeadWiring": "head_wiring",
     "Prediction": "prediction",
     "SoftmaxSaturation": "softmax_saturation",
 }
