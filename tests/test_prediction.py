@@ -38,6 +38,14 @@ BY_HAND = {
     "kv-cache/llama-token-bytes": 2 * 32 * 8 * 128 * 2,
     "kv-cache/fit": (80 * 10**9 - 2 * 8_030_261_248) // (8192 * 131_072),
     "kv-cache/third": 2 * 4 * 64 * 4 * 100,
+    "mqa-gqa/reader": 3,
+    "mqa-gqa/mqa-bytes": 2 * 40 * 1 * 128 * 2 * 8192,
+    "mqa-gqa/projections": 2 * 4096 * 8 * 128,
+    "mqa-gqa/devices": 2 * 80 * 1 * 128 * 2,
+    "mqa-gqa/score-flops": 32 * 1000 * 128 * 2,
+    "mqa-gqa/intensity": 128 // 8,
+    "mqa-gqa/repeat": 1 + 4 + 4,
+    "mqa-gqa/step-bytes": 2 * (8_030_261_248 - 128_256 * 4096) + 16 * 8192 * 524_288,
 }
 
 

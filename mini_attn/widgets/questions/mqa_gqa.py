@@ -164,6 +164,20 @@ def _devices() -> Question:
                 "That keeps a key/value head for each of the device's query heads. They all read "
                 "the same one.",
             ),
+            Mistake(
+                whole * model.n_heads // model.n_kv_heads,
+                f"That is a key/value head for each of the {model.n_heads} query heads, all on "
+                "one device.",
+            ),
+            Mistake(
+                each // model.n_layers,
+                f"That is one layer. A device keeps its head in each of the {model.n_layers}.",
+            ),
+            Mistake(
+                2 * each,
+                f"That is two key/value heads. The {model.n_heads // devices} query heads of a "
+                "device belong to one group.",
+            ),
         ),
     )
 

@@ -53,7 +53,7 @@ def _score_flops() -> Question:
 
 def _intensity() -> Question:
     model = MODELS["llama-3.1-405b"]
-    answer = cost.cache_intensity(model)
+    answer = round(cost.cache_intensity(model))
     return Question(
         key="mqa-gqa/intensity",
         text=f"Llama-3.1-405B has {model.n_heads} query heads and {model.n_kv_heads} key/value "
@@ -62,7 +62,7 @@ def _intensity() -> Question:
         answer=answer,
         unit="FLOPs a byte",
         explanation=f"A cached number is used by {model.n_heads} / {model.n_kv_heads} = "
-        f"{answer:.0f} query heads, 2 FLOPs each, and has 2 bytes: {answer:.0f} FLOPs a byte.",
+        f"{answer} query heads, 2 FLOPs each, and has 2 bytes: {answer} FLOPs a byte.",
         mistakes=(
             Mistake(
                 cost.cache_intensity(replace(model, n_kv_heads=model.n_heads)),
@@ -77,6 +77,8 @@ def _intensity() -> Question:
                 cost.cache_intensity(replace(model, n_kv_heads=1)),
                 "That is multi-query attention, with a single key/value head for all.",
             ),
+            Mistake(1 / answer, "That is bytes a FLOP: the question is the other way round."),
+            Mistake(answer / 8, "That is FLOPs a bit. A byte has 8 bits."),
         ),
     )
 
@@ -123,33 +125,41 @@ def _step_bytes() -> Question:
     moved = cost.step_bytes(LLAMA, **sizes)
     mha = replace(LLAMA, n_kv_heads=HEADS)
     plain = cost.step_bytes(mha, **sizes)
-    ratio = (moved["weights"] + plain["cache read"]) / (moved["weights"] + moved["cache read"])
-    reads = {name: moved[name] / 1e9 for name in ("weights", "cache read")}
+    total = moved["weights"] + plain["cache read"]
+    weights, shared = (moved[name] / 1e9 for name in ("weights", "cache read"))
     return Question(
         key="mqa-gqa/step-bytes",
         text=f"A decode step of Llama-3-8B for {batch} sequences of {context:,} tokens reads "
-        f"{reads['weights']:.1f} GB of weights and {reads['cache read']:.1f} GB of cache. With "
-        f"{HEADS} key/value heads instead of {KV_HEADS}, and the weights as large as they are, how "
-        "many times as many bytes would it read?",
-        answer=round(ratio, 4),
-        unit="times",
-        tolerance=0.02,
-        explanation=f"Only the cache grows, {GROUP} times: ({reads['weights']:.1f} + {GROUP} × "
-        f"{reads['cache read']:.1f}) / ({reads['weights']:.1f} + {reads['cache read']:.1f}) = "
-        f"{ratio:.2f}.",
+        f"{weights:.1f} GB of weights and {shared:.1f} GB of cache, with {KV_HEADS} key/value "
+        f"heads. With {HEADS} of them, and the weights as large as they are, how many bytes would "
+        "it read?",
+        answer=total,
+        unit="bytes",
+        tolerance=0.01,
+        explanation=f"Only the cache grows, {GROUP} times: {weights:.1f} + {GROUP} × {shared:.1f} "
+        f"= {total / 1e9:.1f} GB, {total / (moved['weights'] + moved['cache read']):.1f} times as "
+        "many as before.",
         mistakes=(
             Mistake(
-                GROUP,
-                f"The cache is {GROUP} times as large, but a step also reads the weights, which "
-                "stay.",
+                GROUP * (moved["weights"] + moved["cache read"]),
+                f"That is {GROUP} times everything. The weights are read once, as before.",
             ),
             Mistake(
-                round((moved["weights"] + moved["cache read"]) / moved["weights"], 4),
-                "That compares with a step that has no cache at all.",
+                plain["cache read"],
+                "That is the cache alone. A step also reads the weights.",
             ),
             Mistake(
-                round(1 / ratio, 4),
-                "That is the other way round: what sharing leaves of the bytes.",
+                moved["weights"] + moved["cache read"],
+                f"That is the sum with {KV_HEADS} key/value heads. The cache grows with them.",
+            ),
+            Mistake(
+                moved["weights"] + moved["cache read"] // GROUP,
+                "That divides the cache. More key/value heads keep more.",
+            ),
+            Mistake(
+                moved["weights"] + HEADS * moved["cache read"],
+                f"That is {HEADS} times the cache. From {KV_HEADS} to {HEADS} heads it grows "
+                f"{GROUP} times.",
             ),
         ),
     )

@@ -1,0 +1,44 @@
+"""The head wiring: who reads whom when query heads share key/value heads."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["HeadWiring"]
+
+
+class HeadWiring(LivingWidget):
+    """Four query heads on four, two or one key/value heads, their weights and the cost.
+
+    Parameters
+    ----------
+    n_kv_heads : {4, 2, 1}
+        Key/value heads; fewer than four are means of the four.
+    order : {"neighbours", "dealt"}
+        Whether neighbours share a head, or heads are dealt out in turn, which is a bug.
+    token : int
+        The token of the running example that asks, 0 to 7.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> wiring = HeadWiring(n_kv_heads=1)
+    >>> wiring.token = 3
+    >>> wiring
+    HeadWiring(n_kv_heads=1, order='neighbours', token=3)
+    """
+
+    _widget = traitlets.Unicode("head_wiring").tag(sync=True)
+    caption = (
+        "Four query heads share two key/value heads, neighbours one each. The weights of “key” "
+        "are those of four heads with keys of their own; the cache keeps half as much."
+    )
+    n_kv_heads = Checked("head_wiring", "n_kv_heads")
+    order = Checked("head_wiring", "order")
+    token = Checked("head_wiring", "token")
