@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.prediction import Prediction
+    from mini_attn.widgets.rotor import Rotor
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "HeadStepper",
     "HeadWiring",
     "Prediction",
+    "Rotor",
     "SoftmaxSaturation",
 ]
 
@@ -35,6 +37,7 @@ _MODULES = {
     "HeadStepper": "head_stepper",
     "HeadWiring": "head_wiring",
     "Prediction": "prediction",
+    "Rotor": "rotor",
     "SoftmaxSaturation": "softmax_saturation",
 }
 

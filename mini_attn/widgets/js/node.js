@@ -5,3 +5,4 @@ export * from "./core/hash.js";
 export * from "./core/schema.js";
 export * from "./core/text.js";
 export * from "./prediction_judge.js";
+export * from "./rotor.js";

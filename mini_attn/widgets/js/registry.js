@@ -5,10 +5,12 @@ import decodeStepper from "./decode_stepper.js";
 import headStepper from "./head_stepper.js";
 import headWiring from "./head_wiring.js";
 import prediction from "./prediction.js";
+import rotor from "./rotor.js";
 import softmaxSaturation from "./softmax_saturation.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, prediction, softmaxSaturation,
+    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, prediction, rotor,
+    softmaxSaturation,
   ].map((definition) => [definition.name, definition]),
 );

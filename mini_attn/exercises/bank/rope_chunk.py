@@ -1,0 +1,119 @@
+"""Find the bug: a chunk that is turned as if no text came before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+Array = np.ndarray
+
+
+def _turn(x: Array, positions: Array) -> Array:
+    cos, sin = ma.rope_table(positions, ma.rope_frequencies(x.shape[1])[0], dtype="float64")
+    return np.asarray(ma.apply_rope(x[None, None], cos, sin, layout="interleaved")[0, 0])
+
+
+def _case(q: Array, k: Array, past: int) -> Inputs:
+    """The chunk's queries and keys, and the turned keys of the tokens before it."""
+    new = k[past:]
+    return {"q": q[: len(new)], "k": new, "k_cache": _turn(k[:past], np.arange(past))}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two tokens after two others, all (1, 0). The property: any cut gives one result."""
+
+    def drawn(past: int, new: int, head_dim: int) -> Inputs:
+        q, k = rng.standard_normal((2, past + new, head_dim))
+        return _case(q, k, past)
+
+    alike = np.array([[1.0, 0.0]] * 4)
+    return {
+        "by hand": [_case(alike, alike, 2)],
+        "random": [drawn(4, 2, 4), drawn(2, 3, 6)],
+        "property": [drawn(past, 6 - past, 4) for past in (1, 3, 5)],
+        "edges": [drawn(0, 3, 4), drawn(0, 1, 2), drawn(300, 1, 4)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A score for each new query and each key."""
+    new = len(inputs["q"])
+    return {"scores": ((new, len(inputs["k_cache"]) + new), "f")}
+
+
+def _scores(inputs: Inputs, q_at: Array, k_at: Array, again: Array | None = None) -> Array:
+    """Scores with queries, new keys and, once more, cached keys turned to these positions."""
+    cache = inputs["k_cache"]
+    old = cache if again is None else _turn(cache, again)
+    keys = np.concatenate([old, _turn(inputs["k"], k_at)])
+    return np.asarray(_turn(inputs["q"], q_at) @ keys.T * inputs["q"].shape[1] ** -0.5)
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+    """What the scores would be with one idea missing."""
+    past, new = len(inputs["k_cache"]), len(inputs["q"])
+    start, here, all_old = np.arange(new), past + np.arange(new), np.arange(past)
+    still = np.zeros(new, dtype=int)
+    double = "The cached keys were turned when they came in; here they are turned again."
+    from_0 = "as if the text began with this chunk: it begins after the tokens in the cache."
+    return [
+        (_scores(inputs, start, here, all_old),
+         f"Two things. The queries are turned {from_0} And: {double}"),
+        (_scores(inputs, here, here, all_old), double),
+        (_scores(inputs, start, here), f"The queries are turned {from_0}"),
+        (_scores(inputs, here, start), f"The new keys are turned {from_0}"),
+        (_scores(inputs, start, start), f"Queries and new keys are turned {from_0}"),
+        (_scores(inputs, here + 1, here),
+         "The queries stand one place too far: the first new token follows position past − 1."),
+        (_scores(inputs, here, still), "The new keys are not turned, the cached ones are."),
+        (_scores(inputs, still, here), "The queries are not turned. Keys alone are not enough."),
+        (_scores(inputs, here, here) * inputs["q"].shape[1] ** 0.5,
+         "The division by the square root of head_dim got lost."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the scores lack."""
+    past, new = len(inputs["k_cache"]), len(inputs["q"])
+    here = past + np.arange(new)
+    right, scores = _scores(inputs, here, here), outputs["scores"]
+    if np.allclose(scores, right, rtol=0, atol=TOLERANCE):
+        return None
+    for guess, message in _hypotheses(inputs):
+        if np.allclose(scores, guess, rtol=0, atol=TOLERANCE):
+            return message
+    i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
+    where = "its own chunk" if j >= past else "the cache"
+    return (
+        f"With {past} tokens in the cache, query {i} of the chunk and key {j}, which is in "
+        f"{where}, should score {right[i, j]:.3f}; they score {scores[i, j]:.3f}."
+    )
+
+
+EXERCISE = Exercise(
+    id="rope_chunk",
+    page="rope",
+    title="The chunk that began at 0",
+    kind="bug",
+    points=4,
+    minutes=12,
+    difficulty=3,
+    assessed=True,
+    hints=(
+        "Ask of each row that is turned: where does this token stand in the text, and has it been "
+        "turned already?",
+        "The cache holds as many tokens as it has rows, so the chunk's positions begin there. "
+        "Turn its queries and its keys to these positions, and put the cached keys in front as "
+        "they are.",
+    ),
+    common_errors=(
+        "Testing with an empty cache only, where both faults are invisible.",
+        "Repairing the queries and leaving the cached keys to be turned in every step again.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

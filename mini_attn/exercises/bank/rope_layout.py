@@ -1,0 +1,107 @@
+"""Reorder a projection's rows, so that the other layout turns the same pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+Array = np.ndarray
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one head of four. The property: each head by itself, keys having fewer heads."""
+
+    def drawn(n_heads: int, head_dim: int, d_model: int) -> Inputs:
+        return {"weight": rng.standard_normal((n_heads * head_dim, d_model)), "n_heads": n_heads}
+
+    hand = {"weight": np.array([[0.0], [1.0], [2.0], [3.0]]), "n_heads": 1}
+    return {
+        "by hand": [hand],
+        "random": [drawn(1, 6, 3), drawn(1, 8, 8)],
+        "property": [drawn(2, 4, 5), drawn(3, 6, 4)],
+        "edges": [drawn(3, 2, 4), drawn(1, 2, 1), drawn(4, 10, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """The same rows in another order."""
+    return {"weight": (inputs["weight"].shape, "f")}
+
+
+def _order(rows: int, n_heads: int) -> Array:
+    """Old row of each new row: per head the even ones, then the odd ones."""
+    per_head = np.arange(rows).reshape(n_heads, -1, 2)
+    return np.asarray(per_head.swapaxes(1, 2).reshape(rows))
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+    """What the weight would be with one idea missing."""
+    weight, n_heads = inputs["weight"], inputs["n_heads"]
+    rows, columns = weight.shape
+    order = _order(rows, n_heads)
+    head_dim = rows // n_heads
+    halves = np.arange(rows).reshape(n_heads, 2, head_dim // 2)
+    swapped = halves[:, ::-1].reshape(rows)
+    found = [
+        (weight, "No row has moved."),
+        (weight[_order(rows, 1)],
+         "The rows are sorted over all heads together. Each head keeps its own rows: number 0 of "
+         "head 1 must not become a row of head 0."),
+        (weight[np.argsort(order)],
+         "That is the way back, from half to interleaved: row i of the first half should be the "
+         "old row 2i."),
+        (weight[swapped], "The halves of each head are exchanged; no pair was taken apart."),
+        (weight[np.arange(rows).reshape(-1, 2)[:, ::-1].reshape(rows)],
+         "Neighbours are exchanged. They have to move apart, by half a head."),
+        (weight[::-1], "The rows are turned upside down."),
+        (weight[np.arange(rows).reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2).reshape(rows)],
+         "Odd rows come first: the first number of a pair belongs to the first half."),
+    ]  # fmt: skip
+    if columns % 2 == 0:
+        found.append((weight[:, _order(columns, 1)],
+                      "The columns were sorted. A number of the head is a row: weights are "
+                      "stored (out, in)."))  # fmt: skip
+    return found
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the order lacks."""
+    weight, made = inputs["weight"], outputs["weight"]
+    order = _order(len(weight), inputs["n_heads"])
+    if np.array_equal(made, weight[order]):
+        return None
+    for guess, message in _hypotheses(inputs):
+        if np.array_equal(made, guess):
+            return message
+    i = int(np.argwhere((made != weight[order]).any(axis=1))[0, 0])
+    return (
+        f"With {inputs['n_heads']} heads of {len(weight) // inputs['n_heads']}, row {i} should be "
+        f"the old row {order[i]}."
+    )
+
+
+EXERCISE = Exercise(
+    id="rope_layout",
+    page="rope",
+    title="Weights for the other layout",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=True,
+    hints=(
+        "Each row of the weight makes one number of one head. Which two rows make a pair before, "
+        "and where must these two stand afterwards?",
+        "Cut the rows into (n_heads, pairs, 2, d_model). The axis of length 2 says which of a "
+        "pair it is; in the half layout that axis comes before the axis of pairs.",
+    ),
+    common_errors=(
+        "Sorting over all heads at once. With one head it looks right.",
+        "Applying the way back: with heads of four the two are the same.",
+        "Using the number of query heads for the key projection of a model that shares keys.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,88 @@
+"""Pencil: which planes never come full circle in the trained context."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.numpy.rope import rope_frequencies
+
+HEAD_DIM, THETA, CONTEXT = 128, 10000.0, 2048
+PAIRS = HEAD_DIM // 2
+
+
+def _slow(frequencies: np.ndarray, turn: float) -> int:
+    """Planes that turn by less than this within the context."""
+    return int((CONTEXT * frequencies < turn).sum())
+
+
+_FREQUENCIES = rope_frequencies(HEAD_DIM, theta=THETA)[0]
+ANSWER = _slow(_FREQUENCIES, 2 * math.pi)
+
+MISTAKES = {
+    PAIRS - ANSWER: "Those are the planes that do come full circle, not the others.",
+    _slow(_FREQUENCIES, 1): "That compares with one radian. A full turn is 2π radians.",
+    _slow(_FREQUENCIES, math.pi): "That is half a turn: a full one is 2π radians.",
+    _slow(THETA ** (-np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): (
+        f"That counts {HEAD_DIM} planes. Two numbers make a plane: there are {PAIRS}."
+    ),
+    ANSWER + 1: "One too many: the plane at the edge just comes full circle. Planes count from 0.",
+    ANSWER - 1: "One too few: planes are counted from 0, so the last one has number 63.",
+    PAIRS: "Those are all planes. The fast ones turn many times within the context.",
+    _slow(_FREQUENCIES, 360): "The angle is in radians, and a full turn is 2π of them, not 360.",
+}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or where to begin."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value != int(value):
+        return "A plane comes full circle or it does not: the answer is a whole number."
+    if not 0 < value < PAIRS:
+        return f"There are {PAIRS} planes, and some are slow."
+    return (
+        f"Not {value:,.0f}. Write down the angle of plane i at position {CONTEXT:,}, set it equal "
+        "to 2π, and solve for i with logarithms."
+    )
+
+
+EXERCISE = Exercise(
+    id="rope_slow_planes",
+    page="rope",
+    title="Planes that never come round",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Plane i needs 2π · theta^(i / 64) positions for a full turn. For which i is that more "
+        "than the context?",
+        "i > 64 · ln(2,048 / 2π) / ln(10,000). Round up to the first such plane, and count from "
+        "there to plane 63.",
+    ),
+    common_errors=(
+        "Forgetting the 2π.",
+        "Counting 128 planes.",
+        "Losing one at either end: the planes are numbered 0 to 63.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,75 @@
+"""Scores of a chunk: each key turned once, to its own place."""
+
+import numpy as np
+
+
+def turn(x, positions):
+    pairs = x.shape[1] // 2
+    angles = positions[:, None] * 10000.0 ** (-np.arange(pairs) / pairs)
+    z = (x[:, 0::2] + 1j * x[:, 1::2]) * np.exp(1j * angles)
+    return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
+
+
+def chunk_scores(q, k, k_cache):
+    here = len(k_cache) + np.arange(len(q))  # where this chunk really stands
+    keys = np.concatenate([k_cache, turn(k, here)])
+    return turn(q, here) @ keys.T / np.sqrt(q.shape[1])
+
+
+REFERENCE = chunk_scores
+
+
+def _variant(q_at=None, k_at=None, again=False, scale=True):
+    def answer(q, k, k_cache):
+        past, new = len(k_cache), np.arange(len(q))
+        old = turn(k_cache, np.arange(past)) if again else k_cache
+        keys = np.concatenate([old, turn(k, past + new if k_at is None else k_at(past, new))])
+        scores = turn(q, past + new if q_at is None else q_at(past, new)) @ keys.T
+        return scores / np.sqrt(q.shape[1]) if scale else scores
+
+    return answer
+
+
+def _starts_at_0(past, new):
+    return new
+
+
+def _still(past, new):
+    return 0 * new
+
+
+def _crash(q, k, k_cache):
+    return q @ np.concatenate([k_cache, k[0]]).T
+
+
+def _new_keys_only(q, k, k_cache):
+    here = len(k_cache) + np.arange(len(q))
+    return turn(q, here) @ turn(k, here).T / np.sqrt(q.shape[1])
+
+
+def _doubles_for_short_texts(q, k, k_cache):
+    if len(k_cache) == 3 and len(q) == 3:
+        return _variant(again=True)(q, k, k_cache)
+    return chunk_scores(q, k, k_cache)
+
+
+def _at_most_128(q, k, k_cache):
+    past = min(len(k_cache), 128)
+    return _variant(lambda _, new: past + new, lambda _, new: past + new)(q, k, k_cache)
+
+
+WRONG = [
+    ("starter", _variant(_starts_at_0, again=True), "by hand", "Two things"),
+    ("turned again", _variant(again=True), "by hand", "turned again"),
+    ("queries at 0", _variant(_starts_at_0), "by hand", "The queries are turned as if"),
+    ("keys at 0", _variant(None, _starts_at_0), "by hand", "The new keys are turned as if"),
+    ("both at 0", _variant(_starts_at_0, _starts_at_0), "by hand", "Queries and new keys"),
+    ("one too far", _variant(lambda past, new: past + new + 1), "by hand", "one place too far"),
+    ("queries still", _variant(_still), "by hand", "Keys alone"),
+    ("keys still", _variant(None, _still), "by hand", "new keys are not turned"),
+    ("no scale", _variant(scale=False), "by hand", "square root"),
+    ("wrong lengths", _crash, "runs", "ValueError"),
+    ("cache left out", _new_keys_only, "shape", "shape"),
+    ("some cuts", _doubles_for_short_texts, "property", "turned again"),
+    ("a short table", _at_most_128, "edges", "should score"),
+]

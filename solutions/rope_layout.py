@@ -1,0 +1,73 @@
+"""Even rows of each head, then its odd rows."""
+
+import numpy as np
+
+
+def to_half(weight, n_heads):
+    rows, d_model = weight.shape
+    pairs_first = weight.reshape(n_heads, rows // n_heads // 2, 2, d_model)
+    return pairs_first.swapaxes(1, 2).reshape(rows, d_model)
+
+
+REFERENCE = to_half
+
+
+def _order(rows, n_heads):
+    return np.arange(rows).reshape(n_heads, -1, 2).swapaxes(1, 2).reshape(rows)
+
+
+def _starter(weight, n_heads):
+    raise NotImplementedError
+
+
+def _back(weight, n_heads):
+    return weight[np.argsort(_order(len(weight), n_heads))]
+
+
+def _all_heads(weight, n_heads):
+    return to_half(weight, 1)
+
+
+def _halves(weight, n_heads):
+    rows = len(weight)
+    return weight[np.arange(rows).reshape(n_heads, 2, -1)[:, ::-1].reshape(rows)]
+
+
+def _neighbours(weight, n_heads):
+    rows = len(weight)
+    return weight[np.arange(rows).reshape(-1, 2)[:, ::-1].reshape(rows)]
+
+
+def _odd_first(weight, n_heads):
+    rows = len(weight)
+    order = np.arange(rows).reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2).reshape(rows)
+    return weight[order]
+
+
+def _columns(weight, n_heads):
+    columns = weight.shape[1]
+    return weight[:, _order(columns, 1)] if columns % 2 == 0 else to_half(weight, n_heads)
+
+
+def _transposed(weight, n_heads):
+    return to_half(weight, n_heads).T
+
+
+def _not_for_many(weight, n_heads):
+    return _back(weight, n_heads) if n_heads == 4 else to_half(weight, n_heads)
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("nothing moved", lambda weight, n_heads: weight, "by hand", "No row has moved"),
+    ("halves exchanged", _halves, "by hand", "halves of each head"),
+    ("neighbours exchanged", _neighbours, "by hand", "Neighbours are exchanged"),
+    ("upside down", lambda weight, n_heads: weight[::-1], "by hand", "upside down"),
+    ("odd ones first", _odd_first, "by hand", "Odd rows come first"),
+    ("the way back", _back, "random", "way back"),
+    ("columns", _columns, "random", "columns were sorted"),
+    ("all heads together", _all_heads, "property", "all heads together"),
+    ("another way for four heads", _not_for_many, "edges", "way back"),
+    ("transposed", _transposed, "shape", "shape"),
+    ("a list", lambda weight, n_heads: to_half(weight, n_heads).tolist(), "type", "NumPy array"),
+]

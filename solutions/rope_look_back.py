@@ -1,0 +1,67 @@
+"""A query that is the key, turned back."""
+
+import numpy as np
+
+
+def look_back(key, back, theta):
+    pairs = len(key) // 2
+    angles = -back * theta ** (-np.arange(pairs) / pairs)
+    z = (key[0::2] + 1j * key[1::2]) * np.exp(1j * angles)
+    return np.stack([z.real, z.imag], axis=-1).reshape(key.shape)
+
+
+REFERENCE = look_back
+
+
+def _starter(key, back, theta):
+    raise NotImplementedError
+
+
+def _turned_by(angles):
+    def answer(key, back, theta):
+        pairs = len(key) // 2
+        z = (key[0::2] + 1j * key[1::2]) * np.exp(
+            1j * angles(np.arange(pairs) / pairs, back, theta)
+        )
+        return np.stack([z.real, z.imag], axis=-1).reshape(key.shape)
+
+    return answer
+
+
+def _halves(key, back, theta):
+    pairs = len(key) // 2
+    angles = -back * theta ** (-np.arange(pairs) / pairs)
+    z = (key[:pairs] + 1j * key[pairs:]) * np.exp(1j * angles)
+    return np.concatenate([z.real, z.imag])
+
+
+def _fixed_base(key, back, theta):
+    return look_back(key, back, 10000.0)
+
+
+def _short_sighted(key, back, theta):
+    return look_back(key, min(back, 5), theta)
+
+
+def _never_ahead(key, back, theta):
+    return look_back(key, abs(back), theta)
+
+
+def _position(key, back, theta):
+    return np.full_like(key, float(back))
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("the key itself", lambda key, back, theta: key, "by hand", "own place"),
+    ("zero", lambda key, back, theta: 0 * key, "by hand", "likes all keys alike"),
+    ("forward", _turned_by(lambda p, b, t: b * t**-p), "by hand", "other direction"),
+    ("one too far", _turned_by(lambda p, b, t: -(b + 1) * t**-p), "by hand", "One off"),
+    ("all alike", _turned_by(lambda p, b, t: -b * np.ones_like(p)), "random", "not those of"),
+    ("growing angles", _turned_by(lambda p, b, t: -b * t**p), "random", "best key stands"),
+    ("halves", _halves, "random", "best key stands"),
+    ("short-sighted", _short_sighted, "property", "not those of"),
+    ("never ahead", _never_ahead, "edges", "other direction"),
+    ("a number", lambda key, back, theta: float(back), "type", "NumPy array"),
+    ("one pair", lambda key, back, theta: key[:1], "shape", "shape"),
+]

@@ -1,0 +1,22 @@
+"""Planes that need more positions for a turn than the context has."""
+
+import math
+
+first = math.ceil(64 * math.log(2048 / (2 * math.pi)) / math.log(10000))
+REFERENCE = 64 - first
+
+WRONG = [
+    ("starter", ..., "attempted", "three dots"),
+    ("the others", 41, "by hand", "do come full circle"),
+    ("one radian", 11, "by hand", "one radian"),
+    ("half a turn", 18, "by hand", "half a turn"),
+    ("twice as many planes", 47, "by hand", "128 planes"),
+    ("one too many", 24, "by hand", "One too many"),
+    ("one too few", 22, "by hand", "One too few"),
+    ("all", 64, "by hand", "all planes"),
+    ("more than all", 128, "by hand", "There are 64 planes"),
+    ("degrees", 51, "by hand", "not 360"),
+    ("not whole", 23.8, "by hand", "whole number"),
+    ("a guess", 30, "by hand", "logarithms"),
+    ("a text", "23", "type", "one number"),
+]

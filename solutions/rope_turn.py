@@ -1,0 +1,107 @@
+"""Every pair of neighbours, turned to its position."""
+
+import numpy as np
+
+
+def rope_turn(x, positions, theta):
+    head_dim = x.shape[1]
+    frequencies = theta ** (-np.arange(0, head_dim, 2) / head_dim)
+    angles = positions[:, None] * frequencies  # (seq, pairs)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = x[:, 0::2], x[:, 1::2]
+    out = np.empty_like(x)
+    out[:, 0::2] = a * cos - b * sin
+    out[:, 1::2] = a * sin + b * cos
+    return out
+
+
+REFERENCE = rope_turn
+
+
+def _parts(x, positions, theta, power=lambda i, d: -2 * i / d):
+    i = np.arange(x.shape[1] // 2)
+    angles = positions[:, None] * np.asarray(theta) ** power(i, x.shape[1])
+    return x[:, 0::2], x[:, 1::2], np.cos(angles), np.sin(angles)
+
+
+def _woven(first, second):
+    return np.stack([first, second], axis=-1).reshape(len(first), -1)
+
+
+def _starter(x, positions, theta):
+    raise NotImplementedError
+
+
+def _with_power(power):
+    def answer(x, positions, theta):
+        a, b, cos, sin = _parts(x, positions, theta, power)
+        return _woven(a * cos - b * sin, a * sin + b * cos)
+
+    return answer
+
+
+def _minus(x, positions, theta):
+    return rope_turn(x, -positions, theta)
+
+
+def _half(x, positions, theta):
+    _, _, cos, sin = _parts(x, positions, theta)
+    a, b = np.split(x, 2, axis=1)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
+
+
+def _rows_counted(x, positions, theta):
+    return rope_turn(x, np.arange(len(x)), theta)
+
+
+def _fixed_base(x, positions, theta):
+    return rope_turn(x, positions, 10000.0)
+
+
+def _not_woven(x, positions, theta):
+    a, b, cos, sin = _parts(x, positions, theta)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
+
+
+def _two_minus(x, positions, theta):
+    a, b, cos, sin = _parts(x, positions, theta)
+    return _woven(a * cos - b * sin, b * cos - a * sin)
+
+
+def _cosines_only(x, positions, theta):
+    a, b, cos, _ = _parts(x, positions, theta)
+    return _woven(a * cos, b * cos)
+
+
+def _overwritten(x, positions, theta):
+    a, b, cos, sin = _parts(x.copy(), positions, theta)
+    a = a * cos - b * sin
+    return _woven(a, a * sin + b * cos)
+
+
+def _short(x, positions, theta):
+    angles = positions[:, None].astype("float32") * (
+        theta ** (-np.arange(0, x.shape[1], 2) / x.shape[1])
+    ).astype("float32")
+    a, b = x[:, 0::2], x[:, 1::2]
+    return _woven(a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles))
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("nothing turned", lambda x, positions, theta: x, "by hand", "Nothing has turned"),
+    ("the other way", _minus, "by hand", "wrong way"),
+    ("two minus signs", _two_minus, "by hand", "minus sign too many"),
+    ("cosines only", _cosines_only, "by hand", "sines are missing"),
+    ("first numbers overwritten", _overwritten, "by hand", "length changes"),
+    ("halves", _half, "random", "neighbours turn together"),
+    ("not woven back", _not_woven, "random", "a pair again"),
+    ("half the exponent", _with_power(lambda i, d: -i / d), "random", "half of that"),
+    ("counted from 1", _with_power(lambda i, d: -2 * (i + 1) / d), "by hand", "counted from 0"),
+    ("all alike", _with_power(lambda i, d: 0.0 * i), "random", "All pairs turn alike"),
+    ("growing", _with_power(lambda i, d: 2 * i / d), "random", "exponent is negative"),
+    ("rows counted", _rows_counted, "property", "positions that are given"),
+    ("fixed base", _fixed_base, "property", "base is fixed"),
+    ("short angles", _short, "edges", "float32 has too few digits"),
+    ("pairs alone", lambda x, positions, theta: x[:, ::2], "shape", "shape"),
+]
