@@ -1,0 +1,145 @@
+"""Write the absorbed decode step of latent attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+NAMES = ("q_nope", "q_rope", "latent", "rope_key", "w_uk", "w_uv")
+
+
+def _case(rng: np.random.Generator, *sizes: int) -> Inputs:
+    heads, kv_len, rank, nope, rope, v = sizes
+    shapes = (
+        (heads, nope), (heads, rope), (kv_len, rank), (kv_len, rope),
+        (heads, nope, rank), (heads, v, rank),
+    )  # fmt: skip
+    drawn = (rng.standard_normal(shape) for shape in shapes)
+    return dict(zip(NAMES, drawn, strict=True))
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one head, two tokens. The property: nothing but sizes decides which factor."""
+    by_hand = {
+        "q_nope": np.array([[1.0]]), "q_rope": np.array([[0.0, 3.0]]),
+        "latent": np.array([[2.0, 0.0], [0.0, 1.0]]),
+        "rope_key": np.array([[1.0, 0.0], [0.0, 1.0]]),
+        "w_uk": np.array([[[1.0, 4.0]]]), "w_uv": np.array([[[1.0, 2.0], [0.0, 3.0], [1.0, 1.0]]]),
+    }  # fmt: skip
+    return {
+        "by hand": [by_hand],
+        "random": [_case(rng, 2, 5, 6, 4, 2, 5), _case(rng, 4, 7, 4, 4, 2, 4)],
+        # A latent wider than a key, and one that is narrower.
+        "property": [_case(rng, 3, 6, 24, 4, 2, 3), _case(rng, 2, 4, 2, 12, 4, 6)],
+        "edges": [_case(rng, 1, 1, 1, 1, 2, 1), _case(rng, 3, 1, 5, 2, 2, 4)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A mixture of latents and an output for each head."""
+    heads, v, rank = inputs["w_uv"].shape
+    return {"mixed": ((heads, rank), "f"), "out": ((heads, v), "f")}
+
+
+def _softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+    weights = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=axis, keepdims=True))
+
+
+def _scores(inputs: Inputs, *, content: bool = True, place: bool = True) -> np.ndarray:
+    """Scores (n_heads, kv_len) before the scale."""
+    query = np.einsum("hn,hnr->hr", inputs["q_nope"], inputs["w_uk"])
+    scores = content * query @ inputs["latent"].T
+    return np.asarray(scores + place * inputs["q_rope"] @ inputs["rope_key"].T)
+
+
+def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the mixture of latents would be with one idea missing."""
+    (heads, nope, rank), rope = inputs["w_uk"].shape, inputs["q_rope"].shape[-1]
+    scores, latent, scale = _scores(inputs), inputs["latent"], (nope + rope) ** -0.5
+    content = _scores(inputs, place=False)
+    return [
+        (_softmax(scores * (rank + rope) ** -0.5) @ latent,
+         f"The scale is that of the latent, 1/√({rank} + {rope}). The score is the same number as "
+         f"in the expanded form, where a key has {nope} + {rope} numbers: divide by their root."),
+        (_softmax(scores * rank**-0.5) @ latent,
+         f"The scale is 1/√{rank}, of the latent's size. It stays that of a key: {nope} + {rope}."),
+        (_softmax(scores * nope**-0.5) @ latent,
+         f"The scale is 1/√{nope}: a key also has its {rope} rotated numbers."),
+        (_softmax(scores) @ latent,
+         f"The scores are not scaled: divide by the root of {nope} + {rope}."),
+        (_softmax(content * scale) @ latent,
+         "The rotated part is missing: q_rope meets rope_key, and adds its own terms to the "
+         "score. Without it no head knows where a token stands."),
+        (_softmax(scores - content) @ latent,
+         "Only the rotated part decides who is seen: q_nope has to meet the latent too."),
+        (_softmax(_scores(inputs, content=False) * scale) @ latent,
+         "Only the rotated part decides who is seen: q_nope has to meet the latent too."),
+        (_softmax(scores * scale, axis=0) @ latent,
+         "The weights of a head do not add up to 1 over the tokens: the softmax runs over the "
+         "heads."),
+        ((scores * scale) @ latent, "The scores are used as weights: the softmax is missing."),
+        (np.broadcast_to(latent.mean(axis=0), (heads, rank)),
+         "Every token gets the same weight: the scores have no effect."),
+        (np.einsum("hn,hnr->hr", inputs["q_nope"], inputs["w_uk"]),
+         "That is the query taken to the latent. The mixture is the sum of the latents with the "
+         "weights that this query gives them."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the outputs lack."""
+    mixed, out = outputs["mixed"], outputs["out"]
+    scale = (inputs["w_uk"].shape[1] + inputs["q_rope"].shape[-1]) ** -0.5
+    right = _softmax(_scores(inputs) * scale) @ inputs["latent"]
+    if not np.allclose(mixed, right, rtol=0, atol=TOLERANCE):
+        for guess, message in _mixtures(inputs):
+            if np.allclose(mixed, guess, rtol=0, atol=TOLERANCE):
+                return message
+        return (
+            "mixed is not the sum of the latents with softmax weights of the scaled scores: it "
+            f"differs by up to {np.abs(mixed - right).max():.3g}."
+        )
+    values = np.einsum("hr,hvr->hv", right, inputs["w_uv"])
+    if np.allclose(out, values, rtol=0, atol=TOLERANCE):
+        return None
+    if np.allclose(out, np.einsum("hr,vr->hv", right, inputs["w_uv"][0]), rtol=0, atol=TOLERANCE):
+        return "Every head is read out by the first head's W_UV: each head has its own."
+    if inputs["w_uv"].shape == inputs["w_uk"].shape and np.allclose(
+        out, np.einsum("hr,hnr->hn", right, inputs["w_uk"]), rtol=0, atol=TOLERANCE
+    ):
+        return "The output is read out of the mixture by W_UV; W_UK made the keys."
+    worst = np.abs(out - values).max()
+    return (
+        "The mixture of latents is right, the output is not: take it through each head's W_UV, "
+        f"once. It differs by up to {worst:.3g}."
+    )
+
+
+EXERCISE = Exercise(
+    id="absorbed_step",
+    page="mla",
+    title="The absorbed step",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    hints=(
+        "The query goes to where the keys would have come from. Then it meets the latents "
+        "themselves, and the weights mix the latents themselves.",
+        "q_nope times W_UK, head by head, gives a query of the latent's size. Scores: that query "
+        "times the latents, plus q_rope times the rotated keys, all times one factor. Softmax "
+        "over the tokens. Mix the latents, then read each head's mixture out with its W_UV.",
+    ),
+    common_errors=(
+        "Scaling by the size of what is multiplied instead of the size of a key.",
+        "Leaving out the rotated part, which no absorption touches.",
+        "Making keys or values after all: the result is right and the saving is gone.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,157 @@
+"""Find the bugs: what latent attention puts into its cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+EPS = 1e-6
+TOLERANCE = 1e-6
+
+
+def _case(rng: np.random.Generator, first: int, seq: int, rank: int, rope: int) -> Inputs:
+    return {
+        "both": rng.standard_normal((seq, rank + rope)) * 2,
+        "norm_weight": rng.uniform(0.5, 2.0, rank),
+        "positions": np.arange(first, first + seq),
+        "inv_freq": 10.0 ** -np.linspace(0.0, 1.0, rope // 2),
+    }
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a prompt of two. The property: a chunk after a past stands where it stands."""
+    by_hand = {
+        "both": np.array([[3.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0]]),
+        "norm_weight": np.array([1.0, 1.0]),
+        "positions": np.array([0, 1]),
+        "inv_freq": np.array([1.0]),
+    }
+    single = _case(rng, 0, 1, 3, 2)
+    return {
+        "by hand": [by_hand],
+        "random": [_case(rng, 0, 4, 3, 4), _case(rng, 0, 6, 8, 6)],
+        "property": [_case(rng, 5, 3, 4, 4), _case(rng, 9, 1, 4, 2)],
+        "edges": [single, _case(rng, 0, 2, 1, 2)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A latent and a rotated key for each token."""
+    (seq, width), rank = inputs["both"].shape, len(inputs["norm_weight"])
+    return {"latent": ((seq, rank), "f"), "rope_key": ((seq, width - rank), "f")}
+
+
+def _normed(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows / np.sqrt((rows**2).mean(axis=-1, keepdims=True) + EPS))
+
+
+def _turned(rows: np.ndarray, angles: np.ndarray, *, half: bool = False) -> np.ndarray:
+    """Pairs turned by their angles, neighbours or halves apart."""
+    middle = rows.shape[-1] // 2
+    a, b = (rows[:, :middle], rows[:, middle:]) if half else (rows[:, ::2], rows[:, 1::2])
+    cos, sin = np.cos(angles), np.sin(angles)
+    first, second = a * cos - b * sin, a * sin + b * cos
+    if half:
+        return np.concatenate([first, second], axis=-1)
+    return np.stack([first, second], axis=-1).reshape(rows.shape)
+
+
+def _latents(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the latent would be with one idea missing."""
+    both, weight = inputs["both"], inputs["norm_weight"]
+    rank = len(weight)
+    raw = both[:, :rank]
+    angles = inputs["positions"][:, None] * inputs["inv_freq"]
+    guesses = [
+        (_normed(both)[:, :rank] * weight,
+         "The mean square is taken over the latent and the rotated key together. The norm belongs "
+         f"to the latent alone: its {rank} numbers."),
+        (raw * weight, "The latent is multiplied by the norm's weight, but not normalised."),
+        (raw, "The latent is cached before its norm. The norm has to come first: only then does "
+         "W_UK meet a plain product, which can change sides."),
+        (_normed(raw), "The norm's weight is missing. A latent of all ones hides it."),
+        (raw / np.linalg.norm(raw, axis=-1, keepdims=True) * weight,
+         "Divide by the root of the mean of the squares; this divides by the root of their sum."),
+        (raw / ((raw**2).mean(axis=-1, keepdims=True) + EPS) * weight,
+         "Divide by the root of the mean square, not by the mean square."),
+        (_normed(raw - raw.mean(axis=-1, keepdims=True)) * weight,
+         "The mean is subtracted first: that is layer norm. An RMS norm only divides."),
+    ]  # fmt: skip
+    if rank % 2 == 0 and 2 * len(inputs["inv_freq"]) == rank:
+        guesses.append((_turned(_normed(raw) * weight, angles),
+                        "The latent is turned. It has no place: only the rotated key has one, or "
+                        "nothing could be absorbed."))  # fmt: skip
+    return guesses
+
+
+def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the rotated key would be with one idea missing."""
+    raw = inputs["both"][:, len(inputs["norm_weight"]) :]
+    positions, inv_freq = inputs["positions"], inputs["inv_freq"]
+    angles = positions[:, None] * inv_freq
+    counted = np.arange(len(positions))[:, None] * inv_freq
+    return [
+        (_turned(raw, counted),
+         f"Places are counted from 0 in each chunk. The first token of this one stands at "
+         f"{positions[0]}: a key turned to the wrong place stays wrong in the cache for good."),
+        (raw, "The key is cached before it is turned. It would have to be turned again in every "
+         "step; turned once, it can stay."),
+        (_turned(raw, -angles), "The key is turned backwards. Queries turn by plus the angle, and "
+         "keys must turn the same way."),
+        (_turned(raw, angles, half=True),
+         "Pairs are taken half the width apart. Here neighbours are pairs: 0 with 1, 2 with 3."),
+        (_turned(_normed(raw), angles), "The rotated key is normalised too; only the latent is."),
+        (_turned(_normed(inputs["both"])[:, -raw.shape[1] :], angles),
+         "The rotated key is divided by the norm of the whole row; only the latent is normalised."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the rows lack."""
+    both, weight = inputs["both"], inputs["norm_weight"]
+    latent = _normed(both[:, : len(weight)]) * weight
+    rope_key = _turned(both[:, len(weight) :], inputs["positions"][:, None] * inputs["inv_freq"])
+    turned_round = outputs["latent"].shape == rope_key.shape and np.allclose(
+        outputs["latent"], rope_key, rtol=0, atol=TOLERANCE
+    )
+    if turned_round and not np.allclose(latent, rope_key, rtol=0, atol=TOLERANCE):
+        return "The two come in the other order: first the latent, then the rotated key."
+    for name, right, guesses in (
+        ("latent", latent, _latents(inputs)),
+        ("rope_key", rope_key, _keys(inputs)),
+    ):
+        if np.allclose(outputs[name], right, rtol=0, atol=TOLERANCE):
+            continue
+        for guess, message in guesses:
+            if np.allclose(outputs[name], guess, rtol=0, atol=TOLERANCE):
+                return message
+        worst = np.abs(outputs[name] - right).max()
+        return f"{name} differs by up to {worst:.3g} for the tokens at {inputs['positions']}."
+    return None
+
+
+EXERCISE = Exercise(
+    id="latent_rows",
+    page="mla",
+    title="What goes into the cache",
+    kind="bug",
+    points=4,
+    minutes=12,
+    difficulty=3,
+    assessed=True,
+    hints=(
+        "There are two faults. One shows on every input, the other only when a cache already "
+        "holds something.",
+        "Ask of each line: which numbers does the norm run over? And where does the first token "
+        "of this chunk stand in the text?",
+    ),
+    common_errors=(
+        "Testing with whole prompts, where counting from 0 is right.",
+        "Normalising the whole row of the projection, as it comes out of one matrix.",
+        "Caching the latent before its norm, so that every step has to normalise all of them.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

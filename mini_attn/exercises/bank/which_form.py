@@ -1,0 +1,128 @@
+"""Write the rule that chooses between the two forms of latent attention."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(
+    q_len: list[int], kv_len: list[int], rank: int = 512, nope: int = 128, v: int = 128
+) -> Inputs:
+    lengths = {"q_len": np.array(q_len), "kv_len": np.array(kv_len)}
+    return {**lengths, "kv_lora_rank": rank, "qk_nope_head_dim": nope, "v_head_dim": v}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a step and a prompt. The property: chunks, where length alone does not decide."""
+    drawn = []
+    for _ in range(4):
+        kv_len = rng.integers(1, 3000, size=60)
+        q_len = rng.integers(1, np.minimum(kv_len, 400) + 1)
+        rank, nope, v = (int(size) for size in rng.integers([40, 8, 8], [600, 130, 130]))
+        drawn.append(_case(q_len.tolist(), kv_len.tolist(), rank, nope, v))
+    chunks = np.arange(100, 260)
+    return {
+        "by hand": [_case([1, 4096], [4096, 4096])],
+        "random": drawn,
+        "property": [_case(chunks.tolist(), [8192] * len(chunks)),
+                     _case([64, 128, 192, 64, 128, 192], [256] * 3 + [65536] * 3),
+                     _case([100, 150, 170, 171], [200, 4096, 100000, 100000])],
+        # A first token alone, a tie, and a latent smaller than half of a key and a value.
+        "edges": [_case([1], [1]), _case([1, 5, 9], [9, 9, 9], 16, 32, 32),
+                  _case([2, 7], [7, 7], 8, 8, 8)],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One truth value for each pass."""
+    return {"absorb": (inputs["q_len"].shape, "b")}
+
+
+def _sizes(inputs: Inputs) -> SimpleNamespace:
+    names = ("kv_lora_rank", "qk_nope_head_dim", "v_head_dim")
+    return SimpleNamespace(
+        d_model=1, n_heads=1, qk_rope_head_dim=1, q_lora_rank=0, **{n: inputs[n] for n in names}
+    )
+
+
+def _right(inputs: Inputs) -> np.ndarray:
+    pairs = zip(inputs["q_len"].tolist(), inputs["kv_len"].tolist(), strict=True)
+    chosen = [cost.cheaper_form(_sizes(inputs), q_len=q, kv_len=kv) for q, kv in pairs]
+    return np.array([form == "absorbed" for form in chosen])
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the choice would be with one idea missing."""
+    q, kv, rank = inputs["q_len"], inputs["kv_len"], inputs["kv_lora_rank"]
+    both = inputs["qk_nope_head_dim"] + inputs["v_head_dim"]
+    made, wide, narrow = rank * both, 2 * rank, both
+    return [
+        (~_right(inputs), "Upside down: True means that the absorbed form has fewer FLOPs."),
+        (made * (kv - q) >= (wide - narrow) * q * kv,
+         "Where both are alike nothing is gained: absorb only when it has fewer FLOPs."),
+        (q == 1, "Only single tokens absorb here. A short chunk behind a long past absorbs too: "
+         "its few queries do not pay for expanding every old latent."),
+        (q < kv, "Every pass with a past absorbs here. A long chunk meets each old latent many "
+         "times, and then it pays to expand it once."),
+        (made * kv > (wide - narrow) * q * kv,
+         "The absorbed form multiplies with W_UK and W_UV as well, once for each new token: that "
+         "part is missing on its side."),
+        (made * kv > made * q + wide * q * kv,
+         "The expanded form has pairs to multiply too: their cost is missing on its side."),
+        (made * (kv - q) > (rank - narrow) * q * kv,
+         "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
+        (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
+        (np.zeros(q.shape, bool),
+         "Nothing absorbs, not even a single token behind a long past. The expanded form makes "
+         "keys and values of all kv_len tokens, not of the new ones only: just their latents are "
+         "cached."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the choice lacks."""
+    right, absorb = _right(inputs), outputs["absorb"]
+    if np.array_equal(absorb, right):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.array_equal(absorb, np.broadcast_to(pattern, absorb.shape)):
+            return message
+    i = int(np.argwhere(absorb != right)[0, 0])
+    verb = "fewer" if right[i] else "no fewer"
+    return (
+        f"With {inputs['q_len'][i]} new of {inputs['kv_len'][i]} tokens, rank "
+        f"{inputs['kv_lora_rank']}, key part {inputs['qk_nope_head_dim']} and value "
+        f"{inputs['v_head_dim']}, absorbing has {verb} FLOPs. Write down both sums and compare."
+    )
+
+
+EXERCISE = Exercise(
+    id="which_form",
+    page="mla",
+    title="Expand or absorb",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=True,
+    hints=(
+        "Count multiplications of one head in each form. Two kinds: with W_UK and W_UV, and "
+        "between a query and a token.",
+        "Expanded: rank times (nope + v) for every token, and nope + v for every pair. Absorbed: "
+        "rank times (nope + v) for every new token, and twice the rank for every pair. The "
+        "rotated part is the same in both.",
+    ),
+    common_errors=(
+        "Deciding by q_len == 1 alone.",
+        "Forgetting that the absorbed form also multiplies with W_UK and W_UV.",
+        "Expanding only the new tokens: the old ones are cached as latents, not as keys.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,59 @@
+"""Which form of latent attention has fewer FLOPs."""
+
+import numpy as np
+
+
+def which_form(q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim):
+    made = kv_lora_rank * (qk_nope_head_dim + v_head_dim)  # W_UK and W_UV, for one token
+    pairs = q_len * kv_len
+    expanded = made * kv_len + (qk_nope_head_dim + v_head_dim) * pairs
+    absorbed = made * q_len + 2 * kv_lora_rank * pairs
+    return absorbed < expanded
+
+
+REFERENCE = which_form
+
+
+def _rule(rule):
+    """An answer by the lengths, the cost of an expansion and of a pair in each form."""
+
+    def answer(q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim):
+        both = qk_nope_head_dim + v_head_dim
+        return rule(q_len, kv_len, kv_lora_rank * both, kv_lora_rank, both)
+
+    return answer
+
+
+def _starter(**inputs):
+    raise NotImplementedError
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("words", lambda **i: np.where(which_form(**i), "absorbed", "expanded"), "dtype", "boolean"),
+    ("one for all", lambda **i: which_form(**i)[0], "shape", "shape"),
+    ("a list", lambda **i: which_form(**i).tolist(), "type", "NumPy array"),
+    ("upside down", lambda **i: ~which_form(**i), "by hand", "Upside down"),
+    ("only single tokens", _rule(lambda q, kv, *_: q == 1), "random", "short chunk"),
+    ("every past", _rule(lambda q, kv, *_: q < kv), "random", "long chunk"),
+    ("always", _rule(lambda q, kv, *_: q > 0), "by hand", "whole prompts"),
+    ("never", _rule(lambda q, kv, *_: q < 0), "by hand", "Nothing absorbs"),
+    ("absorbing is free", _rule(lambda q, kv, made, r, b: made > (2 * r - b) * q), "random",
+     "once for each new token"),
+    ("no pairs when expanded",
+     _rule(lambda q, kv, made, r, b: made * kv > made * q + 2 * r * q * kv), "random",
+     "their cost is missing"),
+    ("only new tokens expanded",
+     _rule(lambda q, kv, made, r, b: (made + b * kv) * q > (made + 2 * r * kv) * q), "by hand",
+     "Nothing absorbs"),
+    ("the latent once",
+     _rule(lambda q, kv, made, r, b: made * (kv - q) > (r - b) * q * kv), "random",
+     "latent twice"),
+    ("ties absorb",
+     _rule(lambda q, kv, made, r, b: made * (kv - q) >= (2 * r - b) * q * kv), "edges",
+     "nothing is gained"),
+    ("a fixed length", _rule(lambda q, kv, *_: q < 128), "random", "Write down both"),
+    ("by the limit of a long past",
+     lambda **i: _rule(lambda q, kv, made, r, b: (q < made / (2 * r - b)) & (q < kv))(**i),
+     "random", "once for each new token"),
+]  # fmt: skip
