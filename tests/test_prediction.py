@@ -46,6 +46,12 @@ BY_HAND = {
     "mqa-gqa/intensity": 128 // 8,
     "mqa-gqa/repeat": 1 + 4 + 4,
     "mqa-gqa/step-bytes": 2 * (8_030_261_248 - 128_256 * 4096) + 16 * 8192 * 524_288,
+    "multihead/scores": 12 * 1000 * 1000,
+    "multihead/weights": 4 * 512 * 512,
+    "multihead/score-flops": 2 * 12 * 1000 * 1000 * 64,
+    "multihead/favourites": 2,
+    "multihead/rank": 64,
+    "multihead/bias": 512,
 }
 
 
