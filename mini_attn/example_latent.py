@@ -88,18 +88,18 @@ _TWICE: Matrix = (
     (0.0, 0.0, 0.0, 2.0),
 )
 
-# Of each head, rows that make one number of a key of the latent: (n_heads, nope, rank). A key's
-# first number answers the query's first, and so on: of head 3 "time, and not place", of head 4
-# "small word". Values are made alike: (n_heads, v, rank).
+# Of each head, the latent (4) to a key's first part, and to a value (4): (n_heads, rank, nope or
+# v). A key's first number answers the query's first, and so on: of head 3 it is "about time, and
+# not about place", of head 4 "small word".
 W_UK: tuple[Matrix, ...] = (
     _TWICE,
     _TWICE,
-    ((1.0, -1.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
-    ((0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+    ((1.0, 0.0, 0.0, 0.0), (-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+    ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
 )
 W_UV: tuple[Matrix, ...] = (
     _TWICE,
     _TWICE,
-    ((1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
-    ((0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 2.0, 0.0), (1.0, 0.0, 0.0, 0.0)),
+    ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 1.0)),
+    ((0.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 2.0, 0.0), (0.0, 0.0, 0.0, 0.0)),
 )

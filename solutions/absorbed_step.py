@@ -4,13 +4,13 @@ import numpy as np
 
 
 def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
-    q_latent = np.einsum("hn,hnr->hr", q_nope, w_uk)  # (n_heads, kv_lora_rank)
+    q_latent = np.einsum("hn,hrn->hr", q_nope, w_uk)  # (n_heads, kv_lora_rank)
     scores = q_latent @ latent.T + q_rope @ rope_key.T  # (n_heads, kv_len)
     scores = scores / np.sqrt(q_nope.shape[-1] + q_rope.shape[-1])
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = weights / weights.sum(axis=-1, keepdims=True)
     mixed = weights @ latent  # (n_heads, kv_lora_rank)
-    return mixed, np.einsum("hr,hvr->hv", mixed, w_uv)
+    return mixed, np.einsum("hr,hrv->hv", mixed, w_uv)
 
 
 REFERENCE = absorbed_step
@@ -23,14 +23,14 @@ def _variant(*, scale=None, content=True, place=True, axis=-1, soft=True, read=N
         nope, rope, rank = q_nope.shape[-1], q_rope.shape[-1], latent.shape[-1]
         scores = np.zeros((q_nope.shape[0], latent.shape[0]))
         if content:
-            scores = scores + np.einsum("hn,hnr->hr", q_nope, w_uk) @ latent.T
+            scores = scores + np.einsum("hn,hrn->hr", q_nope, w_uk) @ latent.T
         if place:
             scores = scores + q_rope @ rope_key.T
         scores = scores * ((nope + rope) ** -0.5 if scale is None else scale(nope, rope, rank))
         weights = np.exp(scores - scores.max())
         weights = weights / weights.sum(axis=axis, keepdims=True) if soft else scores
         mixed = weights @ latent
-        return mixed, np.einsum("hr,hvr->hv", mixed, w_uv if read is None else read(w_uk, w_uv))
+        return mixed, np.einsum("hr,hrv->hv", mixed, w_uv if read is None else read(w_uk, w_uv))
 
     return answer
 
@@ -49,8 +49,8 @@ def _all_heads(**inputs):
 
 
 def _query(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
-    mixed = np.einsum("hn,hnr->hr", q_nope, w_uk)
-    return mixed, np.einsum("hr,hvr->hv", mixed, w_uv)
+    mixed = np.einsum("hn,hrn->hr", q_nope, w_uk)
+    return mixed, np.einsum("hr,hrv->hv", mixed, w_uv)
 
 
 def _even(**inputs):
@@ -62,7 +62,7 @@ def _keys_read(**inputs):
     mixed, out = absorbed_step(**inputs)
     if inputs["w_uk"].shape != inputs["w_uv"].shape:
         return mixed, out
-    return mixed, np.einsum("hr,hnr->hn", mixed, inputs["w_uk"])
+    return mixed, np.einsum("hr,hrn->hn", mixed, inputs["w_uk"])
 
 
 def _scaled_twice(**inputs):

@@ -30,8 +30,8 @@ def example_layer(dtype: str = "float64") -> Any:
     layer.q_proj.weight[...] = matrices["q"].T  # stored (out, in)
     layer.kv_a_proj_with_mqa.weight[...] = matrices["kv_a"].T
     layer.kv_a_layernorm.weight[...] = example_latent.NORM
-    both = np.concatenate([np.array(example_latent.W_UK), np.array(example_latent.W_UV)], axis=1)
-    layer.kv_b_proj.weight[...] = both.reshape(-1, example_latent.KV_LORA_RANK)
+    both = np.concatenate([np.array(example_latent.W_UK), np.array(example_latent.W_UV)], axis=2)
+    layer.kv_b_proj.weight[...] = both.swapaxes(1, 2).reshape(-1, example_latent.KV_LORA_RANK)
     layer.o_proj.weight[...] = matrices["o"].T
     return layer
 
@@ -41,7 +41,7 @@ def head_weights() -> Any:
     layer = example_layer()
     x = np.array(example_latent.EMBEDDINGS)[None]
     q_nope, q_rope, latent, rope_key = layer._project(x, np.arange(SEQ))
-    k_nope = np.einsum("hnr,btr->bhtn", np.array(example_latent.W_UK), latent)
+    k_nope = np.einsum("hrn,btr->bhtn", np.array(example_latent.W_UK), latent)
     k_rope = np.broadcast_to(rope_key[:, None], (1, example_latent.N_HEADS, SEQ, 2))
     q, k = np.concatenate([q_nope, q_rope], -1), np.concatenate([k_nope, k_rope], -1)
     return ma.scaled_dot_product_attention(q, k, k, causal=True, return_weights=True)[1][0]

@@ -14,7 +14,7 @@ def _case(rng: np.random.Generator, *sizes: int) -> Inputs:
     heads, kv_len, rank, nope, rope, v = sizes
     shapes = (
         (heads, nope), (heads, rope), (kv_len, rank), (kv_len, rope),
-        (heads, nope, rank), (heads, v, rank),
+        (heads, rank, nope), (heads, rank, v),
     )  # fmt: skip
     drawn = (rng.standard_normal(shape) for shape in shapes)
     return dict(zip(NAMES, drawn, strict=True))
@@ -26,7 +26,7 @@ def cases(rng: np.random.Generator) -> Cases:
         "q_nope": np.array([[1.0]]), "q_rope": np.array([[0.0, 3.0]]),
         "latent": np.array([[2.0, 0.0], [0.0, 1.0]]),
         "rope_key": np.array([[1.0, 0.0], [0.0, 1.0]]),
-        "w_uk": np.array([[[1.0, 4.0]]]), "w_uv": np.array([[[1.0, 2.0], [0.0, 3.0], [1.0, 1.0]]]),
+        "w_uk": np.array([[[1.0], [4.0]]]), "w_uv": np.array([[[1.0, 0.0, 1.0], [2.0, 3.0, 1.0]]]),
     }  # fmt: skip
     return {
         "by hand": [by_hand],
@@ -39,7 +39,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A mixture of latents and an output for each head."""
-    heads, v, rank = inputs["w_uv"].shape
+    heads, rank, v = inputs["w_uv"].shape
     return {"mixed": ((heads, rank), "f"), "out": ((heads, v), "f")}
 
 
@@ -50,14 +50,14 @@ def _softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
 
 def _scores(inputs: Inputs, *, content: bool = True, place: bool = True) -> np.ndarray:
     """Scores (n_heads, kv_len) before the scale."""
-    query = np.einsum("hn,hnr->hr", inputs["q_nope"], inputs["w_uk"])
+    query = np.einsum("hn,hrn->hr", inputs["q_nope"], inputs["w_uk"])
     scores = content * query @ inputs["latent"].T
     return np.asarray(scores + place * inputs["q_rope"] @ inputs["rope_key"].T)
 
 
 def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the mixture of latents would be with one idea missing."""
-    (heads, nope, rank), rope = inputs["w_uk"].shape, inputs["q_rope"].shape[-1]
+    (heads, rank, nope), rope = inputs["w_uk"].shape, inputs["q_rope"].shape[-1]
     scores, latent, scale = _scores(inputs), inputs["latent"], (nope + rope) ** -0.5
     content = _scores(inputs, place=False)
     return [
@@ -83,7 +83,7 @@ def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         ((scores * scale) @ latent, "The scores are used as weights: the softmax is missing."),
         (np.broadcast_to(latent.mean(axis=0), (heads, rank)),
          "Every token gets the same weight: the scores have no effect."),
-        (np.einsum("hn,hnr->hr", inputs["q_nope"], inputs["w_uk"]),
+        (np.einsum("hn,hrn->hr", inputs["q_nope"], inputs["w_uk"]),
          "That is the query taken to the latent. The mixture is the sum of the latents with the "
          "weights that this query gives them."),
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the outputs lack."""
     mixed, out = outputs["mixed"], outputs["out"]
-    scale = (inputs["w_uk"].shape[1] + inputs["q_rope"].shape[-1]) ** -0.5
+    scale = (inputs["w_uk"].shape[2] + inputs["q_rope"].shape[-1]) ** -0.5
     right = _softmax(_scores(inputs) * scale) @ inputs["latent"]
     if not np.allclose(mixed, right, rtol=0, atol=TOLERANCE):
         for guess, message in _mixtures(inputs):
@@ -102,13 +102,13 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
             "mixed is not the sum of the latents with softmax weights of the scaled scores: it "
             f"differs by up to {np.abs(mixed - right).max():.3g}."
         )
-    values = np.einsum("hr,hvr->hv", right, inputs["w_uv"])
+    values = np.einsum("hr,hrv->hv", right, inputs["w_uv"])
     if np.allclose(out, values, rtol=0, atol=TOLERANCE):
         return None
-    if np.allclose(out, np.einsum("hr,vr->hv", right, inputs["w_uv"][0]), rtol=0, atol=TOLERANCE):
+    if np.allclose(out, np.einsum("hr,rv->hv", right, inputs["w_uv"][0]), rtol=0, atol=TOLERANCE):
         return "Every head is read out by the first head's W_UV: each head has its own."
     if inputs["w_uv"].shape == inputs["w_uk"].shape and np.allclose(
-        out, np.einsum("hr,hnr->hn", right, inputs["w_uk"]), rtol=0, atol=TOLERANCE
+        out, np.einsum("hr,hrn->hn", right, inputs["w_uk"]), rtol=0, atol=TOLERANCE
     ):
         return "The output is read out of the mixture by W_UV; W_UK made the keys."
     worst = np.abs(out - values).max()
