@@ -1,0 +1,117 @@
+"""Write the backward pass of attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+
+
+def _case(rng: np.random.Generator, q_len: int, kv_len: int, size: int, v_size: int) -> Inputs:
+    shapes = {"q": (q_len, size), "k": (kv_len, size), "v": (kv_len, v_size),
+              "d_out": (q_len, v_size)}  # fmt: skip
+    return {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one query between two keys. The property: a saturated row."""
+    by_hand = {
+        "q": np.array([[0.0, 2.0, 0.0, 1.0]]), "k": np.array([[1.0, 0, 0, 0], [0, 0, 1.0, 0]]),
+        "v": np.array([[1.0, 0.0], [0.0, 1.0]]), "d_out": np.array([[1.0, 0.0]]),
+    }  # fmt: skip
+    saturated = _case(rng, 3, 4, 5, 5)
+    saturated["q"] = 2000 * saturated["q"]
+    return {
+        "by hand": [by_hand],
+        "random": [_case(rng, 3, 5, 4, 6), _case(rng, 6, 2, 9, 3)],
+        "property": [saturated],
+        "edges": [_case(rng, 1, 1, 4, 4), _case(rng, 2, 3, 1, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A gradient for each input, in its shape."""
+    return {f"d_{name}": (inputs[name].shape, "f") for name in "qkv"}
+
+
+def _right(inputs: Inputs) -> dict[str, np.ndarray]:
+    arrays = [inputs[name][None, None] for name in ("d_out", "q", "k", "v")]
+    return {f"d_{n}": g[0, 0] for n, g in zip("qkv", ma.attention_backward(*arrays), strict=True)}
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
+    """What a gradient would be with one idea missing."""
+    q, k, v, d_out = (inputs[name] for name in ("q", "k", "v", "d_out"))
+    size = q.shape[1]
+    weights = ma.softmax(q @ k.T * size**-0.5)
+    d_weights = d_out @ v.T
+    d_scores = ma.softmax_backward(d_weights, weights)
+    own, even = d_weights * weights * (1 - weights), d_weights * weights
+    scaled = size**-0.5
+    diagonal = (
+        "Each score is taken to move its own weight only. The weights of a row share one sum: when "
+        "one rises, the others fall."
+    )
+    return [
+        ("d_v", weights @ v if q.shape == v.shape else weights.T @ v[: len(q)],
+         "d_v is built from v. The value of a key collects d_out from all queries, by weight."),
+        ("d_v", np.broadcast_to(d_out.sum(axis=0), v.shape),
+         "Every value gets the whole of d_out. It gets as much as its weight lets through."),
+        ("d_q", d_scores @ k,
+         f"The scale is missing: the scores were q·k times 1/√{size}, so its gradient has that "
+         "factor too."),
+        ("d_q", d_scores @ k / size,
+         f"The scale is there twice: one factor 1/√{size} is enough."),
+        ("d_q", scaled * own @ k, diagonal),
+        ("d_q", scaled * even @ k, diagonal),
+        ("d_q", scaled * d_weights @ k,
+         "The gradient of the weights is used as that of the scores: the softmax lies between."),
+        ("d_k", d_scores.T @ q,
+         f"d_q is right, but in d_k the scale 1/√{size} is missing."),
+        ("d_k", scaled * weights.T @ q,
+         "d_k is built from the weights. It takes the gradient of the scores."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that a gradient lacks: values first, because they are the simplest."""
+    right = _right(inputs)
+    for name in ("d_v", "d_q", "d_k"):
+        if np.allclose(outputs[name], right[name], rtol=0, atol=TOLERANCE):
+            continue
+        for other, guess, message in _hypotheses(inputs):
+            same = other == name and guess.shape == outputs[name].shape
+            if same and np.allclose(outputs[name], guess, rtol=0, atol=TOLERANCE):
+                return message
+        worst = np.abs(outputs[name] - right[name]).max()
+        return f"{name} differs from the gradient by up to {worst:.3g}; check it by differences."
+    return None
+
+
+EXERCISE = Exercise(
+    id="attention_gradient",
+    page="attention",
+    title="The way back",
+    kind="write",
+    points=5,
+    minutes=25,
+    difficulty=4,
+    assessed=True,
+    hints=(
+        "Go back one step at a time: output, weights, scores, queries and keys. A product's "
+        "gradient is a product with the other factor, transposed.",
+        "d_v = weights.T @ d_out. d_weights = d_out @ v.T. For each row, d_scores = weights times "
+        "(d_weights minus the weighted mean of d_weights). d_q = scale * d_scores @ k, "
+        "d_k = scale * d_scores.T @ q.",
+    ),
+    common_errors=(
+        "Taking w (1 − w) for the whole derivative of the softmax: it is only its diagonal.",
+        "Forgetting the scale on the way back, or applying it twice.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,95 @@
+"""Find the bug: a causal mask that comes after the softmax."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: three tokens, whole numbers. The property: huge scores in the future."""
+    future = rng.standard_normal((5, 5)) + np.triu(np.full((5, 5), 900.0), 1)
+    return {
+        "by hand": [{"scores": np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 2.0], [0.0, 2.0, 1.0]])}],
+        "random": [{"scores": 2 * rng.standard_normal((n, n))} for n in (4, 7)],
+        "property": [{"scores": future}, {"scores": rng.standard_normal((4, 4)) - 900.0}],
+        "edges": [{"scores": np.array([[-2.5]])}, {"scores": rng.standard_normal((2, 2)) + 900.0}],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One weight for each query and key."""
+    return {"weights": (inputs["scores"].shape, "f")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the weights would be with one idea missing."""
+    scores = inputs["scores"]
+    seen = np.tril(np.ones(scores.shape, bool))
+    earlier = np.tril(np.ones(scores.shape, bool), -1)
+    return [
+        (ma.softmax(scores) * seen,
+         "The rows do not sum to 1: the future took its share in the softmax before it was set to "
+         "0. A change of a future score still changes the weights of the past."),
+        (ma.softmax(scores), "Nothing is hidden: each query still sees later keys."),
+        (ma.softmax(np.where(seen, scores, 0)),
+         "Hidden scores are 0, and e to the 0 is 1, so they still take a share. Which score has "
+         "the exponential 0?"),
+        (ma.softmax(np.where(seen.T, scores, -np.inf)),
+         "The triangle is the wrong one: here each query sees later keys only. Rows are queries, "
+         "columns are keys."),
+        (ma.softmax(np.where(earlier, scores, -np.inf)),
+         "A token does not see itself here: the diagonal belongs to what may be seen."),
+        (ma.softmax(np.where(seen, scores, -np.inf), axis=0),
+         "Here the columns sum to 1. The weights of a query stand in a row."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the weights lack."""
+    scores, weights = inputs["scores"], outputs["weights"]
+    seen = np.tril(np.ones(scores.shape, bool))
+    right = ma.softmax(np.where(seen, scores, -np.inf))
+    if np.allclose(weights, right, rtol=0, atol=TOLERANCE):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(weights, pattern, rtol=0, atol=TOLERANCE):
+            return message
+    if np.abs(weights[~seen]).max(initial=0) > TOLERANCE:
+        i, j = np.argwhere(~seen & (np.abs(weights) > TOLERANCE))[0]
+        return f"The query at place {i} gives weight {weights[i, j]:.3g} to the later place {j}."
+    sums = weights.sum(axis=1)
+    i = int(np.abs(sums - 1).argmax())
+    if abs(sums[i] - 1) > TOLERANCE:
+        return f"The weights of each query should sum to 1: row {i} sums to {sums[i]:.3g}."
+    return "Rows sum to 1 and the future is hidden, but the shares are not those of the softmax."
+
+
+EXERCISE = Exercise(
+    id="late_mask",
+    page="attention",
+    title="The mask that came too late",
+    kind="bug",
+    points=3,
+    minutes=10,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Add up each row of the result. Then change a score in the upper triangle and look at the "
+        "lower one.",
+        "Hide the future in the scores, with the number whose exponential is 0, then take the "
+        "softmax. Subtract the largest visible score of each row first.",
+    ),
+    common_errors=(
+        "Dividing the rows by their sums afterwards. In exact arithmetic that is right; with large "
+        "future scores all that is left can round to 0.",
+        "Setting hidden scores to 0.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,128 @@
+"""Write scaled dot-product attention with a mask."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two keys along the axes. The property: hidden keys with huge scores."""
+    by_hand = {
+        "q": np.array([[0.0, 2.0], [2.0, 0.0]]), "k": np.array([[2.0, 0.0], [1.0, 1.0]]),
+        "v": np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]),
+        "mask": np.array([[True, True], [True, False]]),
+    }  # fmt: skip
+    drawn: Cases = {"by hand": [by_hand], "random": [], "property": [], "edges": []}
+    for group, sizes in (("random", [(3, 5, 4, 4), (6, 6, 8, 3)]), ("property", [(4, 4, 4, 4)])):
+        for q_len, kv_len, size, v_size in sizes:
+            q = rng.standard_normal((q_len, size)) + 0.2
+            k, v = rng.standard_normal((kv_len, size)), rng.standard_normal((kv_len, v_size))
+            mask = np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len)
+            drawn[group].append({"q": q, "k": k, "v": v, "mask": mask})
+    huge = drawn["property"][0]
+    huge["q"], huge["k"][-1] = np.abs(huge["q"]) + 1, 2000.0  # a hidden score of some thousands
+    seen_huge = {**drawn["random"][0], "q": 3000 * drawn["random"][0]["q"]}
+    drawn["property"].append(seen_huge)
+    empty = {name: array.copy() for name, array in drawn["random"][1].items()}
+    empty["mask"][2] = False
+    one = {name: drawn["random"][0][name][:1] for name in ("q", "k", "v")}
+    drawn["edges"] = [empty, {**one, "mask": np.array([[True]])}]
+    return drawn
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One output row for each query."""
+    return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
+
+
+def _out(inputs: Inputs, mask: np.ndarray | None, scale: float | None = None) -> np.ndarray:
+    q, k, v = (inputs[name][None, None] for name in "qkv")
+    out = ma.scaled_dot_product_attention(q, k, v, mask=mask, scale=scale)
+    return np.asarray(out)[0, 0]
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE))
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the output would be with one idea missing."""
+    mask, v, size = inputs["mask"], inputs["v"], inputs["q"].shape[-1]
+    scores = inputs["q"] @ inputs["k"].T * size**-0.5
+    open_weights = ma.softmax(scores)
+    zeroed = np.where(mask, scores, 0.0)
+    empty = ~mask.any(axis=1, keepdims=True)
+    return [
+        (_out(inputs, mask, 1.0),
+         f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
+        (_out(inputs, mask, 1.0 / size),
+         f"The scores are divided by head_dim = {size}; it is its square root."),
+        (_out(inputs, mask, len(inputs["k"]) ** -0.5),
+         "The scores are scaled by the number of keys. Their spread comes from head_dim, the "
+         "number of terms in each dot product."),
+        (open_weights @ v, "The mask has no effect: hidden keys keep their weight."),
+        (_out(inputs, ~mask), "The mask is upside down: True means that the query may attend."),
+        ((open_weights * mask) @ v,
+         "The weights are set to 0 after the softmax, so a row no longer sums to 1: what was "
+         "hidden has taken its share first. Hide the scores before the softmax."),
+        (ma.softmax(zeroed) @ v,
+         "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
+         "gives weight 0 is minus infinity."),
+        (_out(inputs, mask | empty),
+         "A query with nothing to attend to gets the average of all values. By the rule for empty "
+         "rows its output is zeros: it saw nothing."),
+        (ma.softmax(np.where(mask, scores, -np.inf), axis=0) @ v,
+         "The softmax runs over the queries. The weights of each query sum to 1: it has to run "
+         "over the keys, the last axis."),
+        (np.where(mask, scores, 0) @ v, "The scores are used as weights: the softmax is missing."),
+        (np.where(empty, v.mean(axis=0), _out(inputs, mask)),
+         "A query with nothing to attend to gets the average of all values. By the rule for empty "
+         "rows its output is zeros: it saw nothing."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the output lacks."""
+    right = _out(inputs, inputs["mask"])
+    if _close(outputs["out"], right):
+        return None
+    for guess, message in _hypotheses(inputs):
+        if _close(outputs["out"], guess):
+            return message
+    worst = np.abs(outputs["out"] - right).max()
+    return (
+        "The output is not the softmax of the scaled, masked scores times the values: it differs "
+        f"by up to {worst:.3g} with {len(inputs['k'])} keys and head_dim = {inputs['q'].shape[1]}."
+    )
+
+
+EXERCISE = Exercise(
+    id="masked_attention",
+    page="attention",
+    title="Attention with a mask",
+    kind="write",
+    points=4,
+    minutes=20,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Four steps: dot products, scale, softmax over the keys, weighted sum of the values. The "
+        "mask belongs before the softmax.",
+        "Scores: q @ k.T over the root of head_dim. Where the mask is False put -inf. Subtract the "
+        "largest score of each row, but 0 where that is -inf. Exponentials, divided by their sum, "
+        "but by 1 where the sum is 0. Times v.",
+    ),
+    common_errors=(
+        "Masking after the softmax: the rows no longer sum to 1.",
+        "Not subtracting the row's maximum: large scores overflow.",
+        "A row of -inf alone: -inf minus -inf is NaN, and so is 0 / 0.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

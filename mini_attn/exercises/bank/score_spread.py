@@ -1,0 +1,80 @@
+"""Pencil: how far scores spread under the wrong scale."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+GPT2 = MODELS["gpt2"]
+SIZE, WIDTH, Q_SPREAD, K_SPREAD = GPT2.head_dim, GPT2.d_model, 1.0, 2.0
+
+_DOT = math.sqrt(SIZE) * Q_SPREAD * K_SPREAD
+ANSWER = _DOT / math.sqrt(WIDTH)
+MISTAKES = (
+    (_DOT, "That is the spread of q·k itself: it is still to be divided."),
+    (_DOT / math.sqrt(SIZE), "That would be the root of head_dim below, or a sum of 768 products "
+     "above. The sum has 64 products, and somebody divided by the root of d_model."),
+    (_DOT / K_SPREAD / math.sqrt(WIDTH), "The key's entries have a spread of 2, not of 1: it is a "
+     "factor of every product."),
+    (_DOT * K_SPREAD / math.sqrt(WIDTH), "A spread of 2 counts once. The variance is 4; that is "
+     "its square."),
+    (_DOT**2 / WIDTH, "That is the variance of the scores. Their spread is its root."),
+    (_DOT / WIDTH, "That is divided by d_model itself; it was divided by its root."),
+    (SIZE * K_SPREAD / math.sqrt(WIDTH), "Variances add over the 64 products, so the spread grows "
+     "with the root of 64."),
+)  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if math.isclose(value, ANSWER, rel_tol=0.005):
+        return None
+    for wrong, message in MISTAKES:
+        if math.isclose(value, wrong, rel_tol=0.005):
+            return message
+    if value <= 0:
+        return "A spread is above 0."
+    side, far = ("large", value / ANSWER) if value > ANSWER else ("small", ANSWER / value)
+    return (
+        f"{value:.4g} is too {side} by a factor of {far:.3g}. First the variance of one product, "
+        "then of the sum, then its root, then the division."
+    )
+
+
+EXERCISE = Exercise(
+    id="score_spread",
+    page="attention",
+    title="The wrong root",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Variances of independent terms add. How many terms does one dot product have?",
+        "One product has the variance 1² · 2² = 4. The sum of 64 has 64 times that. Take the root, "
+        "then divide by the root of 768.",
+    ),
+    common_errors=(
+        "Adding spreads instead of variances.",
+        "Summing over d_model: a head's query has head_dim numbers.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

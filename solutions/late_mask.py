@@ -1,0 +1,88 @@
+"""The mask before the softmax."""
+
+import numpy as np
+
+
+def causal_weights(scores):
+    seen = np.tril(np.ones(scores.shape, bool))
+    hidden = np.where(seen, scores, -np.inf)
+    weights = np.exp(hidden - hidden.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+REFERENCE = causal_weights
+
+
+def _softmax(scores, axis=1):
+    top = scores.max(axis=axis, keepdims=True)
+    weights = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = weights.sum(axis=axis, keepdims=True)
+    return weights / np.where(total == 0, 1, total)
+
+
+def _starter(scores):
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    return np.tril(weights)
+
+
+def _open(scores):
+    return _softmax(scores)
+
+
+def _zero_scores(scores):
+    return _softmax(np.tril(scores))
+
+
+def _wrong_triangle(scores):
+    return _softmax(np.where(np.triu(np.ones(scores.shape, bool)), scores, -np.inf))
+
+
+def _not_itself(scores):
+    return _softmax(np.where(np.tril(np.ones(scores.shape, bool), -1), scores, -np.inf))
+
+
+def _columns(scores):
+    return _softmax(np.where(np.tril(np.ones(scores.shape, bool)), scores, -np.inf), axis=0)
+
+
+def _renormalised(scores):
+    weights = np.tril(_softmax(scores))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _no_maximum(scores):
+    weights = np.tril(np.exp(scores))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _little_hidden(scores):
+    return _softmax(np.where(np.tril(np.ones(scores.shape, bool)), scores, -3.0))
+
+
+def _shares(scores):
+    weights = np.tril(2.0**scores)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _unnormalised(scores):
+    return 0.5 * causal_weights(scores)
+
+
+def _list(scores):
+    return causal_weights(scores).tolist()
+
+
+WRONG = [
+    ("starter: after the softmax", _starter, "by hand", "took its share"),
+    ("nothing hidden", _open, "by hand", "Nothing is hidden"),
+    ("scores of 0", _zero_scores, "by hand", "e to the 0"),
+    ("wrong triangle", _wrong_triangle, "by hand", "wrong one"),
+    ("itself unseen", _not_itself, "by hand", "does not see itself"),
+    ("columns", _columns, "by hand", "columns sum to 1"),
+    ("renormalised", _renormalised, "finite", "NaN"),
+    ("no maximum", _no_maximum, "finite", "NaN"),
+    ("hidden a little", _little_hidden, "by hand", "later place"),
+    ("another base", _shares, "by hand", "not those of the softmax"),
+    ("half", _unnormalised, "by hand", "should sum to 1"),
+    ("a list", _list, "type", "NumPy array"),
+]

@@ -1,0 +1,111 @@
+"""Attention with a mask."""
+
+import numpy as np
+
+
+def masked_attention(q, k, v, mask):
+    scores = q @ k.T / np.sqrt(q.shape[1])  # (q_len, kv_len)
+    scores = np.where(mask, scores, -np.inf)
+    top = scores.max(axis=1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total == 0, 1, total) @ v  # (q_len, v_head_dim)
+
+
+REFERENCE = masked_attention
+
+
+def _stable(scores, axis=1):
+    top = scores.max(axis=axis, keepdims=True)
+    weights = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = weights.sum(axis=axis, keepdims=True)
+    return weights / np.where(total == 0, 1, total)
+
+
+def _scaled(scale):
+    def answer(q, k, v, mask):
+        scores = q @ k.T * scale(q, k)
+        return _stable(np.where(mask, scores, -np.inf)) @ v
+
+    return answer
+
+
+def _scores(q, k):
+    return q @ k.T / np.sqrt(q.shape[1])
+
+
+def _no_mask(q, k, v, mask):
+    return _stable(_scores(q, k)) @ v
+
+
+def _upside_down(q, k, v, mask):
+    return masked_attention(q, k, v, ~mask)
+
+
+def _late(q, k, v, mask):
+    return (_stable(_scores(q, k)) * mask) @ v
+
+
+def _zero_scores(q, k, v, mask):
+    return _stable(np.where(mask, _scores(q, k), 0)) @ v
+
+
+def _over_queries(q, k, v, mask):
+    return _stable(np.where(mask, _scores(q, k), -np.inf), axis=0) @ v
+
+
+def _no_softmax(q, k, v, mask):
+    return np.where(mask, _scores(q, k), 0) @ v
+
+
+def _minus_billion(q, k, v, mask):
+    return _stable(np.where(mask, _scores(q, k), -1e9)) @ v
+
+
+def _renormalised(q, k, v, mask):
+    weights = _stable(_scores(q, k)) * mask
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+def _overflows(q, k, v, mask):
+    weights = np.exp(np.where(mask, _scores(q, k), -np.inf))
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+def _empty_nan(q, k, v, mask):
+    scores = np.where(mask, _scores(q, k), -np.inf)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True) @ v
+
+
+def _transposed(q, k, v, mask):
+    return masked_attention(q, k, v, mask).T
+
+
+def _list(q, k, v, mask):
+    return masked_attention(q, k, v, mask).tolist()
+
+
+def _half_of_it(q, k, v, mask):
+    return 0.5 * masked_attention(q, k, v, mask)
+
+
+WRONG = [
+    ("no scale", _scaled(lambda q, k: 1.0), "by hand", "not scaled"),
+    ("no root", _scaled(lambda q, k: 1 / q.shape[1]), "by hand", "square root"),
+    ("number of keys", _scaled(lambda q, k: len(k) ** -0.5), "random", "number of keys"),
+    ("no mask", _no_mask, "by hand", "no effect"),
+    ("upside down", _upside_down, "by hand", "upside down"),
+    ("masked too late", _late, "by hand", "after the softmax"),
+    ("scores of 0", _zero_scores, "by hand", "minus infinity"),
+    ("over the queries", _over_queries, "by hand", "over the queries"),
+    ("no softmax", _no_softmax, "by hand", "softmax is missing"),
+    ("minus a billion", _minus_billion, "edges", "average of all values"),
+    ("renormalised", _renormalised, "finite", "NaN"),
+    ("overflow", _overflows, "finite", "NaN"),
+    ("an empty row", _empty_nan, "finite", "NaN"),
+    ("half", _half_of_it, "by hand", "differs"),
+    ("transposed", _transposed, "shape", "shape"),
+    ("a list", _list, "type", "NumPy array"),
+]

@@ -1,0 +1,21 @@
+"""The score of a clear favourite."""
+
+import math
+
+# e^s / (e^s + 4) = 0.9  <=>  e^s = 36
+REFERENCE = math.log(0.9 / 0.1 * 4)
+
+WRONG = [
+    ("starter", ..., "attempted", "three dots"),
+    ("one other key", math.log(9), "by hand", "Four of them"),
+    ("five others", math.log(45), "by hand", "others are four"),
+    ("no logarithm", 36, "by hand", "exponential of the score"),
+    ("base ten", math.log10(36), "by hand", "natural"),
+    ("base two", math.log2(36), "by hand", "natural"),
+    ("divided by four", math.log(9 / 4), "by hand", "not divided"),
+    ("the weight", 0.9, "by hand", "That is the weight"),
+    ("half", math.log(4), "by hand", "weight 0.5"),
+    ("another", 5.0, "by hand", "gives the weight"),
+    ("negative", -3.6, "by hand", "gives the weight"),
+    ("a text", "3.58", "type", "one number"),
+]
