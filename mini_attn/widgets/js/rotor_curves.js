@@ -5,7 +5,7 @@ import { line } from "d3-shape";
 import { END, MIDDLE, round, stroke, text } from "./core/svg.js";
 import { decimal } from "./core/text.js";
 
-const AXIS = 34; // room for the numbers at the vertical axis
+const AXIS = 40; // room for the numbers at the vertical axis
 
 function labels(result, y, at) {
   const words = { now: `layout ${result.layout}`, other: `the same vectors in ${result.other}` };

@@ -14,45 +14,48 @@ __all__ = ["ALL"]
 
 
 def _difference() -> Question:
-    step, query, key = 20, 10, 7
+    size, step, query, key = 2, 20, 10, 7
     turn = np.array([math.radians(step)])
     cos, sin = rope_table(np.array([query, key]), turn, dtype="float64")
-    score = round(float(cos[0, 0] * cos[1, 0] + sin[0, 0] * sin[1, 0]), 12)
+    score = round(float(size**2 * (cos[0, 0] * cos[1, 0] + sin[0, 0] * sin[1, 0])))
 
-    def cosine(degrees: float) -> float:
-        return round(math.cos(math.radians(degrees)), 2)
+    def product(degrees: float) -> float:
+        return round(size**2 * math.cos(math.radians(degrees)), 2)
 
     apart = step * (query - key)
     return Question(
         key="rope/difference",
-        text=f"One plane turns by {step}° a position. Query and key are both (1, 0) before they "
-        f"are turned; the query stands at position {query}, the key at position {key}. What is "
-        "their dot product after turning?",
+        text=f"One plane turns by {step}° a position. Query and key are both ({size}, 0) before "
+        f"they are turned; the query stands at position {query}, the key at position {key}. What "
+        "is their dot product after turning?",
         answer=score,
         unit="units",
         tolerance=0.005,
         explanation=f"The hands are {query} − {key} = {query - key} positions apart, and "
-        f"cos({query - key} × {step}°) = cos {apart}° = {score:g}. The positions themselves do "
-        "not matter.",
+        f"{size} × {size} × cos({query - key} × {step}°) = {size**2} × cos {apart}° = {score}. "
+        "The positions themselves do not matter.",
         mistakes=(
-            Mistake(1, "That is the dot product before turning: the hands no longer agree."),
+            Mistake(size**2, "That is the dot product before turning: the hands no longer agree."),
             Mistake(
-                cosine(step * (query + key)),
+                product(step * (query + key)),
                 "That adds the angles. Both turn the same way, so it is the difference that is "
                 "left between them.",
             ),
             Mistake(
-                round(math.sin(math.radians(apart)), 3),
-                f"That is the sine of {apart}°. A dot product of two unit vectors is the cosine "
+                round(size**2 * math.sin(math.radians(apart)), 2),
+                f"That takes the sine of {apart}°. A dot product is the lengths times the cosine "
                 "of the angle between them.",
             ),
-            Mistake(apart, f"That is the angle in degrees. The dot product is cos {apart}°."),
             Mistake(
-                round(float(cos[0, 0] * cos[1, 0]), 2),
+                score / size**2,
+                f"That is cos {apart}°. The hands have length {size}, both of them.",
+            ),
+            Mistake(apart, f"That is the angle in degrees. The dot product has cos {apart}°."),
+            Mistake(
+                round(float(size**2 * cos[0, 0] * cos[1, 0]), 2),
                 "That multiplies the first numbers alone. The second numbers, the sines, are no "
                 "longer 0 after turning.",
             ),
-            Mistake(query - key, "That is how far apart they stand, in positions."),
         ),
     )
 
