@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.prediction import Prediction
     from mini_attn.widgets.rotor import Rotor
+    from mini_attn.widgets.softmax_choice import SoftmaxChoice
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "HeadWiring",
     "Prediction",
     "Rotor",
+    "SoftmaxChoice",
     "SoftmaxSaturation",
 ]
 
@@ -38,6 +40,7 @@ _MODULES = {
     "HeadWiring": "head_wiring",
     "Prediction": "prediction",
     "Rotor": "rotor",
+    "SoftmaxChoice": "softmax_choice",
     "SoftmaxSaturation": "softmax_saturation",
 }
 

@@ -6,11 +6,11 @@ import headStepper from "./head_stepper.js";
 import headWiring from "./head_wiring.js";
 import prediction from "./prediction.js";
 import rotor from "./rotor.js";
+import softmaxChoice from "./softmax_choice.js";
 import softmaxSaturation from "./softmax_saturation.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, prediction, rotor,
-    softmaxSaturation,
+    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, prediction, rotor, softmaxChoice, softmaxSaturation,
   ].map((definition) => [definition.name, definition]),
 );

@@ -1,0 +1,91 @@
+"""Find the bug: key/value heads that are dealt out in the wrong order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(rng: np.random.Generator, batch: int, kv_heads: int, group: int, kv_len: int,
+          size: int) -> Inputs:  # fmt: skip
+    k = rng.standard_normal((batch, kv_heads, kv_len, size))
+    return {"k": k, "n_heads": kv_heads * group}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two key/value heads for four query heads."""
+    k = np.array([[[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[-1.0, 0.0], [-3.0, 0.0], [-5.0, 0.0]]]])
+    return {
+        "by hand": [{"k": k, "n_heads": 4}],
+        "random": [_case(rng, 1, 3, 2, 5, 4), _case(rng, 2, 4, 3, 3, 2)],
+        # Both ends of the family: one head for all, and one each.
+        "property": [_case(rng, 1, 1, 4, 3, 2), _case(rng, 2, 4, 1, 3, 2)],
+        "edges": [_case(rng, 1, 2, 5, 1, 1), _case(rng, 1, 1, 1, 1, 3)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One copy for each query head."""
+    batch, _, kv_len, size = inputs["k"].shape
+    return {"k": ((batch, inputs["n_heads"], kv_len, size), "f")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What comes out with one idea missing."""
+    k, heads = inputs["k"], inputs["n_heads"]
+    kv_heads = k.shape[1]
+    group = heads // kv_heads
+    right = np.repeat(k, group, axis=1)
+    return [
+        (np.tile(k, (1, group, 1, 1)),
+         f"The heads are dealt out like cards: query head 1 gets key/value head {1 % kv_heads}. "
+         f"Neighbours share one, so query heads 0 to {group - 1} get head 0."),
+        (right[:, ::-1], "The order is turned round: query head 0 reads key/value head 0."),
+        (np.repeat(k[:, :1], heads, axis=1),
+         f"Every query head gets head 0: there are {kv_heads} key/value heads."),
+        (np.repeat(k.mean(axis=1, keepdims=True), heads, axis=1),
+         "The key/value heads are averaged: each is handed on as it is."),
+        (right / group, f"Each copy is divided by {group}: it is read as it is, not shared out."),
+        (np.repeat(k, group, axis=2).reshape(right.shape),
+         "Each token is repeated instead of each head: the copies lie on the heads' axis, axis 1."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the copies lack."""
+    k, heads = inputs["k"], inputs["n_heads"]
+    group = heads // k.shape[1]
+    got = outputs["k"]
+    if np.array_equal(got, np.repeat(k, group, axis=1)):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(got, pattern, rtol=0, atol=1e-12):
+            return message
+    head = next(h for h in range(heads) if not np.array_equal(got[:, h], k[:, h // group]))
+    return f"Query head {head} should get key/value head {head} // {group} = {head // group}."
+
+
+EXERCISE = Exercise(
+    id="expand_heads",
+    page="mqa-gqa",
+    title="The heads that were dealt like cards",
+    kind="bug",
+    points=3,
+    minutes=8,
+    difficulty=1,
+    assessed=True,
+    hints=(
+        "Write down, for 2 key/value heads and 4 query heads, which one each query head should "
+        "get, and print which one it gets.",
+        "There are two ways to repeat a list: the whole list again, or each item in its place. "
+        "Neighbouring query heads share, so it is the second.",
+    ),
+    common_errors=(
+        "Testing with one key/value head only, where both ways agree.",
+        "Comparing two wrong results with each other: the same bug on both sides is invisible.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,138 @@
+"""Write attention whose query heads share key/value heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+
+
+def _drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
+    """Inputs of random numbers: batch, query heads, key/value heads, queries, keys, size."""
+    batch, heads, kv_heads, q_len, kv_len, size = shape
+    return {
+        "q": rng.standard_normal((batch, heads, q_len, size)),
+        "k": rng.standard_normal((batch, kv_heads, kv_len, size)),
+        "v": rng.standard_normal((batch, kv_heads, kv_len, size)),
+    }
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: four query heads on two. The property: a group reads its head and no other."""
+    q = np.array([[[[2.0, 0.0]], [[0.0, 2.0]], [[1.0, 1.0]], [[2.0, 0.0]]]])
+    k = np.array([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 3.0], [1.0, 0.0]]]])
+    v = np.array([[[[1.0, 0.0], [0.0, 1.0]], [[5.0, 0.0], [0.0, 7.0]]]])
+    shapes = {
+        "random": [(1, 6, 2, 3, 5, 4), (2, 8, 4, 1, 6, 3), (1, 6, 3, 4, 4, 8)],
+        "property": [(1, 4, 1, 2, 5, 4), (2, 4, 4, 2, 5, 4)],  # the two ends of the family
+        "edges": [(1, 1, 1, 1, 1, 1), (2, 3, 1, 1, 1, 2), (1, 2, 2, 1, 7, 1)],
+    }
+    return {
+        "by hand": [{"q": q, "k": k, "v": v}],
+        **{group: [_drawn(rng, shape) for shape in rows] for group, rows in shapes.items()},
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One output row per query head and query."""
+    return {"out": (inputs["q"].shape, "f")}
+
+
+def _read(inputs: Inputs, key_rule: Callable[[int], int], value_rule: Callable[[int], int],
+          scale: float | None = None) -> np.ndarray:  # fmt: skip
+    """The output when query head ``h`` reads the heads that the rules say."""
+    heads, kv_heads = inputs["q"].shape[1], inputs["k"].shape[1]
+    k = inputs["k"][:, [key_rule(h) % kv_heads for h in range(heads)]]
+    v = inputs["v"][:, [value_rule(h) % kv_heads for h in range(heads)]]
+    return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the output would be with one idea missing."""
+    heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
+    group = heads // kv_heads
+
+    def right(h: int) -> int:
+        return h // group
+
+    def dealt(h: int) -> int:
+        return h % kv_heads
+
+    pooled = {**inputs, **{name: inputs[name].mean(axis=1, keepdims=True) for name in "kv"}}
+    rows = inputs["q"] @ inputs["k"][:, [right(h) for h in range(heads)]].swapaxes(-1, -2)
+    rows = rows * size**-0.5
+    over_queries = np.exp(rows) / np.exp(rows).sum(axis=-2, keepdims=True)
+    values = inputs["v"][:, [right(h) for h in range(heads)]]
+    return [
+        (_read(inputs, dealt, dealt),
+         f"The key/value heads are dealt out like cards, head h reads h mod {kv_heads}. Neighbours "
+         f"share: head h reads h // {group}."),
+        (_read(inputs, right, dealt),
+         "The keys are read from the right heads and the values are not: both follow one rule."),
+        (_read(inputs, dealt, right),
+         "The values are read from the right heads and the keys are not: both follow one rule."),
+        (_read(inputs, lambda h: 0, lambda h: 0),
+         f"Every query head reads key/value head 0: that is one head for all. Here there are "
+         f"{kv_heads}."),
+        (_read(pooled, lambda h: 0, lambda h: 0),
+         f"The {kv_heads} key/value heads are averaged into one: each group reads its own."),
+        (_read(inputs, lambda h: h // kv_heads, lambda h: h // kv_heads),
+         f"Head h reads h // {kv_heads}: that divides by the number of key/value heads. Divide by "
+         f"the query heads that share one, {heads} / {kv_heads} = {group}."),
+        (_read(inputs, right, right, scale=1.0),
+         f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
+        (_read(inputs, right, right, scale=(size * heads) ** -0.5),
+         "The scores are scaled by the width of all heads together; the scale is one head's."),
+        (over_queries @ values,
+         "The weights of each query should sum to 1: the softmax runs over the keys, the last "
+         "axis of the scores."),
+        (rows @ values, "The scores are used as weights: the softmax is missing."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the output lacks."""
+    right = np.asarray(ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"]))
+    out = outputs["out"]
+    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+        return None
+    for guess, message in _hypotheses(inputs):
+        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
+            return message
+    wrong = [h for h in range(out.shape[1]) if not np.allclose(out[:, h], right[:, h])]
+    return (
+        f"Query heads {', '.join(map(str, wrong))} of {out.shape[1]} have another output than "
+        f"attention on their key/value head gives, with {inputs['k'].shape[1]} of those."
+    )
+
+
+EXERCISE = Exercise(
+    id="grouped_attention",
+    page="mqa-gqa",
+    title="Attention with shared heads",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Cut the query heads into as many groups as there are key/value heads. Within a group "
+        "everything is as with one head.",
+        "Reshape q to (batch, n_kv_heads, group, q_len, head_dim), give k and v an axis of length "
+        "1 in the place of the group, and let NumPy's products broadcast over it. Scale, softmax "
+        "over the last axis, times the values, reshape back.",
+    ),
+    common_errors=(
+        "Repeating the key/value heads with `np.tile`, which deals them out like cards.",
+        "Dividing the head's number by the number of key/value heads instead of the group's size.",
+        "Making a repeated copy of k and v: right, and it moves as many bytes as separate heads.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,77 @@
+"""Pencil: how many heads still read the right keys when the order is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+MODEL = MODELS["llama-3-8b"]
+HEADS, KV_HEADS = MODEL.n_heads, MODEL.n_kv_heads
+GROUP = HEADS // KV_HEADS
+ANSWER = sum(head // GROUP == head % KV_HEADS for head in range(HEADS))
+
+MISTAKES = {
+    HEADS: "That is every head. Query head 1 should read key/value head 0 and reads head 1.",
+    0: "At least one is right: query head 0 reads key/value head 0 either way.",
+    HEADS - ANSWER: "That is how many read a wrong one. The question is how many are right.",
+    2: "The first and the last query head are right either way. Are there others between them?",
+    1: "Query head 0 is right. Is it the only one? Try the last.",
+    KV_HEADS: "That would be one for each key/value head. Some key/value heads are never met by "
+    "their own query heads: check head 1, which query heads 4 to 7 should read.",
+    KV_HEADS // 2 + 1: "One too many, or one too few: write the two numbers, h // 4 and h mod 8, "
+    "under each h from 0 to 31.",
+    3: "One too many, or one too few: write the two numbers, h // 4 and h mod 8, under each h "
+    "from 0 to 31.",
+}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value != int(value) or not 0 <= value <= HEADS:
+        return f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
+    return (
+        f"{value:.0f} is not it. Query head h should read h // {GROUP} and reads h mod {KV_HEADS}: "
+        "count where the two agree."
+    )
+
+
+EXERCISE = Exercise(
+    id="tiled_heads",
+    page="mqa-gqa",
+    title="Right by accident",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Two numbers for each query head: the key/value head that it should read, and the one "
+        "that it gets.",
+        "Should: h // 4. Gets: h mod 8. Write h as 4a + b with b from 0 to 3; then it should be "
+        "a, and it gets b for even a and 4 + b for odd a.",
+    ),
+    common_errors=(
+        "Checking the first and the last head only.",
+        "Taking 8 for the number of query heads that share a key/value head.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,88 @@
+"""Attention whose query heads share key/value heads."""
+
+import numpy as np
+
+
+def grouped_attention(q, k, v):
+    batch, n_heads, q_len, head_dim = q.shape
+    n_kv_heads = k.shape[1]
+    groups = q.reshape(batch, n_kv_heads, n_heads // n_kv_heads, q_len, head_dim)
+    scores = groups @ k[:, :, None].swapaxes(-1, -2) / np.sqrt(head_dim)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    return (weights @ v[:, :, None]).reshape(q.shape)
+
+
+REFERENCE = grouped_attention
+
+
+def _variant(*, keys=None, values=None, scale=None, axis=-1, soft=True, pooled=False):
+    """Attention after copying heads by a rule, with one thing changed."""
+
+    def answer(q, k, v):
+        n_heads, n_kv_heads = q.shape[1], k.shape[1]
+        if pooled:
+            k, v = k.mean(axis=1, keepdims=True), v.mean(axis=1, keepdims=True)
+            n_kv_heads = 1
+        group = n_heads // n_kv_heads
+        own = np.arange(n_heads) // group
+        k = k[:, own if keys is None else keys(np.arange(n_heads), n_kv_heads)]
+        v = v[:, own if values is None else values(np.arange(n_heads), n_kv_heads)]
+        scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale(q))
+        weights = np.exp(scores)
+        weights = weights / weights.sum(axis=axis, keepdims=True) if soft else scores
+        return weights @ v
+
+    return answer
+
+
+def _dealt(heads, n_kv_heads):
+    return heads % n_kv_heads
+
+
+def _first(heads, n_kv_heads):
+    return heads * 0
+
+
+def _divided(heads, n_kv_heads):
+    return heads // n_kv_heads % n_kv_heads
+
+
+def _starter(q, k, v):
+    raise NotImplementedError
+
+
+def _no_groups(q, k, v):
+    return q @ k.swapaxes(-1, -2) @ v
+
+
+def _groups_left(q, k, v):
+    batch, _, q_len, head_dim = q.shape
+    return grouped_attention(q, k, v).reshape(batch, k.shape[1], -1, q_len, head_dim)
+
+
+def _reversed(heads, n_kv_heads):
+    return n_kv_heads - 1 - heads // (len(heads) // n_kv_heads)
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("heads that do not fit", _no_groups, "runs", "ValueError"),
+    ("groups left", _groups_left, "shape", "out"),
+    ("dealt", _variant(keys=_dealt, values=_dealt), "by hand", "dealt out like cards"),
+    ("values dealt", _variant(values=_dealt), "by hand", "the values are not"),
+    ("keys dealt", _variant(keys=_dealt), "by hand", "the keys are not"),
+    ("one for all", _variant(keys=_first, values=_first), "by hand", "one head for all"),
+    ("pooled", _variant(pooled=True), "by hand", "averaged"),
+    ("divided by the heads", _variant(keys=_divided, values=_divided), "random", "Divide by the"),
+    ("no scale", _variant(scale=lambda q: 1.0), "by hand", "not scaled"),
+    (
+        "scale of all heads",
+        _variant(scale=lambda q: (q.shape[-1] * q.shape[1]) ** -0.5),
+        "by hand",
+        "one head's",
+    ),
+    ("softmax over queries", _variant(axis=-2), "by hand", "last axis"),
+    ("no softmax", _variant(soft=False), "by hand", "softmax is missing"),
+    ("last first", _variant(keys=_reversed, values=_reversed), "by hand", "another output"),
+]

@@ -1,0 +1,18 @@
+"""Heads that are right although the order is wrong."""
+
+REFERENCE = sum(head // 4 == head % 8 for head in range(32))
+
+WRONG = [
+    ("starter", ..., "attempted", "three dots"),
+    ("all", 32, "by hand", "every head"),
+    ("none", 0, "by hand", "At least one"),
+    ("wrong ones counted", 28, "by hand", "how many read a wrong one"),
+    ("first and last", 2, "by hand", "between them"),
+    ("first only", 1, "by hand", "only one"),
+    ("one for each", 8, "by hand", "never met"),
+    ("one too many", 5, "by hand", "One too many"),
+    ("one too few", 3, "by hand", "one too few"),
+    ("another number", 16, "by hand", "count where the two agree"),
+    ("a fraction", 0.125, "by hand", "whole number"),
+    ("a text", "4", "type", "one number"),
+]
