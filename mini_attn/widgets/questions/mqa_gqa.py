@@ -22,7 +22,7 @@ def _reader() -> Question:
         text=f"A layer of Llama-3-8B has {HEADS} query heads and {KV_HEADS} key/value heads, both "
         f"counted from 0. Which key/value head does query head {head} read?",
         answer=head // GROUP,
-        unit="head number",
+        unit="head",
         explanation=f"{HEADS} / {KV_HEADS} = {GROUP} neighbours share a head, and "
         f"{head} // {GROUP} = {head // GROUP}: heads {head // GROUP * GROUP} to "
         f"{head // GROUP * GROUP + GROUP - 1} read it.",
