@@ -89,7 +89,7 @@ def _half_precision() -> Question:
         text=f"A bfloat16 has 8 binary digits of precision. The positions 0 to {top - 1:,} are "
         "rounded to it. How many different numbers are left?",
         answer=kept,
-        unit="different numbers",
+        unit="numbers",
         explanation="Below 256 all are kept; from 256 to 512 every second, which is 128; from 512 "
         f"to 1,024 every fourth, 128 again, and so on {doublings} times; and 4,095 is rounded up "
         f"to 4,096: 256 + {doublings} × 128 + 1 = {kept}.",
