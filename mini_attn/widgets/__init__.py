@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from mini_attn.widgets.decode_stepper import DecodeStepper
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
+    from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.prediction import Prediction
+    from mini_attn.widgets.ring_cache import RingCache
     from mini_attn.widgets.rotor import Rotor
     from mini_attn.widgets.softmax_choice import SoftmaxChoice
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
@@ -26,7 +28,9 @@ __all__ = [
     "DecodeStepper",
     "HeadStepper",
     "HeadWiring",
+    "LatentExplorer",
     "Prediction",
+    "RingCache",
     "Rotor",
     "SoftmaxChoice",
     "SoftmaxSaturation",
@@ -38,7 +42,9 @@ _MODULES = {
     "DecodeStepper": "decode_stepper",
     "HeadStepper": "head_stepper",
     "HeadWiring": "head_wiring",
+    "LatentExplorer": "latent_explorer",
     "Prediction": "prediction",
+    "RingCache": "ring_cache",
     "Rotor": "rotor",
     "SoftmaxChoice": "softmax_choice",
     "SoftmaxSaturation": "softmax_saturation",

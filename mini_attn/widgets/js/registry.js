@@ -4,13 +4,15 @@ import cacheCalculator from "./cache_calculator.js";
 import decodeStepper from "./decode_stepper.js";
 import headStepper from "./head_stepper.js";
 import headWiring from "./head_wiring.js";
+import latentExplorer from "./latent_explorer.js";
 import prediction from "./prediction.js";
+import ringCache from "./ring_cache.js";
 import rotor from "./rotor.js";
 import softmaxChoice from "./softmax_choice.js";
 import softmaxSaturation from "./softmax_saturation.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, prediction, rotor, softmaxChoice, softmaxSaturation,
+    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, latentExplorer, prediction, ringCache, rotor, softmaxChoice, softmaxSaturation,
   ].map((definition) => [definition.name, definition]),
 );
