@@ -1,0 +1,45 @@
+"""The latent explorer: the running example with latent attention, in both forms."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["LatentExplorer"]
+
+
+class LatentExplorer(LivingWidget):
+    """What is cached of each token, what a head makes of it, and the order that makes nothing.
+
+    Parameters
+    ----------
+    form : {"expanded", "absorbed"}
+        Whether keys and values are made of the latents, or the query is taken to them.
+    head : {1, 2, 3, 4}
+        Whose query, keys and values are shown.
+    token : int
+        1 to 6: the token that has just arrived; it looks back.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> explorer = LatentExplorer(form="absorbed")
+    >>> explorer.token = 6
+    >>> explorer
+    LatentExplorer(form='absorbed', head=4, token=6)
+    """
+
+    _widget = traitlets.Unicode("latent_explorer").tag(sync=True)
+    caption = (
+        "Latent attention in its expanded form: the cache holds a latent and a turned key for each "
+        "of four tokens, 24 numbers for all four heads; from them the heads make 128 numbers of "
+        "keys and values in this step."
+    )
+    form = Checked("latent_explorer", "form")
+    head = Checked("latent_explorer", "head")
+    token = Checked("latent_explorer", "token")
