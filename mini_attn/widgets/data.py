@@ -14,6 +14,7 @@ from mini_attn import cost, example, example_heads, example_latent
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.questions import QUESTIONS
+from mini_attn.widgets.roofline_data import roofline
 
 __all__ = ["FOLDER", "generate", "write", "write_questions"]
 
@@ -75,13 +76,14 @@ def generate() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``models.json``, ``layouts.json``, ``devices.json``, ``questions.json``,
+        ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``questions.json``,
         ``example.json``, ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
         "layouts.json": _layouts(),
         "devices.json": _devices(),
+        "roofline.json": roofline(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
