@@ -1,0 +1,97 @@
+"""Find the bug: heads that were put side by side in the wrong order of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-9
+
+
+def _case(rng: np.random.Generator, batch: int, n_heads: int, seq: int, size: int) -> Inputs:
+    q, k, v = rng.standard_normal((3, batch, n_heads, seq, size))
+    return {"q": q, "k": k, "v": v}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: values that say which token and head they come from."""
+    q = np.zeros((1, 2, 3, 2))
+    eye = 50.0 * np.eye(3)[:, :2]
+    k = np.broadcast_to(eye, (1, 2, 3, 2)).copy()
+    q[...] = eye
+    token, head = np.arange(3.0)[:, None], np.arange(2.0)[:, None, None]
+    v = np.broadcast_to(10 * head + token + np.array([0.0, 0.5]), (2, 3, 2))[None].copy()
+    return {
+        "by hand": [{"q": q, "k": k, "v": v}],
+        "random": [_case(rng, 1, 3, 4, 2), _case(rng, 1, 2, 5, 4), _case(rng, 1, 4, 3, 3)],
+        "property": [_case(rng, 2, 2, 3, 4), _case(rng, 3, 4, 2, 2)],
+        "edges": [_case(rng, 1, 1, 4, 3), _case(rng, 2, 3, 1, 2), _case(rng, 2, 2, 2, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A row of all heads for each token."""
+    batch, n_heads, seq, size = inputs["v"].shape
+    return {"out": ((batch, seq, n_heads * size), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the output lacks."""
+    heads = ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"])
+    batch, n_heads, seq, size = heads.shape
+    shape = (batch, seq, n_heads * size)
+
+    def same(guess: np.ndarray) -> bool:
+        return np.abs(outputs["out"] - guess.reshape(shape)).max() <= TOLERANCE
+
+    if same(heads.transpose(0, 2, 1, 3)):
+        return None
+    patterns = [
+        (heads,
+         "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
+         "tokens of head 0 first. Row 0 should hold token 0 of every head."),
+        (heads.transpose(0, 2, 3, 1),
+         "The rows belong to the right tokens, but the heads are dealt out number by number. "
+         "Head 0's numbers stand together, then head 1's."),
+        (heads[:, ::-1].transpose(0, 2, 1, 3),
+         "The heads stand in reverse order. Head 0 comes first, or W_o meets the wrong rows."),
+        (heads.transpose(2, 0, 1, 3),
+         "Batch and tokens changed places: the batch stays the first axis."),
+        (heads.mean(axis=1, keepdims=True).repeat(n_heads, axis=1).transpose(0, 2, 1, 3),
+         "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
+    ]  # fmt: skip
+    for guess, message in patterns:
+        if same(guess):
+            return message
+    worst = np.abs(outputs["out"] - heads.transpose(0, 2, 1, 3).reshape(shape)).max()
+    return (
+        f"The output differs by up to {worst:.3g}. The attention above the last line is right; "
+        "look at how (batch, n_heads, seq, head_dim) becomes (batch, seq, n_heads * head_dim)."
+    )
+
+
+EXERCISE = Exercise(
+    id="lost_rows",
+    page="multihead",
+    title="Right with one head",
+    kind="bug",
+    points=3,
+    minutes=10,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Let the values say where they come from, for example 10 · head + token, and print what "
+        "comes out. Which rows hold numbers of the wrong token?",
+        "A reshape never moves a number in memory. Before heads and numbers can become one axis, "
+        "they have to stand next to each other.",
+    ),
+    common_errors=(
+        "Testing with one head or with one token, where the two orders are the same.",
+        "Swapping the wrong pair of axes: the shapes fit then as well.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

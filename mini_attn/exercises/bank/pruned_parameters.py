@@ -1,0 +1,82 @@
+"""Pencil: how many parameters go with three heads of a GPT-2 layer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+MODEL = MODELS["gpt2"]
+GONE = 3
+
+_WIDTH = GONE * MODEL.head_dim  # columns that go, of each of W_q, W_k, W_v
+_MATRIX = _WIDTH * MODEL.d_model
+ANSWER = 4 * _MATRIX + 3 * _WIDTH
+
+MISTAKES = {
+    4 * _MATRIX: "The biases are missing: each column of W_q, W_k and W_v that goes takes its "
+    "bias along.",
+    3 * _MATRIX + 3 * _WIDTH: "W_o is missing: a head's rows of it go too.",
+    3 * _MATRIX: "W_o is missing, a head's rows of it go too, and so are the biases of the "
+    "columns.",
+    4 * _MATRIX + 4 * _WIDTH: "The bias after W_o does not belong to any head: it stays, with "
+    "d_model numbers.",
+    4 * _MATRIX + 3 * _WIDTH + MODEL.d_model: "The bias after W_o does not belong to any head: it "
+    "stays.",
+    ANSWER // GONE: f"That is one head; {GONE} go.",
+    ANSWER * MODEL.n_layers: "That is all layers of the model; the question is about one.",
+    4 * MODEL.d_model**2: "That is all four matrices, with all heads.",
+    4 * GONE * MODEL.head_dim**2: "A head's part of a matrix has d_model rows, not head_dim.",
+}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value <= 0:
+        return "Heads that go take parameters along: the number is above zero."
+    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
+    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
+    return (
+        f"{value:,.6g} is {much} {many}. Columns of three matrices with their biases, and rows "
+        "of the fourth."
+    )
+
+
+EXERCISE = Exercise(
+    id="pruned_parameters",
+    page="multihead",
+    title="What three heads weigh",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=1,
+    assessed=False,
+    hints=(
+        "List what one head owns: in each of the four matrices, and in each of the four biases.",
+        "Columns: 3 matrices × 3 heads × 64 × 768. Rows of W_o: as many again as one of these. "
+        "Biases: one number for each column that goes. Add.",
+    ),
+    common_errors=(
+        "Forgetting that the rows of W_o go as well.",
+        "Counting the bias after W_o, which belongs to no head.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)
