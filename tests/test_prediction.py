@@ -38,6 +38,18 @@ BY_HAND = {
     "kv-cache/llama-token-bytes": 2 * 32 * 8 * 128 * 2,
     "kv-cache/fit": (80 * 10**9 - 2 * 8_030_261_248) // (8192 * 131_072),
     "kv-cache/third": 2 * 4 * 64 * 4 * 100,
+    "decoding-roofline/ridge": 153,
+    "decoding-roofline/rows": 24,
+    "decoding-roofline/attention-batch": 4,
+    "decoding-roofline/latent": 242,
+    "decoding-roofline/single": 223,
+    "decoding-roofline/half": 77,
+    "decoding-roofline/prefill": 133,
+    "start/embedding-table": 38_597_376,
+    "start/dot-products": 64,
+    "start/ratio": 7.39,
+    "start/equal": 0.2,
+    "start/shape": 2 * 3 * 4 * 5,
     "mqa-gqa/reader": 3,
     "mqa-gqa/mqa-bytes": 2 * 40 * 1 * 128 * 2 * 8192,
     "mqa-gqa/projections": 2 * 4096 * 8 * 128,
@@ -74,7 +86,8 @@ def test_each_foreseen_mistake_gets_its_sentence(key: str) -> None:
 def test_the_answer_is_taken_in_every_notation(key: str) -> None:
     item = question(key)
     n = item.answer
-    typed = [f"{n}", f"{n:,}", f" {n} ", f"{n:,}".replace(",", " "), f"{n:_}", f"{n}.0", f"{n:e}"]
+    typed = [f"{n}", f"{n:,}", f" {n} ", f"{n:,}".replace(",", " "), f"{n:_}", f"{float(n)}"]
+    typed += [f"{n:e}"]
     typed += [f"{n / 1000}e3", f"{n} {item.unit}", f"{n} {item.unit.split()[-1]}"]
     if item.unit == "bytes":
         typed += [

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.prediction import Prediction
     from mini_attn.widgets.ring_cache import RingCache
+    from mini_attn.widgets.roofline import Roofline
     from mini_attn.widgets.rotor import Rotor
     from mini_attn.widgets.softmax_choice import SoftmaxChoice
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
+    from mini_attn.widgets.tile_stepper import TileStepper
 
 __all__ = [
     "AttentionExplorer",
@@ -31,9 +33,11 @@ __all__ = [
     "LatentExplorer",
     "Prediction",
     "RingCache",
+    "Roofline",
     "Rotor",
     "SoftmaxChoice",
     "SoftmaxSaturation",
+    "TileStepper",
 ]
 
 _MODULES = {
@@ -45,9 +49,11 @@ _MODULES = {
     "LatentExplorer": "latent_explorer",
     "Prediction": "prediction",
     "RingCache": "ring_cache",
+    "Roofline": "roofline",
     "Rotor": "rotor",
     "SoftmaxChoice": "softmax_choice",
     "SoftmaxSaturation": "softmax_saturation",
+    "TileStepper": "tile_stepper",
 }
 
 

@@ -7,12 +7,14 @@ import headWiring from "./head_wiring.js";
 import latentExplorer from "./latent_explorer.js";
 import prediction from "./prediction.js";
 import ringCache from "./ring_cache.js";
+import roofline from "./roofline.js";
 import rotor from "./rotor.js";
 import softmaxChoice from "./softmax_choice.js";
 import softmaxSaturation from "./softmax_saturation.js";
+import tileStepper from "./tile_stepper.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, latentExplorer, prediction, ringCache, rotor, softmaxChoice, softmaxSaturation,
+    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, latentExplorer, prediction, ringCache, roofline, rotor, softmaxChoice, softmaxSaturation, tileStepper,
   ].map((definition) => [definition.name, definition]),
 );

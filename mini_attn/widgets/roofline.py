@@ -1,0 +1,46 @@
+"""The roofline: where prefill and decode land on a device."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["Roofline"]
+
+
+class Roofline(LivingWidget):
+    """A pass under a device's roof: products with weights, attention, and both together.
+
+    Parameters
+    ----------
+    phase : {"decode", "prefill"}
+        One new token for each sequence, or all of them at once.
+    batch, context : int
+        Sequences, 1 to 1,024, and tokens of each, 128 to 32,768.
+    model, device : str
+        Published model and device, as in the lists.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> roof = Roofline(batch=1)
+    >>> roof.phase = "prefill"
+    >>> roof.phase, roof.batch, roof.context
+    ('prefill', 1, 8192)
+    """
+
+    _widget = traitlets.Unicode("roofline").tag(sync=True)
+    caption = (
+        "A decode step of Llama-3-8B for 16 sequences on an H100. All parts lie far below the "
+        "ridge: the step takes as long as its reading, and the arithmetic units mostly wait."
+    )
+    phase = Checked("roofline", "phase")
+    batch = Checked("roofline", "batch")
+    context = Checked("roofline", "context")
+    model = Checked("roofline", "model")
+    device = Checked("roofline", "device")

@@ -1,0 +1,116 @@
+"""The roofline: JavaScript against `mini_attn.cost`, over models, devices, phases and sizes."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import pytest
+
+from mini_attn import cost
+from mini_attn.models import MODELS
+from mini_attn.widgets.base import load_schema
+from mini_attn.widgets.roofline_data import SHOWN
+from tests.javascript import run
+
+SCHEMA = load_schema("roofline")
+DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items()}
+STATES = [
+    {"phase": phase, "batch": batch, "context": context, "model": model, "device": device}
+    for phase, (batch, context), model, device in product(
+        ("decode", "prefill"),
+        ((1, 128), (1, 8192), (16, 8192), (3, 777), (1024, 32_768)),
+        SHOWN,
+        cost.DEVICES,
+    )
+]
+
+
+def compute(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the page computes."""
+    return run("return input.map((state) => living.registry.roofline.compute(state));", states)
+
+
+def sizes_of(state: dict[str, Any]) -> dict[str, int]:
+    q_len = 1 if state["phase"] == "decode" else state["context"]
+    return {"q_len": q_len, "kv_len": state["context"], "batch": state["batch"]}
+
+
+@pytest.fixture(scope="module")
+def results() -> list[dict[str, Any]]:
+    return compute(STATES)
+
+
+def test_work_and_time_equal_the_package(results: list[dict[str, Any]]) -> None:
+    for state, result in zip(STATES, results, strict=True):
+        model, device = MODELS[state["model"]], cost.DEVICES[state["device"]]
+        sizes = sizes_of(state)
+        flops = cost.matmul_flops(model, **sizes, causal="exact")
+        moved = cost.step_bytes(model, **sizes)
+        parts = result["parts"]
+        pairs = flops["scores"] + flops["weighted sum"]
+        assert math.isclose(parts["attention"]["flops"], pairs)
+        assert math.isclose(parts["weights"]["flops"], sum(flops.values()) - pairs)
+        assert parts["weights"]["bytes"] == moved["weights"]
+        assert parts["attention"]["bytes"] == moved["cache read"] + moved["cache written"]
+        seconds = cost.step_seconds(model, device, **sizes)
+        assert math.isclose(result["seconds"], seconds)
+        assert math.isclose(result["tokens_per_second"], result["tokens"] / seconds)
+
+
+def test_the_comparison_can_fail() -> None:
+    [result] = compute([{**DEFAULTS, "batch": 17}])
+    right = cost.step_seconds(
+        MODELS[DEFAULTS["model"]], cost.DEVICES["h100"], kv_len=8192, batch=16
+    )
+    assert not math.isclose(result["seconds"], right)
+
+
+def test_memory_that_is_needed(results: list[dict[str, Any]]) -> None:
+    for state, result in zip(STATES, results, strict=True):
+        model = MODELS[state["model"]]
+        cache = cost.cache_bytes(model, batch=state["batch"], context=state["context"])
+        assert result["needed"] == 2 * cost.parameter_count(model) + cache
+        memory = cost.DEVICES[state["device"]].memory_bytes
+        assert result["fits"] == (result["needed"] <= memory)
+
+
+def test_what_the_picture_teaches() -> None:
+    """Batch moves the products with weights and leaves attention where it is."""
+    one, many = (compute([{**DEFAULTS, "batch": batch}])[0]["parts"] for batch in (1, 64))
+    assert math.isclose(many["weights"]["intensity"], 64 * one["weights"]["intensity"])
+    assert math.isclose(many["attention"]["intensity"], one["attention"]["intensity"])
+    assert round(one["attention"]["intensity"], 2) == cost.cache_intensity(MODELS["llama-3-8b"])
+    [prefill] = compute([{**DEFAULTS, "phase": "prefill"}])
+    assert prefill["bound"] == "computing"
+    assert prefill["parts"]["attention"]["intensity"] > prefill["ridge"]
+
+
+def test_schema_lists_what_the_package_knows() -> None:
+    assert SCHEMA["model"]["values"] == list(SHOWN)
+    assert SCHEMA["device"]["values"] == list(cost.DEVICES)
+
+
+def test_words_carry_the_numbers() -> None:
+    body = """
+      const { compute, describe, explain, table } = living.registry.roofline;
+      return input.map((state) => {
+        const result = compute(state);
+        const ids = ["mark-weights", "bar-reading-weights", "bar-computing-attention", "roof-line"];
+        return { said: describe(result), rows: table(result).rows,
+                 words: ids.map((id) => explain(result, id).text) };
+      });"""
+    decode, large = run(body, [DEFAULTS, {**DEFAULTS, "model": "llama-3-70b", "phase": "prefill"}])
+    assert "the ridge of this device is at 295" in decode["said"]
+    assert "bound by reading: at least 9.61 ms" in decode["said"]
+    assert "1,665 tokens a second" in decode["said"]
+    mark, reading, computing, roof = decode["words"]
+    assert "16.0 FLOP a byte" in mark
+    assert "15.0 GB / 3.35 TB/s = 4.48 ms" in reading
+    assert "once for all sequences" in reading
+    assert "989 TFLOP/s" in computing
+    assert "3.35 TB/s" in roof
+    assert [row[0] for row in decode["rows"]][-1] == "the whole pass"
+    assert "bound by arithmetic" in large["said"]
+    assert "does not fit" in large["said"]
