@@ -16,6 +16,7 @@ from mini_attn.cost.memory import (
     copied_rows,
 )
 from mini_attn.cost.parameters import active_parameter_count, parameter_count
+from mini_attn.cost.products import product_bytes, product_flops, product_traffic
 from mini_attn.cost.roofline import (
     DEVICES,
     Device,
@@ -66,6 +67,9 @@ __all__ = [
     "matmul_flops",
     "measured_device",
     "parameter_count",
+    "product_bytes",
+    "product_flops",
+    "product_traffic",
     "roofline_seconds",
     "rotary_flops",
     "step_bytes",
