@@ -1,0 +1,80 @@
+"""Pencil: a share at half the temperature."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+POWERS = np.array([1.0, 2.0, 5.0])  # e to the scores 0, ln 2 and ln 5
+TEMPERATURE, WHICH = 0.5, 1
+
+
+def _share(powers: np.ndarray, which: int = WHICH) -> float:
+    return float(powers[which] / powers.sum())
+
+
+ANSWER = _share(POWERS ** (1 / TEMPERATURE))
+MISTAKES = {
+    _share(POWERS): "That is the share at temperature 1, or with a factor on the powers, which "
+    "cancels. Half the temperature doubles the scores, and so squares their powers.",
+    _share(POWERS**TEMPERATURE): "Dividing by ½ doubles the scores; here they were halved.",
+    _share(POWERS**2, 2): "That is the third token's share; the second was asked for.",
+    _share(POWERS**2, 0): "That is the first token's share; the second was asked for.",
+    float(POWERS[1] ** 2): "That is the power. Divide it by the sum of the three powers.",
+    float(POWERS[1] ** 2 / POWERS.sum()): "The sum in the denominator is that of the squared "
+    "powers: 1 + 4 + 25.",
+    _share(np.log(POWERS)): "Those are shares of the scores. Take the powers of e first.",
+}
+TOLERANCE = 6e-4
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or on which side another one is."""
+    value = float(outputs["answer"])
+    if abs(value - ANSWER) < TOLERANCE:
+        return None
+    for wrong, message in MISTAKES.items():
+        if abs(value - wrong) < TOLERANCE:
+            return message
+    if abs(value - 100 * ANSWER) < 100 * TOLERANCE:
+        return "Write the share as a part of 1, not in percent."
+    if not 0 < value < 1:
+        return "A share lies between 0 and 1."
+    side = "large" if value > ANSWER else "small"
+    return f"{value:.4g} is too {side}. e to the ln 2 is 2; what is e to twice the ln 2?"
+
+
+EXERCISE = Exercise(
+    id="half_temperature",
+    page="start",
+    title="Half the temperature",
+    kind="pencil",
+    points=2,
+    minutes=5,
+    difficulty=1,
+    assessed=False,
+    hints=(
+        "The temperature divides the scores before the powers are taken.",
+        "Dividing by ½ doubles each score, and e to twice a score is the square of e to the score. "
+        "So write down the three powers, square them, and take the second one's part of the sum.",
+    ),
+    common_errors=(
+        "Leaving the temperature out.",
+        "Multiplying by ½ instead of dividing.",
+        "Squaring the numerator but not the terms of the sum.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

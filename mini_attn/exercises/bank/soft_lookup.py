@@ -1,0 +1,104 @@
+"""Find the bug: a soft lookup that shares out the wrong thing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-9
+
+
+def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, width: int) -> Inputs:
+    return {
+        "queries": rng.normal(size=(q_len, size)),
+        "keys": rng.normal(size=(kv_len, size)),
+        "values": rng.normal(size=(kv_len, width)),
+    }
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one query, three keys. The property: a query's answer does not depend on others."""
+    hand = {
+        "queries": np.array([[1.0, 0.0]]),
+        "keys": np.array([[np.log(2.0), 5.0], [0.0, -5.0], [0.0, 1.0]]),
+        "values": np.array([[4.0, 0.0], [0.0, 4.0], [4.0, 4.0]]),
+    }
+    many = _drawn(rng, 5, 4, 3, 2)
+    return {
+        "by hand": [hand],
+        "random": [_drawn(rng, 4, 6, 3, 5), _drawn(rng, 3, 3, 2, 3)],
+        "property": [{**many, "queries": many["queries"][:1]}, many],
+        "edges": [_drawn(rng, 1, 1, 1, 1), _drawn(rng, 2, 1, 4, 3)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One mixture of the values for each query."""
+    return {"mixed": ((len(inputs["queries"]), inputs["values"].shape[1]), "f")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the answer would be with one idea missing."""
+    q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
+    scores = q @ k.T
+    rows = np.asarray(ma.softmax(scores))
+    return [
+        (np.asarray(ma.softmax(scores, axis=0)) @ v,
+         "The weights of each key add up to 1 over the queries: the softmax runs over axis 0. Each "
+         "query makes a choice among the keys, so its own row adds up to 1."),
+        (np.exp(scores) / np.exp(scores).sum() @ v,
+         "All weights together add up to 1. Each query has a whole of its own to share out."),
+        (scores @ v, "The scores are used as weights: the softmax is missing."),
+        (v[scores.argmax(axis=1)],
+         "Each query takes one value whole: that is the hard lookup. A soft one mixes them."),
+        (np.broadcast_to(v.mean(axis=0), (len(q), v.shape[1])),
+         "Every key gets the same weight: the scores have no effect."),
+        (rows @ v * len(k), "The weights of a query add up to the number of keys instead of to 1."),
+        (np.asarray(ma.softmax(scores * q.shape[1] ** -0.5)) @ v,
+         "The scores are divided by the root of the key's size. That comes with the next chapter; "
+         "here the dot products are used as they are."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the mixture lacks."""
+    q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
+    right = np.asarray(ma.softmax(q @ k.T)) @ v
+    mixed = outputs["mixed"]
+    if np.allclose(mixed, right, rtol=0, atol=TOLERANCE):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(mixed, pattern, rtol=0, atol=TOLERANCE):
+            return message
+    worst = np.abs(mixed - right).max()
+    return (
+        "The result is not the values mixed by the softmax of the dot products: it differs by up "
+        f"to {worst:.3g} for {len(q)} queries and {len(k)} keys."
+    )
+
+
+EXERCISE = Exercise(
+    id="soft_lookup",
+    page="start",
+    title="The lookup that shared out the wrong thing",
+    kind="bug",
+    points=3,
+    minutes=10,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Print the weights and add them up, along each of the two axes. Which sums are 1, and "
+        "which should be?",
+        "A query chooses among keys. So in the table of scores, with a row for each query, every "
+        "row has to add up to 1: both the largest score and the sum are taken along the last axis.",
+    ),
+    common_errors=(
+        "Testing with one query and one key, or with a square table: the shapes fit either way.",
+        "Changing the axis of the sum and leaving that of the largest score.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

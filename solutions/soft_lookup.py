@@ -1,0 +1,70 @@
+"""A soft lookup: each query shares itself out over the keys."""
+
+import numpy as np
+
+
+def soft_lookup(queries, keys, values):
+    scores = queries @ keys.T  # (q_len, kv_len)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True) @ values
+
+
+REFERENCE = soft_lookup
+
+
+def _starter(queries, keys, values):
+    scores = queries @ keys.T
+    powers = np.exp(scores - scores.max(axis=0))
+    return powers / powers.sum(axis=0) @ values
+
+
+def _whole(queries, keys, values):
+    powers = np.exp(queries @ keys.T)
+    return powers / powers.sum() @ values
+
+
+def _no_softmax(queries, keys, values):
+    return queries @ keys.T @ values
+
+
+def _hard(queries, keys, values):
+    return values[(queries @ keys.T).argmax(axis=1)]
+
+
+def _mean(queries, keys, values):
+    return np.repeat(values.mean(axis=0, keepdims=True), len(queries), axis=0)
+
+
+def _scaled(queries, keys, values):
+    return soft_lookup(queries * queries.shape[1] ** -0.5, keys, values)
+
+
+def _mean_of_queries(queries, keys, values):
+    mixed = soft_lookup(queries, keys, values)
+    return np.repeat(mixed.mean(axis=0, keepdims=True), len(queries), axis=0)
+
+
+def _times(queries, keys, values):
+    return soft_lookup(queries, keys, values) * len(keys)
+
+
+def _transposed(queries, keys, values):
+    return soft_lookup(queries, keys, values).T
+
+
+def _list(queries, keys, values):
+    return soft_lookup(queries, keys, values).tolist()
+
+
+WRONG = [
+    ("starter: over the queries", _starter, "by hand", "axis 0"),
+    ("one whole for all", _whole, "random", "whole of its own"),
+    ("no softmax", _no_softmax, "by hand", "softmax is missing"),
+    ("hard lookup", _hard, "by hand", "hard lookup"),
+    ("the mean", _mean, "by hand", "same weight"),
+    ("scaled", _scaled, "by hand", "next chapter"),
+    ("queries mixed up", _mean_of_queries, "random", "differs by up to"),
+    ("too much", _times, "by hand", "number of keys"),
+    ("transposed", _transposed, "shape", "shape"),
+    ("a list", _list, "type", "NumPy array"),
+]
