@@ -68,7 +68,7 @@ def _leak() -> Question:
         text=f"The first word, “Once”, has the scores {_numbers(scores)} for the four tokens "
         "“Once upon a time”. Nothing is hidden from it. How many percent of its weight go to "
         "tokens that come later?",
-        answer=round(percent, 1),
+        answer=round(percent),
         unit="percent",
         tolerance=0.01,
         explanation="e to the 3 is about 20.1 and e to the 0 is 1, so the row is (20.1, 1, 1, "
@@ -88,6 +88,14 @@ def _leak() -> Question:
                 75,
                 "That is three of four tokens. The softmax does not share evenly: it weighs by the "
                 "scores.",
+            ),
+            Mistake(
+                100 * float(weights[1:3].sum()),
+                "That is “upon” and “a”. “time” comes later too, and it has the largest share.",
+            ),
+            Mistake(
+                round(percent / 100, 2),
+                "That is the share of 1. The question asks for percent.",
             ),
         ),
     )
@@ -116,6 +124,11 @@ def _spread() -> Question:
                 "1 · 1 = 1.",
             ),
             Mistake(
+                math.sqrt(2 * size),
+                f"The sum has {size} terms, one for each pair of entries: not {size} from the query "
+                f"and {size} more from the key.",
+            ),
+            Mistake(
                 size**2, "Variances add over the sum; they are not multiplied with each other."
             ),
         ),
@@ -129,7 +142,7 @@ def _gradient() -> Question:
         key="attention/gradient",
         text=f"Two keys. Once the weight of the first is {even}, once it is {sure}. By what factor "
         "is its derivative by its own score smaller in the second case?",
-        answer=round(ratio, 1),
+        answer=round(ratio),
         unit="times",
         tolerance=0.02,
         explanation=f"The derivative is w (1 − w): {even * (1 - even)} against "
@@ -143,6 +156,7 @@ def _gradient() -> Question:
                 sure / even,
                 "That compares the weights. What a small change of the score does is w (1 − w).",
             ),
+            Mistake(1 / ratio, "That is the other way round: the second over the first."),
             Mistake(
                 ratio**2,
                 "That is the square. One derivative, w (1 − w), is asked for in each case.",

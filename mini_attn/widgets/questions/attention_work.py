@@ -28,6 +28,7 @@ def _visible() -> Question:
                 "Half of the square splits the diagonal in two, but every token sees itself whole.",
             ),
             Mistake(seen - n, "A token also sees itself: the diagonal is visible."),
+            Mistake(2 * seen, f"{n:,} × {n + 1:,} counts every pair twice: the sum is half of it."),
             Mistake(n * n, "That is the whole square. Keys that come later are hidden."),
             Mistake(n, "That is the last query alone. Each earlier one has its own row."),
         ),
