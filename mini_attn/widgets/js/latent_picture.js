@@ -66,7 +66,9 @@ function queryRow(result, at) {
   const y = at.top;
   const middle = y + TALL / 2;
   const goes = absorbed ? arrow(at.x.k - 3, at.x.c + 4 * at.bar + 3, middle) + (at.wide ? text((at.x.k + at.x.c + 4 * at.bar) / 2, middle - 7, "W_UK", "latent-small", MIDDLE) : "") : "";
-  return text(0, middle + 4.5, "query", "latent-strong") + goes
+  const rule = `(content + place) / √${Math.round(result.scale ** -2)},`;
+  const how = at.wide ? text(at.x.content + 4, y + 8, rule, "latent-small") + text(at.x.content + 4, y + 23, "then softmax over the tokens", "latent-small") : "";
+  return text(0, middle + 4.5, "query", "latent-strong") + goes + how
     + vector(at, "r", y, turned, extent.qr, "query", "qr", "query, part for the position")
     + vector(at, "c", y, absorbed ? taken : null, extent.qa, absorbed ? "query" : "none", "qa", "query taken to the latent")
     + vector(at, "k", y, q, extent.qn, absorbed ? "before" : "query", "qn", "query, part without position");
