@@ -125,8 +125,8 @@ def _spread() -> Question:
             ),
             Mistake(
                 math.sqrt(2 * size),
-                f"The sum has {size} terms, one for each pair of entries: not {size} from the query "
-                f"and {size} more from the key.",
+                f"The sum has {size} terms, one for each pair of entries: not {size} from the "
+                f"query and {size} more from the key.",
             ),
             Mistake(
                 size**2, "Variances add over the sum; they are not multiplied with each other."
