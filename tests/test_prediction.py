@@ -70,6 +70,13 @@ BY_HAND = {
     "multihead/favourites": 2,
     "multihead/rank": 64,
     "multihead/bias": 512,
+    "matmul/flops": 512,
+    "matmul/order": 1_048_576,
+    "matmul/doubled": 8,
+    "matmul/tiles": 32_768,
+    "matmul/square": 1024 / 6,
+    "matmul/one-row": 2 * 4096**2 / (4 * (4096**2 + 8192)),
+    "matmul/ridge": 989.4e12 / 3.35e12,
 }
 
 

@@ -27,7 +27,7 @@ function styleOf({ held, now, reads, terms }) {
 function shown(entry, at) {
   if (entry.reads !== undefined) return entry.reads ? whole(entry.reads) : "";
   if (!entry.terms.length) return "";
-  if (at.cell >= 27) return decimal(entry.value, 1);
+  if (at.cell >= 27) return decimal(entry.value, 1).replace(".0", "");
   return entry.finished ? "✓" : "…";
 }
 
@@ -41,7 +41,7 @@ function matrix(result, name, at) {
   return result[name].map((row, i) => row.map((entry, j) => {
     const [x, y, size] = [at.x[name] + j * at.cell + 1, at.y[name] + i * at.cell + 1, at.cell - 2];
     const id = `${name}-${i}-${j}`;
-    const style = entry.finished ? "tile-value tile-done" : entry.held ? "tile-value tile-in" : "tile-value";
+    const style = entry.finished ? "tile-value tile-done" : entry.held && name !== "c" ? "tile-value tile-in" : "tile-value";
     const hit = at.live
       ? `<rect x="${round(x)}" y="${round(y)}" width="${size}" height="${size}" rx="3" class="tile-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(`${words} ${i + 1}, ${j + 1}: ${says(entry)}`)}"/>`
       : "";

@@ -67,14 +67,17 @@ def _order() -> Question:
                 cost.product_flops(1, size, size),
                 "That is a product with one full matrix. Through the narrow middle it is less.",
             ),
-            Mistake(right_first // 2, "Count 2 FLOPs for each multiply-add, in both products."),
+            Mistake(
+                right_first // 2,
+                "Half of it: each multiply-add is 2 FLOPs, and both products are this large.",
+            ),
             Mistake(
                 cost.product_flops(size, rank, size),
                 "That is the product of `A` and `B` alone, which this order never computes.",
             ),
             Mistake(
-                cost.product_flops(1, size, rank),
-                "That is the first of the two products; the second, with `B`, costs as much again.",
+                cost.product_flops(1, size, rank) ** 2,
+                "The two products are done one after the other: their FLOPs add up.",
             ),
         ),
     )
