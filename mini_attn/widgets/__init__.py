@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mini_attn.widgets.attention_explorer import AttentionExplorer
     from mini_attn.widgets.cache_calculator import CacheCalculator
+    from mini_attn.widgets.cost_explorer import CostExplorer
     from mini_attn.widgets.decode_stepper import DecodeStepper
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttentionExplorer",
     "CacheCalculator",
+    "CostExplorer",
     "DecodeStepper",
     "HeadStepper",
     "HeadWiring",
@@ -43,6 +45,7 @@ __all__ = [
 _MODULES = {
     "AttentionExplorer": "attention_explorer",
     "CacheCalculator": "cache_calculator",
+    "CostExplorer": "cost_explorer",
     "DecodeStepper": "decode_stepper",
     "HeadStepper": "head_stepper",
     "HeadWiring": "head_wiring",

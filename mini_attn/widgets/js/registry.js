@@ -1,6 +1,7 @@
 // Every widget under its name.
 import attentionExplorer from "./attention_explorer.js";
 import cacheCalculator from "./cache_calculator.js";
+import costExplorer from "./cost_explorer.js";
 import decodeStepper from "./decode_stepper.js";
 import headStepper from "./head_stepper.js";
 import headWiring from "./head_wiring.js";
@@ -15,6 +16,6 @@ import tileStepper from "./tile_stepper.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, decodeStepper, headStepper, headWiring, latentExplorer, prediction, ringCache, roofline, rotor, softmaxChoice, softmaxSaturation, tileStepper,
+    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, headStepper, headWiring, latentExplorer, prediction, ringCache, roofline, rotor, softmaxChoice, softmaxSaturation, tileStepper,
   ].map((definition) => [definition.name, definition]),
 );

@@ -1,0 +1,49 @@
+"""The cost explorer: FLOPs and bytes of one layer, part by part, against the tokens."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["CostExplorer"]
+
+
+class CostExplorer(LivingWidget):
+    """Which part of a layer takes how much, and from how many tokens on the square leads.
+
+    Parameters
+    ----------
+    seq : int
+        Tokens, 16 to 262,144.
+    d_model : {192, 384, 768, 1536, 3072, 6144}
+        Width; heads have 64 numbers each, one key/value head for each query head.
+    mlp : {"none", "plain", "gated", "narrow"}
+        None, width 4 d, gated with width 4 d, gated with width 8 d / 3.
+    pairs : {"full", "exact"}
+        All pairs of tokens, or those that a causal mask leaves visible.
+    kernel : {"written", "fused"}
+        Whether all scores are in memory at once, or a tile of 64 by 64 in each head.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> CostExplorer(seq=8192, pairs="exact")
+    CostExplorer(seq=8192, d_model=768, mlp='plain', pairs='exact', kernel='written')
+    """
+
+    _widget = traitlets.Unicode("cost_explorer").tag(sync=True)
+    caption = (
+        "One layer of width 768 on 1,024 tokens, with an MLP of width 4d: the scores and the "
+        "weighted sum are 18.2 % of the FLOPs; they reach one half at 4,608 tokens. Written down, "
+        "the scores take more bytes than all rows from 320 tokens on."
+    )
+    seq = Checked("cost_explorer", "seq")
+    d_model = Checked("cost_explorer", "d_model")
+    mlp = Checked("cost_explorer", "mlp")
+    pairs = Checked("cost_explorer", "pairs")
+    kernel = Checked("cost_explorer", "kernel")
