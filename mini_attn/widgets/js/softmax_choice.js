@@ -33,7 +33,7 @@ export default {
   controls: [
     ...Object.entries(TOKENS).map(([key, token]) => range(key, `Score of “${token}”`, "Scores")),
     range("shift", "Add to all scores", "For all five"),
-    range("temperature", "Temperature (divides the scores)", "For all five"),
+    range("temperature", "Temperature", "For all five"),
   ],
   compute, draw, describe, table, explain,
 };
