@@ -1,0 +1,102 @@
+"""Write down which token lies in which slot of a ring."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+Array = np.ndarray
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: six tokens, four slots. The property: as if they had come one by one."""
+
+    def of(pairs: list[tuple[int, int]]) -> list[Inputs]:
+        return [{"n_tokens": n, "window": window} for n, window in pairs]
+
+    random = [(int(n), int(window)) for n, window in rng.integers([8, 2], [40, 8], size=(5, 2))]
+    return {
+        "by hand": of([(6, 4)]),
+        "random": of(random),
+        "property": of([(n, 5) for n in range(5, 16)]),
+        "edges": of([(0, 3), (2, 5), (3, 3), (7, 1), (1_000_003, 4096)]),
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A position for each slot."""
+    return {"positions": ((inputs["window"],), "i")}
+
+
+def _written(n_tokens: int, window: int) -> Array:
+    """The last tokens, each in its slot; -1 where none is."""
+    slots = np.full(window, -1)
+    last = np.arange(max(0, n_tokens - window), n_tokens)
+    slots[last % window] = last
+    return slots
+
+
+def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+    """What the slots would hold with one idea missing."""
+    n, window = inputs["n_tokens"], inputs["window"]
+    right, slots = _written(n, window), np.arange(window)
+    below = n - 1 - (n - 1 - slots) % window
+    return [
+        (np.where(right < 0, 0, right),
+         "An empty slot says -1: with 0 it would look like the slot of the first token."),
+        (below, "A slot that no token has reached says -1, not another negative number."),
+        (np.sort(right), "That is the order of the text. A ring holds its tokens in the order of "
+         "the slots: the token at position p lies in slot p mod window."),
+        (np.sort(right)[::-1], "That is the order of the text, the newest first. A token lies in "
+         "slot p mod window."),
+        (_written(n + 1, window), f"One token too many: the last of {n} has position {n - 1}."),
+        (_written(max(n - 1, 0), window),
+         f"One token is missing: {n} tokens have the positions 0 to {n - 1}."),
+        (np.where(slots < n, slots, -1),
+         "Those are the first tokens. Each new one overwrites the oldest."),
+        (slots, "Those are the numbers of the slots. Which positions lie in them?"),
+        (np.where(right < 0, -1, right % window),
+         "Those are the slots again: the position itself is asked, not its remainder."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the positions lack."""
+    n, window = inputs["n_tokens"], inputs["window"]
+    right, made = _written(n, window), outputs["positions"]
+    if np.array_equal(made, right):
+        return None
+    for guess, message in _hypotheses(inputs):
+        if np.array_equal(made, guess):
+            return message
+    slot = int(np.argwhere(made != right)[0, 0])
+    return (
+        f"After {n:,} tokens slot {slot} of {window:,} should hold position {right[slot]:,}, not "
+        f"{made[slot]:,}."
+    )
+
+
+EXERCISE = Exercise(
+    id="ring_slots",
+    page="sliding-window",
+    title="Who lies where",
+    kind="write",
+    points=3,
+    minutes=12,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Of all positions that fall into a slot, the ring holds the last one.",
+        "The tokens that are held are the last min(n_tokens, window). Write each position p into "
+        "slot p % window of an array that is full of -1.",
+    ),
+    common_errors=(
+        "Returning the positions in the order of the text.",
+        "Counting n_tokens as a position: the last token has position n_tokens − 1.",
+        "Leaving 0 in empty slots, which is a position like any other.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

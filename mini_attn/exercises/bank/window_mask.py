@@ -1,0 +1,112 @@
+"""Find the bug: a window that sees one key too many, and trusts the order of the slots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(q: list[int], kv: list[int], window: int) -> Inputs:
+    return {"q_positions": np.array(q), "kv_positions": np.array(kv), "window": window}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: the newest of five tokens, a window of 2. The property: keys lie as in a ring."""
+    drawn = []
+    for _ in range(5):
+        past, chunk, window = (int(n) for n in rng.integers([2, 1, 2], [7, 4, 5]))
+        tokens = list(range(past + chunk))
+        drawn.append(_case(tokens[past:], tokens, window))
+    order = [int(position) for position in rng.permutation(6)]
+    return {
+        "by hand": [_case([4], [0, 1, 2, 3, 4], 2)],
+        "random": drawn,
+        "property": [_case([6], [4, 5, 6, 3], 3), _case([5], [4, 5, -1, 3], 2),
+                     _case([4, 5], order, 3)],
+        # Empty slots, a text shorter than the window, padding that asks, a window of 1.
+        "edges": [_case([0], [0, -1, -1], 3), _case([0, 1], [0, 1], 5), _case([-1, 0], [-1, 0], 2),
+                  _case([3], [0, 1, 2, 3], 1)],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One truth value for each query and key."""
+    return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the mask would be with one idea missing."""
+    kv, window = inputs["kv_positions"], inputs["window"]
+    behind = inputs["q_positions"][:, None] - kv
+    there = kv >= 0
+    q_len, kv_len = behind.shape
+    off = kv_len - q_len
+    triangle = np.tril(np.ones((q_len, kv_len), bool), off)
+    place = off + np.arange(q_len)[:, None] - np.arange(kv_len)
+    order = "The mask is made from places in the array. A ring puts new tokens in old places: "
+    return [
+        (there & (behind >= 0) & (behind <= window),
+         f"One key too many: the window of {window} counts the token's own key, so the key "
+         f"{window} places back is outside."),
+        ((behind >= 0) & (behind < window),
+         "A slot at position -1 holds no token, but it may lie inside the window."),
+        (triangle & (place <= window),
+         f"Two things. {order}compare positions. And one key too many is seen: the window counts "
+         "the token's own key."),
+        (triangle & (place < window), f"{order}compare the positions of queries and keys."),
+        (there & (behind > 0) & (behind <= window),
+         "The token does not see itself: its own key belongs to the window."),
+        (there & (behind >= 0) & (behind < window - 1),
+         f"One key too few: {window} keys are seen, the token's own included."),
+        (there & (behind < window), "Later tokens are seen: the mask is causal as well."),
+        (there & (behind >= 0), "The window is missing: far keys are seen too."),
+        (there & (abs(behind) < window),
+         "The window reaches ahead. A query sees keys at its own place and before it only."),
+        (~(there & (behind >= 0) & (behind < window)),
+         "The mask is upside down: True means that the query may attend."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the mask lacks."""
+    q, kv, window = inputs["q_positions"], inputs["kv_positions"], inputs["window"]
+    behind = q[:, None] - kv
+    right, mask = (kv >= 0) & (behind >= 0) & (behind < window), outputs["mask"]
+    if np.array_equal(mask, right):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.array_equal(mask, pattern):
+            return message
+    i, j = np.argwhere(mask != right)[0]
+    verb = "may" if right[i, j] else "may not"
+    return (
+        f"With a window of {window}, the query at position {q[i]} {verb} see the key at position "
+        f"{kv[j]}."
+    )
+
+
+EXERCISE = Exercise(
+    id="window_mask",
+    page="sliding-window",
+    title="One key too many",
+    kind="bug",
+    points=3,
+    minutes=10,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "How many keys does the last query see? And what does the mask say when the keys lie in "
+        "another order?",
+        "How far a key lies behind a query is the difference of their positions. It is seen if "
+        "that is 0 or more and below the window, and if the slot holds a token.",
+    ),
+    common_errors=(
+        "`<=` where `<` belongs: the token's own key is one of the window's.",
+        "Repairing the count and leaving the triangle: right until the ring begins again.",
+        "Forgetting slots that hold no token yet.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

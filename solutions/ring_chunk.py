@@ -1,0 +1,76 @@
+"""A chunk looks first at what the ring held, put together with itself."""
+
+import numpy as np
+
+
+def chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start):
+    window, here = len(k_ring), start + np.arange(len(q))
+    at = np.concatenate([ring_positions, here])  # ring and chunk side by side
+    keys, values = np.concatenate([k_ring, k]), np.concatenate([v_ring, v])
+    behind = here[:, None] - at
+    visible = (at >= 0) & (behind >= 0) & (behind < window)
+    scores = np.where(visible, q @ keys.T / np.sqrt(q.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True) @ values
+
+
+REFERENCE = chunk_attention
+
+
+def _masked(q, keys, values, visible):
+    scores = np.where(visible, q @ keys.T / np.sqrt(q.shape[1]), -1e30)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True)) * visible
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-30) @ values
+
+
+def _starter(q, k, v, k_ring, v_ring, ring_positions, start):
+    window = len(k_ring)
+    k_ring, v_ring, at = k_ring.copy(), v_ring.copy(), ring_positions.copy()
+    for i in range(len(q)):
+        slot = (start + i) % window
+        k_ring[slot], v_ring[slot], at[slot] = k[i], v[i], start + i
+    behind = (start + np.arange(len(q)))[:, None] - at
+    return _masked(q, k_ring, v_ring, (at >= 0) & (behind >= 0) & (behind < window))
+
+
+def _variant(window_of=lambda w: w, causal=True, held=True, limit=10**9):
+    def answer(q, k, v, k_ring, v_ring, ring_positions, start):
+        window, here = window_of(len(k_ring)), start + np.arange(len(q))
+        at = np.concatenate([ring_positions if held else ring_positions * 0 - 1, here])
+        keys, values = np.concatenate([k_ring, k]), np.concatenate([v_ring, v])
+        behind = here[:, None] - at
+        visible = (at >= 0) & (behind < window) & ((behind >= 0) | (not causal))
+        if len(q) > limit:
+            visible &= behind < limit
+        return _masked(q, keys, values, visible)
+
+    return answer
+
+
+def _nan(q, k, v, k_ring, v_ring, ring_positions, start):
+    out = chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start)
+    return out * np.nan
+
+
+def _one_row(q, k, v, k_ring, v_ring, ring_positions, start):
+    return chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start)[-1]
+
+
+def _empty_slots(q, k, v, k_ring, v_ring, ring_positions, start):
+    if start:
+        return chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start)
+    visible = np.tril(np.ones((len(q), len(q))), 0).astype(bool)
+    return _masked(q, k, v, visible)
+
+
+WRONG = [
+    ("starter", _starter, "by hand", "written into the ring before"),
+    ("itself only", _variant(held=False), "by hand", "sees itself only"),
+    ("one too many", _variant(lambda w: w + 1), "by hand", "One key too many"),
+    ("no window", _variant(lambda w: 10**6), "by hand", "window is missing"),
+    ("the future", _variant(causal=False), "by hand", "see later ones"),
+    ("long chunks cut", _variant(limit=3), "property", "is wrong"),
+    ("no window at the start", _empty_slots, "edges", "window is missing"),
+    ("not a number", _nan, "finite", "NaN"),
+    ("last row only", _one_row, "shape", "shape"),
+]
