@@ -1,0 +1,96 @@
+"""Count a chain of two products in both orders."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+FLOPS = cost.product_flops
+
+
+def _case(m: int, p: int, q: int, n: int) -> Inputs:
+    return {"m": m, "p": p, "q": q, "n": n}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a row through a narrow middle. The property: each order can be the cheaper one."""
+    return {
+        "by hand": [_case(1, 8, 2, 8)],
+        "random": [_case(*(int(x) for x in rng.integers(2, 30, size=4))) for _ in range(4)],
+        "property": [_case(100, 4, 100, 4), _case(4, 100, 4, 100), _case(6, 6, 6, 6)],
+        "edges": [_case(1, 1, 1, 1), _case(1, 40_000, 50_000, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """FLOPs of both orders."""
+    return {"flops": ((2,), "i")}
+
+
+def _patterns(m: int, p: int, q: int, n: int) -> list[tuple[tuple[int, ...], str]]:
+    left, right = FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n)
+    return [
+        ((right, left), "The two orders are swapped: (A B) C comes first."),
+        ((left // 2, right // 2), "A multiply-add is 2 FLOPs."),
+        ((FLOPS(m, p, q), FLOPS(p, q, n)), "That is the first product of each order. Its result is "
+         "multiplied once more."),
+        ((FLOPS(m, q, n), FLOPS(m, p, n)), "That is the second product of each order; the first "
+         "one, inside the brackets, costs as well."),
+        ((left, FLOPS(p, q, n) + FLOPS(m, q, n)), "In A (B C) the second product contracts p: B C "
+         "has shape (p, n), and A has p columns."),
+        ((FLOPS(m, p, q) + FLOPS(m, p, n), right), "In (A B) C the second product contracts q: A B "
+         "has shape (m, q)."),
+        ((2 * m * p * q * n, 2 * m * p * q * n), "The two products are done one after the other: "
+         "their FLOPs add up, and the sizes of both never stand in one product."),
+        ((FLOPS(m, p, q) - m * q + FLOPS(m, q, n) - m * n,
+          FLOPS(p, q, n) - p * n + FLOPS(m, p, n) - m * n), "That is exact to the last addition. "
+         "By the custom of this book each product counts as a multiply-add: 2 m k n."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the counts lack."""
+    m, p, q, n = (inputs[name] for name in ("m", "p", "q", "n"))
+    right = (FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n))
+    flops = tuple(int(x) for x in outputs["flops"])
+    if flops == right:
+        return None
+    if min(flops) < 0:
+        return (
+            "A count came out negative: the product was larger than the integers hold. Multiply "
+            "Python's own whole numbers, or use int64."
+        )
+    for guess, message in _patterns(m, p, q, n):
+        if flops == guess:
+            return message
+    wrong = 0 if flops[0] != right[0] else 1
+    order = ("(A B) C", "A (B C)")[wrong]
+    much = "many" if flops[wrong] > right[wrong] else "few"
+    return f"{flops[wrong]:,} is too {much} FLOPs for {order} with sizes {m}, {p}, {q}, {n}."
+
+
+EXERCISE = Exercise(
+    id="chain_flops",
+    page="matmul",
+    title="Where to put the brackets",
+    kind="write",
+    points=3,
+    minutes=10,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Write the shape of the result inside the brackets first. It is the operand of the second "
+        "product.",
+        "(A B) has shape (m, q) and took 2 m p q; times C it takes 2 m q n more. (B C) has shape "
+        "(p, n) and took 2 p q n; A times it takes 2 m p n more.",
+    ),
+    common_errors=(
+        "Counting one of the two products only.",
+        "Contracting the wrong axis in the second product.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

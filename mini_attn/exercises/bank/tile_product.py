@@ -1,0 +1,110 @@
+"""Find the bugs: a product in tiles that keeps the last tile and drops the edge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-9
+
+
+def _case(rng: np.random.Generator, m: int, k: int, n: int, tile: int) -> Inputs:
+    return {"a": rng.normal(size=(m, k)), "b": rng.normal(size=(k, n)), "tile": tile}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two tiles along the contracted axis. The property: sizes that do not divide."""
+    a, b = np.array([[1.0, 2.0, 3.0, 4.0]] * 2), np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 2)
+    return {
+        "by hand": [{"a": a, "b": b, "tile": 2}],
+        "random": [_case(rng, *sizes) for sizes in ((4, 6, 8, 2), (3, 6, 9, 3))],
+        "property": [_case(rng, *sizes) for sizes in ((4, 5, 4, 2), (5, 4, 4, 2), (4, 4, 7, 4))],
+        "edges": [_case(rng, *sizes) for sizes in ((1, 1, 1, 1), (2, 3, 2, 8), (1, 7, 5, 3))],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """The product."""
+    return {"out": ((inputs["a"].shape[0], inputs["b"].shape[1]), "f")}
+
+
+def _close(x: np.ndarray, y: np.ndarray) -> bool:
+    return x.shape == y.shape and bool(np.allclose(x, y, rtol=0, atol=TOLERANCE))
+
+
+def _whole(size: int, tile: int) -> int:
+    return size - size % tile
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the product would be with one idea missing."""
+    a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
+    (m, k), n = a.shape, b.shape[1]
+    last = (k - 1) // tile * tile
+    cut, rows, columns = _whole(k, tile), np.arange(m) < _whole(m, tile), _whole(n, tile)
+    inside = rows[:, None] & (np.arange(n) < columns)[None, :]
+    final = _whole(k, tile) - tile
+    overwritten = a[:, final:cut] @ b[final:cut] if final >= 0 else np.zeros((m, n))
+    return [
+        (np.where(inside, overwritten, 0), _OVERWRITTEN + " And the tiles at the edge are missing "
+         "where a size is no multiple of the tile."),
+        (a[:, last:] @ b[last:], _OVERWRITTEN),
+        (a[:, :tile] @ b[:tile], "Only the first tile of the contracted axis comes in. Go on to "
+         "the other tiles, and add them up."),
+        (a[:, :cut] @ b[:cut], "The last, smaller tile of the contracted axis is missing: every "
+         "sum lacks its last terms."),
+        (np.where(inside, a @ b, 0), "Rows or columns at the edge stay zero: a tile there is "
+         "smaller, but it belongs to the product."),
+        (np.where(inside, a[:, :cut] @ b[:cut], 0), "Tiles at the edge are missing: loop to the "
+         "end of each size; a slice beyond the end is cut off by itself."),
+    ]  # fmt: skip
+
+
+_OVERWRITTEN = (
+    "Each tile of the result keeps the last tile product alone. It is a sum over all tiles of the "
+    "contracted axis: add to it."
+)
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the product lacks."""
+    out, right = outputs["out"], inputs["a"] @ inputs["b"]
+    if _close(out, right):
+        return None
+    for guess, message in _patterns(inputs):
+        if _close(out, guess):
+            return message
+    if _close(out, np.abs(inputs["a"]) @ np.abs(inputs["b"])):
+        return "The signs are lost on the way."
+    i, j = np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE))[0]
+    return (
+        f"Entry ({i}, {j}) is {out[i, j]:.4g}; row {i} of a times column {j} of b is "
+        f"{right[i, j]:.4g}. Sizes here: a {inputs['a'].shape}, b {inputs['b'].shape}, tile "
+        f"{inputs['tile']}."
+    )
+
+
+EXERCISE = Exercise(
+    id="tile_product",
+    page="matmul",
+    title="The product that forgot its tiles",
+    kind="bug",
+    points=4,
+    minutes=12,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Follow one tile of the result. Which tile products belong to it, and what happens to the "
+        "first when the second arrives?",
+        "Add with += instead of writing with =. Then let each loop run to the full size in steps "
+        "of the tile: a slice that reaches beyond the end is cut off by NumPy.",
+    ),
+    common_errors=(
+        "Testing with one tile along the contracted axis, where = and += give the same.",
+        "Testing with sizes that the tile divides, where no edge is left over.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,93 @@
+"""Count what a product in tiles moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(m: int, k: int, n: int, tile: int) -> Inputs:
+    return {"m": m, "k": k, "n": n, "tile": tile}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a product that the tile divides. The property: sizes that it does not divide."""
+    drawn = (4 * rng.integers(2, 9, size=(4, 3))).tolist()
+    return {
+        "by hand": [_case(4, 8, 6, 2)],
+        "random": [_case(m, k, n, 4) for m, k, n in drawn],
+        "property": [_case(5, 8, 7, 2), _case(9, 4, 11, 4)],
+        "edges": [_case(1, 8, 8, 4), _case(3, 5, 2, 16), _case(1, 1, 1, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Three counts."""
+    return {"counts": ((3,), "i")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
+    """The counts with one idea missing."""
+    m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
+    across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
+    return [
+        ((k * n * down, m * k * across, m * n), "The two operands are swapped: the counts of a "
+         "come first, then those of b."),
+        ((m * k * down, k * n * across, m * n), "a is read again for each tile across the columns "
+         "of b, and b for each tile down the rows of a: here it is the other way round."),
+        ((m * k, k * n, m * n), "That moves each number once, which needs room for everything. "
+         "Only one tile of each matrix is held."),
+        ((m * k * n, m * k * n, m * n), "That reads both numbers anew for each multiply-add. A "
+         "tile that is held serves several of them."),
+        ((m * k * across, k * n * down, m * n * along), "The result is written too often: a tile "
+         "of it stays in fast memory until its sums are complete."),
+        ((m * k * (n // tile), k * n * (m // tile), m * n), "A last, smaller tile is a tile too: "
+         "the number of tiles is rounded up."),
+        ((m * k * n // tile, k * n * m // tile, m * n), "With sizes that the tile does not divide "
+         "the number of tiles is no fraction: round it up before you multiply."),
+        ((across, down, down * across), "Those are tiles. Count the numbers in them."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the counts lack."""
+    right = cost.product_traffic(**inputs)
+    counts = tuple(int(x) for x in outputs["counts"])
+    if counts == right:
+        return None
+    for guess, message in _patterns(inputs):
+        if counts == guess:
+            return message
+    names = ("numbers read of a", "numbers read of b", "numbers written")
+    wrong = next(i for i in range(3) if counts[i] != right[i])
+    much = "many" if counts[wrong] > right[wrong] else "few"
+    sizes = ", ".join(f"{name} = {value}" for name, value in inputs.items())
+    return f"{counts[wrong]:,} is too {much} {names[wrong]} for {sizes}."
+
+
+EXERCISE = Exercise(
+    id="tile_traffic",
+    page="matmul",
+    title="What the tiles move",
+    kind="write",
+    points=3,
+    minutes=12,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Take one number of a. Which tiles of the result need it, and how often does it come into "
+        "fast memory?",
+        "a has m · k numbers; each is read once for every tile of columns of b, and there are n / "
+        "tile of them, rounded up. b the same with rows of a. Each number of the result is written "
+        "once.",
+    ),
+    common_errors=(
+        "Reading a once for every tile of its own rows.",
+        "Dividing by the tile without rounding up.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

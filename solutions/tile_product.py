@@ -1,0 +1,99 @@
+"""A product in tiles: every tile adds, and the edges belong to it."""
+
+import numpy as np
+
+
+def tile_product(a, b, tile):
+    (m, k), n = a.shape, b.shape[1]
+    out = np.zeros((m, n))
+    for i in range(0, m, tile):
+        for j in range(0, n, tile):
+            for p in range(0, k, tile):
+                left, right = a[i : i + tile, p : p + tile], b[p : p + tile, j : j + tile]
+                out[i : i + tile, j : j + tile] += left @ right
+    return out
+
+
+REFERENCE = tile_product
+
+
+def _starter(a, b, tile, add=False, whole=(True, True, True)):
+    (m, k), n = a.shape, b.shape[1]
+    out = np.zeros((m, n))
+    ends = [size - tile + 1 if cut else size for size, cut in zip((m, n, k), whole, strict=True)]
+    for i in range(0, ends[0], tile):
+        for j in range(0, ends[1], tile):
+            for p in range(0, ends[2], tile):
+                part = a[i : i + tile, p : p + tile] @ b[p : p + tile, j : j + tile]
+                place = out[i : i + tile, j : j + tile]
+                place[...] = place + part if add else part
+    return out
+
+
+def _as_given(a, b, tile):
+    return _starter(a, b, tile)
+
+
+def _overwrites(a, b, tile):
+    return _starter(a, b, tile, whole=(False, False, False))
+
+
+def _edges_dropped(a, b, tile):
+    return _starter(a, b, tile, add=True)
+
+
+def _sum_cut_short(a, b, tile):
+    return _starter(a, b, tile, add=True, whole=(False, False, True))
+
+
+def _rows_dropped(a, b, tile):
+    return _starter(a, b, tile, add=True, whole=(True, True, False))
+
+
+def _first_only(a, b, tile):
+    return a[:, :tile] @ b[:tile]
+
+
+def _transposed(a, b, tile):
+    return (a @ b).T.copy() if a.shape[0] != b.shape[1] else a @ b
+
+
+def _whole_numbers(a, b, tile):
+    return (a @ b).astype(int)
+
+
+def _elementwise(a, b, tile):
+    return a * b
+
+
+def _nothing(a, b, tile):
+    tile_product(a, b, tile)
+
+
+def _random(a, b, tile):
+    return a @ b + np.random.default_rng().normal()
+
+
+def _nan_where_empty(a, b, tile):
+    return np.full((a.shape[0], b.shape[1]), np.nan)
+
+
+def _fails_on_one_row(a, b, tile):
+    return a @ b if a.shape[0] > 1 else np.abs(a) @ np.abs(b)
+
+
+WRONG = [
+    ("as given", _as_given, "by hand", "add to it"),
+    ("overwrites", _overwrites, "by hand", "add to it"),
+    ("edges dropped", _edges_dropped, "property", "contracted axis is missing"),
+    ("sums cut short", _sum_cut_short, "property", "last terms"),
+    ("rows dropped", _rows_dropped, "property", "stay zero"),
+    ("first tile only", _first_only, "by hand", "first tile"),
+    ("transposed", _transposed, "shape", "shape"),
+    ("whole numbers", _whole_numbers, "dtype", "floating"),
+    ("entry by entry", _elementwise, "runs", "raised"),
+    ("no return", _nothing, "type", "return"),
+    ("another one each time", _random, "repeatable", "second time"),
+    ("NaN", _nan_where_empty, "finite", "NaN"),
+    ("one row", _fails_on_one_row, "edges", "signs"),
+]

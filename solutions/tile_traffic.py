@@ -1,0 +1,76 @@
+"""Numbers read and written by a product in tiles."""
+
+import numpy as np
+
+
+def tile_traffic(m, k, n, tile):
+    across, down = -(-n // tile), -(-m // tile)
+    return np.array([m * k * across, k * n * down, m * n])
+
+
+REFERENCE = tile_traffic
+
+
+def _swapped(m, k, n, tile):
+    return tile_traffic(m, k, n, tile)[[1, 0, 2]]
+
+
+def _wrong_axis(m, k, n, tile):
+    return np.array([m * k * -(-m // tile), k * n * -(-n // tile), m * n])
+
+
+def _once(m, k, n, tile):
+    return np.array([m * k, k * n, m * n])
+
+
+def _single(m, k, n, tile):
+    return np.array([m * k * n, m * k * n, m * n])
+
+
+def _rewritten(m, k, n, tile):
+    return tile_traffic(m, k, n, tile) * np.array([1, 1, -(-k // tile)])
+
+
+def _rounded_down(m, k, n, tile):
+    return np.array([m * k * (n // tile), k * n * (m // tile), m * n])
+
+
+def _fractions(m, k, n, tile):
+    return np.array([m * k * n // tile, k * n * m // tile, m * n])
+
+
+def _true_division(m, k, n, tile):
+    return np.array([m * k * n / tile, k * n * m / tile, m * n])
+
+
+def _tiles(m, k, n, tile):
+    across, down = -(-n // tile), -(-m // tile)
+    return np.array([across, down, across * down])
+
+
+def _tuple(m, k, n, tile):
+    return tuple(tile_traffic(m, k, n, tile).tolist())
+
+
+def _sum(m, k, n, tile):
+    return tile_traffic(m, k, n, tile).sum()
+
+
+def _large_tile(m, k, n, tile):
+    return tile_traffic(m, k, n, min(tile, 8)) + (tile > 8)
+
+
+WRONG = [
+    ("swapped", _swapped, "property", "swapped"),
+    ("wrong axis", _wrong_axis, "by hand", "the other way round"),
+    ("each number once", _once, "by hand", "room for everything"),
+    ("each multiply-add", _single, "by hand", "anew"),
+    ("written again", _rewritten, "by hand", "written too often"),
+    ("rounded down", _rounded_down, "property", "rounded up"),
+    ("fractions", _fractions, "property", "no fraction"),
+    ("floats", _true_division, "dtype", "whole numbers"),
+    ("tiles", _tiles, "by hand", "Those are tiles"),
+    ("a tuple", _tuple, "type", "NumPy array"),
+    ("the sum", _sum, "shape", "shape"),
+    ("a large tile", _large_tile, "edges", "too many numbers read of a"),
+]
