@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.latent_explorer import LatentExplorer
+    from mini_attn.widgets.position_encodings import PositionEncodings
     from mini_attn.widgets.prediction import Prediction
     from mini_attn.widgets.ring_cache import RingCache
     from mini_attn.widgets.roofline import Roofline
+    from mini_attn.widgets.rope_scaling import RopeScaling
     from mini_attn.widgets.rotor import Rotor
     from mini_attn.widgets.softmax_choice import SoftmaxChoice
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
@@ -33,9 +35,11 @@ __all__ = [
     "HeadStepper",
     "HeadWiring",
     "LatentExplorer",
+    "PositionEncodings",
     "Prediction",
     "RingCache",
     "Roofline",
+    "RopeScaling",
     "Rotor",
     "SoftmaxChoice",
     "SoftmaxSaturation",
@@ -50,9 +54,11 @@ _MODULES = {
     "HeadStepper": "head_stepper",
     "HeadWiring": "head_wiring",
     "LatentExplorer": "latent_explorer",
+    "PositionEncodings": "position_encodings",
     "Prediction": "prediction",
     "RingCache": "ring_cache",
     "Roofline": "roofline",
+    "RopeScaling": "rope_scaling",
     "Rotor": "rotor",
     "SoftmaxChoice": "softmax_choice",
     "SoftmaxSaturation": "softmax_saturation",

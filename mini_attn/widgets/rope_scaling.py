@@ -1,0 +1,49 @@
+"""Longer contexts: what each rule does to every plane of a rotary embedding."""
+
+from __future__ import annotations
+
+import traitlets
+
+from mini_attn.widgets.base import Checked, LivingWidget
+
+__all__ = ["RopeScaling"]
+
+
+class RopeScaling(LivingWidget):
+    """Wavelengths of 64 planes against the trained length, under seven rules.
+
+    Parameters
+    ----------
+    rule : {"none", "interpolation", "ntk", "dynamic", "yarn_code", "yarn_paper", "llama3"}
+        What is done to the frequencies.
+    factor : int
+        Longer context over trained context, 1 to 64; under dynamic NTK the slope of the growth.
+    tokens : int
+        Length of the sequence, for dynamic NTK only.
+    trained : {2048, 4096, 8192}
+        Trained context, in tokens.
+    theta : {10000, 500000}
+        Base of the frequencies.
+
+    Raises
+    ------
+    WidgetStateError
+        If a value is out of range or a name unknown; the state stays.
+
+    Examples
+    --------
+    >>> RopeScaling(rule="ntk").factor
+    8
+    """
+
+    _widget = traitlets.Unicode("rope_scaling").tag(sync=True)
+    caption = (
+        "Wavelength of each plane of a head of 128, trained on 4,096 tokens and used at 32,768 "
+        "without any rule. Planes that never came round in training meet angles that they have "
+        "not seen."
+    )
+    rule = Checked("rope_scaling", "rule")
+    factor = Checked("rope_scaling", "factor")
+    tokens = Checked("rope_scaling", "tokens")
+    trained = Checked("rope_scaling", "trained")
+    theta = Checked("rope_scaling", "theta")
