@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.checker import attempts
-from mini_attn.exercises.spec import exercise, exercise_ids
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["hint", "progress"]
 
@@ -36,16 +36,22 @@ def hint(exercise_id: str, number: int | None = None) -> None:
 
 
 def progress() -> None:
-    """Print how far each exercise has come in this session."""
-    width = max(len(exercise(i).title) for i in exercise_ids())
-    earned = total = 0
-    for exercise_id in exercise_ids():
-        task, report = exercise(exercise_id), attempts.get(exercise_id)
-        if report is None or report.failed == "attempted":
-            state = "not attempted"
-        else:
+    """Print how far each exercise has come that was checked in this session.
+
+    Chapter by chapter, in the order of the checks; a notebook runs its own from top to bottom.
+    """
+    if not attempts:
+        print("No exercise was checked in this session yet.")
+        return
+    reports = list(attempts.values())
+    width = max(len(report.exercise.title) for report in reports)
+    for page in dict.fromkeys(report.exercise.page for report in reports):
+        print(page)
+        for report in (report for report in reports if report.exercise.page == page):
+            task = report.exercise
             state = f"missing: {report.failed}" if report.failed else "solved"
-        points = report.points if report else 0
-        earned, total = earned + points, total + task.points
-        print(f"{task.page}  {task.title:{width}}  {points} of {task.points}  {state}")
+            state = "not attempted" if report.failed == "attempted" else state
+            print(f"  {task.title:{width}}  {report.points} of {task.points}  {state}")
+    earned = sum(report.points for report in reports)
+    total = sum(report.exercise.points for report in reports)
     print(f"{earned} of {total} points in this session")
