@@ -1,0 +1,139 @@
+"""Find the bug: attention over blocks of keys that forgets to bring old sums up to date."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+
+
+def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, block: int) -> Inputs:
+    draw = rng.standard_normal
+    return {
+        "q": draw((q_len, size)), "k": draw((kv_len, size)), "v": draw((kv_len, 3)),
+        "block": block,
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: the better key comes in the second block. The property: huge scores."""
+    by_hand = {
+        "q": np.array([[2.0, 0.0]]),
+        "k": np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 2.0]]),
+        "v": np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 4.0], [3.0, 0.0, 0.0], [0.0, 2.0, 1.0]]),
+        "block": 2,
+    }  # fmt: skip
+    huge = _drawn(rng, 3, 12, 4, 4)
+    huge["k"] *= np.linspace(1, 600, 12)[:, None]
+    low = _drawn(rng, 2, 6, 4, 2)
+    low["q"], low["k"] = np.abs(low["q"]) + 1, -300 * (np.abs(low["k"]) + 1)
+    return {
+        "by hand": [by_hand],
+        "random": [_drawn(rng, 3, 8, 4, 2), _drawn(rng, 2, 9, 5, 3)],
+        "property": [huge, low],
+        # A last block that is not full, one block, more room than keys, one key.
+        "edges": [
+            _drawn(rng, 4, 7, 3, 3), _drawn(rng, 2, 5, 4, 5), _drawn(rng, 2, 3, 4, 8),
+            _drawn(rng, 1, 1, 2, 1),
+        ],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One output row for each query."""
+    return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
+
+
+def _blocked(inputs: Inputs, *, keep_total: str = "right", keep_out: str = "right") -> np.ndarray:
+    """The loop over blocks, with the old sums brought up to date in one way or another."""
+    q, k, v, block = (inputs[key] for key in ("q", "k", "v", "block"))
+    top = np.full(len(q), -np.inf)
+    total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
+    for start in range(0, len(k), block):
+        scores = q @ k[start : start + block].T * q.shape[1] ** -0.5
+        new_top = np.maximum(top, scores.max(axis=1))
+        weights = np.exp(scores - new_top[:, None])
+        factor = np.exp(top - new_top)
+        keep = {"right": factor, "not": np.ones_like(factor)}
+        total = total * keep[keep_total] + weights.sum(axis=1)
+        out = out * keep[keep_out][:, None] + weights @ v[start : start + block]
+        top = new_top
+    return out / total[:, None]
+
+
+def _each_alone(inputs: Inputs, blocks: list[slice]) -> np.ndarray:
+    """The mean of the blocks' own outputs."""
+    q, k, v = inputs["q"], inputs["k"], inputs["v"]
+    scale = q.shape[1] ** -0.5
+    parts = [ma.softmax(q @ k[part].T * scale) @ v[part] for part in blocks]
+    return np.mean(parts, axis=0)
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the output would be with one idea missing."""
+    k, block = inputs["k"], inputs["block"]
+    blocks = [slice(start, start + block) for start in range(0, len(k), block)]
+    whole = len(k) // block * block
+    cut = {**inputs, "k": k[:whole], "v": inputs["v"][:whole]}
+    full = [(_blocked(cut), "The last keys are left out: the last block may hold fewer than "
+             "the others.")] if 0 < whole < len(k) else []  # fmt: skip
+    plain = {**inputs, "q": inputs["q"] * inputs["q"].shape[1] ** 0.5}
+    return [
+        (_blocked(inputs, keep_total="not", keep_out="not"),
+         "When a larger score comes, the exponentials of earlier blocks still stand against the "
+         "old maximum. Old sums and new ones need the same one: bring the old up to date."),
+        (_blocked(inputs, keep_total="not"),
+         "out is brought up to the new maximum and the total is not: the quotient mixes two."),
+        (_blocked(inputs, keep_out="not"),
+         "The total is brought up to the new maximum and out is not: the quotient mixes two."),
+        (_each_alone(inputs, blocks),
+         "Each block is normalised by itself, then the blocks are averaged. A block with small "
+         "scores should count less: normalise once, at the end."),
+        *full,
+        (_each_alone(inputs, blocks[-1:]), "Only the last block is in the result: add to the sums "
+         "of the blocks before, do not replace them."),
+        (_blocked(plain), "The scale 1 / √head_dim is lost."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the output lacks."""
+    right = _blocked(inputs)
+    if np.allclose(outputs["out"], right, rtol=0, atol=TOLERANCE):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(outputs["out"], pattern, rtol=0, atol=TOLERANCE):
+            return message
+    worst = float(np.abs(outputs["out"] - right).max())
+    return (
+        f"The output differs from plain attention by up to {worst:.3g}, with {len(inputs['k'])} "
+        f"keys in blocks of {inputs['block']}."
+    )
+
+
+EXERCISE = Exercise(
+    id="block_softmax",
+    page="attention-cost",
+    title="The maximum that moved",
+    kind="bug",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=True,
+    hints=(
+        "Follow one query over two blocks, the larger score in the second. Against which maximum "
+        "were the first block's exponentials taken?",
+        "Keep the old maximum until the new one is known. exp(score − new) is exp(score − old) "
+        "times one factor, the same for all old scores: put it on both sums.",
+    ),
+    common_errors=(
+        "Testing with keys whose best comes first: then nothing has to be brought up to date.",
+        "Leaving the maximum out: right for small scores, overflow for large ones.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

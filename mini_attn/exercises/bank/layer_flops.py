@@ -1,0 +1,121 @@
+"""Write the count of an attention layer's FLOPs, part by part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+PARTS = ("the projections", "the scores", "the weighted sum", "the output projection")
+
+
+def _sizes(
+    seq: int, d_model: int, n_heads: int, n_kv_heads: int, head_dim: int, causal: bool
+) -> Inputs:
+    return {
+        "seq": seq, "d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads,
+        "head_dim": head_dim, "causal": causal,
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: the running example. The property: heads that are shared, a width of its own."""
+    drawn: Cases = {"by hand": [_sizes(4, 8, 2, 2, 4, False)], "random": []}
+    for causal in (False, True, True):
+        seq, heads, size = (int(n) for n in rng.integers([6, 3, 5], [40, 9, 17]))
+        drawn["random"].append(_sizes(seq, heads * size, heads, heads, size, causal))
+    drawn["property"] = [_sizes(7, 30, 4, 4, 16, False), _sizes(10, 48, 6, 2, 8, True)]
+    drawn["edges"] = [_sizes(1, 8, 1, 1, 8, True), _sizes(200_000, 8192, 64, 8, 128, True)]
+    return drawn
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Four whole numbers."""
+    return {"flops": ((4,), "iu")}
+
+
+def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
+    n, d, heads, kv_heads, size = (
+        inputs[key] for key in ("seq", "d_model", "n_heads", "n_kv_heads", "head_dim")
+    )
+    kv_heads = kv_heads if shared else heads
+    pairs = cost.visible_pairs(n, n) if inputs["causal"] else n * n
+    return np.array([
+        2 * n * d * size * (heads + 2 * kv_heads), 2 * pairs * heads * size,
+        2 * pairs * heads * size, 2 * n * heads * size * d,
+    ])  # fmt: skip
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the counts would be with one idea missing."""
+    right, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
+    full = _right({**inputs, "causal": False})
+    half = full.copy()
+    half[1:3] //= 2
+    no_diagonal = right.copy()
+    no_diagonal[1:3] = full[1:3] // n * (n - 1) // 2
+    narrow = right.copy()
+    narrow[[0, 3]] = 8 * n * inputs["d_model"] ** 2 * np.array([3, 1]) // 4
+    one_head = right.copy()
+    one_head[1:3] //= heads
+    widened = right.copy()
+    widened[1:3] *= heads
+    return [
+        (right // 2, "Half of everything is missing: a multiply-add is 2 FLOPs."),
+        (one_head, "The scores and the weighted sum are those of one head: there are n_heads."),
+        (widened, "The heads are counted twice in the pairs' part: all heads together have "
+         "n_heads · head_dim numbers a token."),
+        (full, "With causal=True only visible pairs count: the query at place i (from 1) sees i "
+         "keys."),
+        (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
+        (no_diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
+         "pairs."),
+        (_right(inputs, shared=False),
+         "Keys and values have n_kv_heads heads, and only the queries n_heads."),
+        (_right({**inputs, "n_heads": inputs["n_kv_heads"]}),
+         "Queries have n_heads heads: each needs its own scores, shared keys or not."),
+        (narrow, "The width of the heads together is n_heads · head_dim. It need not be d_model, "
+         "and keys may have fewer heads."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the counts lack."""
+    right = _right(inputs)
+    flops = outputs["flops"]
+    if np.array_equal(flops, right):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.array_equal(flops, pattern):
+            return message
+    i = int(np.argmax(flops != right))
+    far = float(flops[i]) / float(right[i])
+    sizes = ", ".join(f"{key} = {value}" for key, value in inputs.items())
+    return f"FLOPs of {PARTS[i]}: {far:.3g} times the right count, with {sizes}."
+
+
+EXERCISE = Exercise(
+    id="layer_flops",
+    page="attention-cost",
+    title="Count a layer",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Four matrix products. For each: how many rows, how many columns, how many terms in a sum?",
+        "Projections: seq rows, d_model terms, head_dim · (n_heads + 2 n_kv_heads) columns. Scores "
+        "and weighted sum: one head_dim of multiply-adds for each pair and query head. Output: "
+        "n_heads · head_dim terms, d_model columns. Twice all that.",
+    ),
+    common_errors=(
+        "Multiplying by the heads where the width already holds them.",
+        "Taking half of the square for the visible pairs: the diagonal is whole.",
+        "Counting key/value heads in the scores: every query head has its own.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

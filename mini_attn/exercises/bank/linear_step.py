@@ -1,0 +1,111 @@
+"""Write one step of linear attention: a past of fixed size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-9
+
+
+def _after(rng: np.random.Generator, past: int, features: int, v_size: int) -> Inputs:
+    """A step after some tokens; features are positive, as a feature map makes them."""
+    q, new_k = 0.1 + rng.random(features), 0.1 + rng.random(features)
+    keys, values = 0.1 + rng.random((past, features)), rng.standard_normal((past, v_size))
+    return {
+        "q": q, "k": new_k, "v": rng.standard_normal(v_size),
+        "state": keys.T @ values, "total": keys.sum(axis=0),
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one token before, whole numbers. The property: a long past. Edge: no past."""
+    by_hand = {
+        "q": np.array([1.0, 2.0]), "k": np.array([2.0, 0.0]), "v": np.array([1.0, 5.0, 0.0]),
+        "state": np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 6.0]]), "total": np.array([0.0, 3.0]),
+    }  # fmt: skip
+    return {
+        "by hand": [by_hand],
+        "random": [_after(rng, 3, 4, 2), _after(rng, 6, 3, 5)],
+        "property": [_after(rng, 2000, 4, 3)],
+        "edges": [_after(rng, 0, 3, 2), _after(rng, 1, 1, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """The output row, and the two sums with the new token in them."""
+    return {
+        "out": (inputs["v"].shape, "f"),
+        "state": (inputs["state"].shape, "f"),
+        "total": (inputs["total"].shape, "f"),
+    }
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE))
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the step lacks: first the sums, then the output."""
+    q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
+    state, total = old + np.outer(k, v), old_total + k
+    if not _close(outputs["state"], state):
+        if _close(outputs["state"], old):
+            return "The state is the old one: the new token's k and v have to go into it."
+        if _close(outputs["state"], np.outer(k, v)):
+            return "The state holds the new token only: it is a sum over all tokens so far."
+        if _close(outputs["state"], old + np.outer(q, v)):
+            return "The state took q for k. A query is used once; keys stay for later queries."
+        return "The state should be the sum of k vᵀ, features in rows, values in columns."
+    if not _close(outputs["total"], total):
+        if _close(outputs["total"], old_total):
+            return "The total is the old one: it sums the keys, the new one included."
+        return "The total should be the sum of all keys so far, one number for each feature."
+    right = q @ state / (q @ total)
+    if _close(outputs["out"], right):
+        return None
+    for guess, message in (
+        (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
+        (q @ old / max(q @ old_total, 1e-300),
+         "The token does not see itself: put it into the sums before the output is taken."),
+        (q @ state / max(q @ old_total, 1e-300),
+         "The new token is in the numerator and not in the sum of the weights."),
+        (q @ old / (q @ total),
+         "The new token is in the sum of the weights, not in the numerator."),
+        (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
+        (k @ state / (k @ total), "The state is asked with k. The query asks."),
+    ):  # fmt: skip
+        if _close(outputs["out"], guess):
+            return message
+    worst = float(np.abs(outputs["out"] - right).max())
+    return (
+        "The sums are right. The output should be q times the state, divided by q times the "
+        f"total; it differs by up to {worst:.3g}."
+    )
+
+
+EXERCISE = Exercise(
+    id="linear_step",
+    page="attention-cost",
+    title="A past of fixed size",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    hints=(
+        "Write out = Σ (q·k_j) v_j / Σ q·k_j and pull q out of both sums. What is left does not "
+        "depend on the query.",
+        "Add the outer product of k and v to the state and k to the total. Then q @ state, divided "
+        "by q @ total.",
+    ),
+    common_errors=(
+        "Taking the output before the new token is in: a token sees itself.",
+        "Forgetting the division: without it these are no weights.",
+        "Changing the arrays that were passed in, with +=.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,85 @@
+"""Pencil: from how many tokens on the square is half of a model's layer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+MODEL = MODELS["llama-2-7b"]
+D, D_FF = MODEL.d_model, MODEL.d_ff
+
+
+def _weights_flops() -> int:
+    """FLOPs of all products with weights in a layer, for one token."""
+    flops = cost.matmul_flops(MODEL, q_len=1, kv_len=1, logit_rows=0)
+    return (flops["projections"] + flops["output"] + flops["mlp"]) // MODEL.n_layers
+
+
+ANSWER = _weights_flops() // (4 * D)
+
+MISTAKES = {
+    2 * D: "That is n = 2d: the MLP is missing, and it is the larger part of the weights.",
+    2 * D + D_FF: "The MLP is gated: it has three matrices, not two.",
+    2 * D + D_FF // 2: "That is one matrix of the MLP; a gated one has three.",
+    2 * ANSWER: "Scores and weighted sum are two products: 2·n·d FLOPs each, 4·n·d together.",
+    4 * ANSWER: "A pair has 4·d FLOPs in all heads: two products, and a multiply-add is 2.",
+    2 * ANSWER - 1: "That counts visible pairs only. The full square was asked for.",
+    6 * D: "That takes an MLP of width 8d/3 exactly. This one is rounded up to 11,008.",
+    8 * D: "That takes an MLP of width 4d. This one has 11,008.",
+    ANSWER - D // 2: "The output projection is missing: d × d weights more.",
+    ANSWER // MODEL.n_layers: "All layers have both parts: their number cancels.",
+}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value <= 0:
+        return "A number of tokens is above zero."
+    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
+    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
+    return (
+        f"{value:,.6g} is {much} {many}. FLOPs a token of all products with weights on one side, "
+        "4·n·d on the other."
+    )
+
+
+EXERCISE = Exercise(
+    id="square_half",
+    page="attention-cost",
+    title="Where the square takes over",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Per token: every weight of the layer takes one multiply-add, every key takes one for each "
+        "number in the score and one for each number in the weighted sum.",
+        "2 · (4 d² + 3 d · d_ff) = 4 n d. Solve for n.",
+    ),
+    common_errors=(
+        "Forgetting the MLP, or taking two matrices where a gated one has three.",
+        "Counting one of the two products that grow with the square.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,97 @@
+"""Attention over blocks of keys."""
+
+import numpy as np
+
+
+def block_attention(q, k, v, block):
+    top = np.full(len(q), -np.inf)
+    total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
+    for start in range(0, len(k), block):
+        scores = q @ k[start : start + block].T / np.sqrt(q.shape[1])
+        new_top = np.maximum(top, scores.max(axis=1))
+        keep = np.exp(top - new_top)
+        weights = np.exp(scores - new_top[:, None])
+        total = total * keep + weights.sum(axis=1)
+        out = out * keep[:, None] + weights @ v[start : start + block]
+        top = new_top
+    return out / total[:, None]
+
+
+REFERENCE = block_attention
+
+
+def _blocked(keep_total=True, keep_out=True):
+    def answer(q, k, v, block):
+        top = np.full(len(q), -np.inf)
+        total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
+        for start in range(0, len(k), block):
+            scores = q @ k[start : start + block].T / np.sqrt(q.shape[1])
+            new_top = np.maximum(top, scores.max(axis=1))
+            keep = np.exp(top - new_top)
+            weights = np.exp(scores - new_top[:, None])
+            total = total * (keep if keep_total else 1) + weights.sum(axis=1)
+            out = out * (keep if keep_out else np.ones(len(q)))[:, None]
+            out = out + weights @ v[start : start + block]
+            top = new_top
+        return out / total[:, None]
+
+    return answer
+
+
+def _softmax(scores):
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _averaged(q, k, v, block):
+    parts = [
+        _softmax(q @ k[s : s + block].T / np.sqrt(q.shape[1])) @ v[s : s + block]
+        for s in range(0, len(k), block)
+    ]
+    return np.mean(parts, axis=0)
+
+
+def _last_only(q, k, v, block):
+    start = (len(k) - 1) // block * block
+    return block_attention(q, k[start:], v[start:], block)
+
+
+def _full_blocks(q, k, v, block):
+    whole = max(block, len(k) // block * block)
+    return block_attention(q, k[:whole], v[:whole], block)
+
+
+def _no_maximum(q, k, v, block):
+    weights = np.exp(q @ k.T / np.sqrt(q.shape[1]))
+    return weights @ v / weights.sum(axis=1, keepdims=True)
+
+
+def _no_scale(q, k, v, block):
+    return block_attention(q * np.sqrt(q.shape[1]), k, v, block)
+
+
+def _half(q, k, v, block):
+    return 0.5 * block_attention(q, k, v, block)
+
+
+def _transposed(q, k, v, block):
+    return block_attention(q, k, v, block).T
+
+
+def _list(q, k, v, block):
+    return block_attention(q, k, v, block).tolist()
+
+
+WRONG = [
+    ("starter: nothing brought up to date", _blocked(False, False), "by hand", "old maximum"),
+    ("the total forgotten", _blocked(keep_total=False), "by hand", "the total is not"),
+    ("out forgotten", _blocked(keep_out=False), "by hand", "out is not"),
+    ("blocks averaged", _averaged, "by hand", "averaged"),
+    ("only the last block", _last_only, "by hand", "Only the last block"),
+    ("full blocks only", _full_blocks, "edges", "left out"),
+    ("no maximum", _no_maximum, "finite", "NaN"),
+    ("no scale", _no_scale, "by hand", "scale"),
+    ("half", _half, "by hand", "differs"),
+    ("transposed", _transposed, "shape", "shape"),
+    ("a list", _list, "type", "NumPy array"),
+]
