@@ -7,7 +7,6 @@ import { PARTS, amount, duration, intensity } from "./roofline_words.js";
 
 const WIDE = 560;
 const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond stands at its end
-const LANES = ["weights", "attention", "whole"];
 const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
 function target(at, id, x, y, w, h, label) {
@@ -93,13 +92,16 @@ function bars(result, y, at) {
   return { inside: text(0, y, key, "roof-quiet") + lines.join(""), bottom: y + 20 + 2 * step + (at.wide ? 0 : 8) };
 }
 
+// The part furthest to the right first: no line of a lower lane crosses a name.
+const lanes = ({ parts }) => Object.keys(PARTS).sort((a, b) => parts[b].intensity - parts[a].intensity);
+
 export function draw(result, { width = 720, live = false, label = "A roofline with the parts of a pass, and two bars of time" } = {}) {
   const wide = width >= WIDE;
-  const at = { width, wide, live, left: 50, right: width - 10, top: 26, bottom: wide ? 230 : 190 };
+  const at = { width, wide, live, left: 50, right: width - 14, top: 26, bottom: wide ? 230 : 190 };
   const both = scales(result, at);
   const times = bars(result, at.bottom + 54 + 3 * 26 + 18, at);
   const height = Math.ceil(times.bottom);
   const peak = text(at.right, at.top - 14, `peak ${amount(result.device.flops_per_second, "FLOP/s")}`, "roof-quiet", END);
   return `<svg xmlns="http://www.w3.org/2000/svg" class="roof-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    axes(result, at, both)}${peak}${roof(result, at, both)}${LANES.map((key, lane) => point(result, key, lane, at, both)).join("")}${times.inside}</svg>`;
+    axes(result, at, both)}${peak}${roof(result, at, both)}${lanes(result).map((key, lane) => point(result, key, lane, at, both)).join("")}${times.inside}</svg>`;
 }

@@ -1,0 +1,97 @@
+"""Find the bug: an intensity that is 1 for every model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(n_heads: int, kv: list[int], head_dim: int, kv_len: int, each: int) -> Inputs:
+    return {
+        "n_kv_heads": np.array(kv, dtype=float), "n_heads": n_heads, "head_dim": head_dim,
+        "kv_len": kv_len, "dtype_bytes": each,
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: 8 query heads on 8, 2 and 1. The property: lengths and sizes cancel."""
+    drawn = []
+    for _ in range(4):
+        kv, group = int(rng.integers(1, 9)), int(rng.integers(2, 9))
+        size, length = int(rng.integers(8, 200)), int(rng.integers(1, 5000))
+        drawn.append(_case(kv * group, [kv], size, length, int(rng.choice([1, 2, 4]))))
+    return {
+        "by hand": [_case(8, [8, 2, 1], 4, 10, 4)],
+        "random": drawn,
+        "property": [_case(32, [32, 8, 4, 1], 128, length, 4) for length in (1, 100, 8192)],
+        "edges": [_case(1, [1], 1, 1, 1), _case(71, [71, 1], 64, 2, 2)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One intensity for each number of key/value heads."""
+    return {"intensity": (inputs["n_kv_heads"].shape, "f")}
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What comes out with one idea missing."""
+    kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
+    right = 2 * heads / kv / each
+    return [
+        (np.full_like(kv, 2 / each),
+         "The bytes are those of the query heads, so every variant looks like multi-head "
+         "attention. Only the key/value heads are cached and read."),
+        (np.full_like(kv, heads * 2 / each),
+         f"One key/value head is read, whatever n_kv_heads says: {kv[0]:.0f} of them are."),
+        (right / 2,
+         "A factor 2 is missing in the FLOPs: a multiply-add counts as two, and there are scores "
+         "and a weighted sum."),
+        (right * 2,
+         "A factor 2 is missing in the bytes: keys and values are both read."),
+        (right * each, "That is FLOPs for each number. A number has dtype_bytes bytes."),
+        (1 / right, "The quotient is upside down: FLOPs for each byte."),
+        (right / heads, "The FLOPs are those of one query head: all of them ask."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the intensity lacks."""
+    kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
+    right = 2 * heads / kv / each
+    got = outputs["intensity"]
+    if np.allclose(got, right, rtol=1e-9, atol=0):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(got, pattern, rtol=1e-9, atol=0):
+            return message
+    return (
+        f"With {heads} query heads on {kv[0]:.0f} key/value heads and {each} bytes a number it "
+        f"should be {right[0]:.3g} FLOP a byte, and is {got[0]:.3g}: all FLOPs of scores and "
+        "weighted sum, over all bytes of keys and values."
+    )
+
+
+EXERCISE = Exercise(
+    id="attention_intensity",
+    page="decoding-roofline",
+    title="An intensity that is always 1",
+    kind="bug",
+    points=3,
+    minutes=8,
+    difficulty=1,
+    assessed=True,
+    hints=(
+        "Which of the two, the FLOPs or the bytes, depends on how many query heads share a "
+        "key/value head?",
+        "FLOPs: every query head meets every token, once for the scores and once for the weighted "
+        "sum. Bytes: what lies in the cache, and that has n_kv_heads heads.",
+    ),
+    common_errors=(
+        "Testing with as many key/value heads as query heads, where the bug is invisible.",
+        "Dividing the FLOPs by the group as well, which hides the gain again.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

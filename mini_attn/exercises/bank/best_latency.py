@@ -1,0 +1,77 @@
+"""Pencil: the least time for a token of a model that eight devices hold together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+MODEL, DEVICE, DEVICES = MODELS["llama-3-70b"], cost.DEVICES["h100"], 8
+PARAMETERS = cost.parameter_count(MODEL)
+ANSWER = 1e3 * 2 * PARAMETERS / (DEVICES * DEVICE.bytes_per_second)  # milliseconds
+
+_WORK = 2 * PARAMETERS / (DEVICES * DEVICE.flops_per_second["bfloat16"])
+MISTAKES = [
+    (
+        DEVICES * ANSWER,
+        "That is one device alone, or bits for bytes. Eight devices read their eighths at once.",
+    ),
+    (ANSWER / 2, "Half of the bytes are missing: a weight in bfloat16 has 2."),
+    (2 * ANSWER, "Twice too long: a weight in bfloat16 has 2 bytes, not 4."),
+    (ANSWER / 1e3, "That is seconds."),
+    (1e3 / ANSWER, "That is tokens a second: the question is the time of one."),
+    (1e3 * _WORK, "That is the arithmetic. The weights take longer to arrive."),
+    (ANSWER * DEVICES**2, "The bytes are multiplied by the devices. Each reads its own eighth."),
+]
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if abs(value / ANSWER - 1) < 0.02:  # with or without the embedding's rows
+        return None
+    for wrong, message in MISTAKES:
+        if abs(value / wrong - 1) < 0.02:
+            return message
+    if value <= 0:
+        return "A time is above 0."
+    return (
+        f"{value:,.4g} ms is {value / ANSWER:,.3g} times the least time. Bytes of all weights, "
+        "over the bytes that eight devices read in a second."
+    )
+
+
+EXERCISE = Exercise(
+    id="best_latency",
+    page="decoding-roofline",
+    title="As fast as the weights arrive",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "One sequence: hardly any arithmetic, and no cache to speak of. What has to be read for a "
+        "token, and how fast do eight devices read?",
+        "Parameters times 2 bytes, divided by 8 times the rate of one device. Then milliseconds.",
+    ),
+    common_errors=(
+        "Dividing by the rate of one device.",
+        "Using the arithmetic rate, which is hundreds of times too optimistic here.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,137 @@
+"""Write the least time of a decode step for several batch sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.models import MODELS
+
+NAMES = ("weight_bytes", "cache_bytes", "row_flops", "pair_flops",
+         "bytes_per_second", "flops_per_second")  # fmt: skip
+
+
+def _case(batch: list[int], context: int, *values: float) -> Inputs:
+    named = dict(zip(NAMES, map(float, values), strict=True))
+    return {"batch": np.array(batch, dtype=float), "context": context, **named}
+
+
+def _published(name: str, device_name: str, batch: list[int], context: int) -> Inputs:
+    model, device = MODELS[name], cost.DEVICES[device_name]
+    work = cost.matmul_flops(model, q_len=1, kv_len=1)
+    pair = work["scores"] + work["weighted sum"]
+    return _case(
+        batch, context, cost.step_bytes(model, kv_len=1)["weights"],
+        cost.cache_bytes_per_token(model), sum(work.values()) - pair, pair,
+        device.bytes_per_second, device.flops_per_second["bfloat16"],
+    )  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: 1,000 bytes of weights, 2 of cache a token. Property: both sides of the ridge."""
+    drawn = []
+    for _ in range(4):
+        batch = sorted(int(n) for n in rng.integers(1, 300, 5))
+        low, high = rng.integers(20, 200, 4), rng.integers(2, 9, 2)
+        drawn.append(_case(batch, int(rng.integers(5, 60)), *low, *high))
+    return {
+        "by hand": [_case([1, 2, 10, 100], 5, 1000, 2, 300, 40, 10, 20)],
+        "random": drawn,
+        "property": [
+            _published("llama-3-8b", "h100", [1, 16, 256, 4096], 1),
+            _published("starcoder-15b", "h100", [1, 64, 512, 2048], 2048),
+        ],
+        "edges": [_case([1], 1, 1, 1, 1, 1, 1, 1), _case([7], 3, 8, 1, 1, 1, 2, 1000)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One time for each batch."""
+    return {"seconds": (inputs["batch"].shape, "f")}
+
+
+def _sides(inputs: Inputs) -> dict[str, np.ndarray]:
+    """Times of the pieces: reading weights, reading caches, rows, pairs."""
+    batch, context = inputs["batch"], inputs["context"]
+    rate, peak = inputs["bytes_per_second"], inputs["flops_per_second"]
+    return {
+        "weights": inputs["weight_bytes"] / rate + 0 * batch,
+        "cache": inputs["cache_bytes"] * context * batch / rate,
+        "rows": inputs["row_flops"] * batch / peak,
+        "pairs": inputs["pair_flops"] * context * batch / peak,
+    }
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the times would be with one idea missing."""
+    batch, context = inputs["batch"], inputs["context"]
+    t = _sides(inputs)
+    reading, computing = t["weights"] + t["cache"], t["rows"] + t["pairs"]
+    return [
+        (reading + computing,
+         "Reading and arithmetic are added. They go on side by side: the longer one counts."),
+        (np.minimum(reading, computing),
+         "The shorter of the two is taken. A step is done when both are."),
+        (np.maximum(t["weights"] + t["cache"] / batch, computing),
+         "One cache is read for the whole batch. Each sequence has its own."),
+        (np.maximum(t["weights"] * batch + t["cache"], computing),
+         "The weights are read once for every sequence. One reading serves the whole batch."),
+        (np.maximum(t["weights"] + t["cache"] / context, computing),
+         "One cached token is read. A step reads all of the context."),
+        (np.maximum(reading, t["rows"] + t["pairs"] / context),
+         "The query meets one token. It meets all of the context."),
+        (np.maximum(t["weights"], computing),
+         "The caches are not read. They are a part of the bytes of every step."),
+        (np.maximum(reading, t["rows"]),
+         "The pairs of query and key are left out of the arithmetic."),
+        (reading, "Only the reading is counted, or the arithmetic of a single sequence. With many "
+         "sequences the arithmetic of all can be longer."),
+        (computing, "Only the arithmetic is counted. With few sequences the reading is longer."),
+        (np.maximum(reading, computing) / batch,
+         "That is the time for each token. The question is the step."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the times lack."""
+    t = _sides(inputs)
+    right = np.maximum(t["weights"] + t["cache"], t["rows"] + t["pairs"])
+    got = outputs["seconds"]
+    if np.allclose(got, right, rtol=1e-6, atol=0):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(got, pattern, rtol=1e-6, atol=0):
+            return message
+    worst = int(np.argmax(np.abs(got / right - 1)))
+    return (
+        f"For {inputs['batch'][worst]:.0f} sequences of {inputs['context']} tokens the step is "
+        f"{got[worst] / right[worst]:.3g} times as long as it should be. Bytes of the weights and "
+        "of all caches over the one rate, all FLOPs over the other, and the longer of the two."
+    )
+
+
+EXERCISE = Exercise(
+    id="decode_bound",
+    page="decoding-roofline",
+    title="The least time of a step",
+    kind="write",
+    points=3,
+    minutes=12,
+    difficulty=2,
+    assessed=False,
+    hints=(
+        "Two clocks run at once: one for the bytes, one for the FLOPs. The step ends when both "
+        "have stopped.",
+        "Bytes: the weights once, and for each sequence its cache of `context` tokens. FLOPs: for "
+        "each sequence a row through the weights and `context` pairs. Divide, take the maximum.",
+    ),
+    common_errors=(
+        "Adding the two times.",
+        "Letting the batch share the cache as it shares the weights.",
+        "Counting one row whatever the batch.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,52 @@
+"""FLOPs of attention for each byte of cache."""
+
+import numpy as np
+
+
+def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    flops = 2 * 2 * n_heads * head_dim * kv_len
+    moved = 2 * n_kv_heads * head_dim * kv_len * dtype_bytes
+    return flops / moved
+
+
+REFERENCE = attention_intensity
+
+
+def _variant(*, flops=4, moved=2, read="n_kv_heads", ask="n_heads", each=True, turned=False):
+    """The quotient with some of its factors changed."""
+
+    def answer(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+        heads = {"n_kv_heads": n_kv_heads, "n_heads": n_heads + 0 * n_kv_heads, "one": 1.0}
+        top = flops * heads[ask] * head_dim * kv_len
+        bottom = moved * heads[read] * head_dim * kv_len * (dtype_bytes if each else 1)
+        quotient = bottom / top if turned else top / bottom
+        return quotient + 0 * n_kv_heads
+
+    return answer
+
+
+def _starter(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    flops = 2 * 2 * n_heads * head_dim * kv_len
+    moved = 2 * n_heads * head_dim * kv_len * dtype_bytes
+    return np.full(n_kv_heads.shape, flops / moved)
+
+
+def _length_left(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    return attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes) * kv_len
+
+
+def _list(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    return list(attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes))
+
+
+WRONG = [
+    ("starter: query heads read", _starter, "by hand", "looks like multi-head attention"),
+    ("one head read", _variant(read="one"), "by hand", "One key/value head"),
+    ("half of the FLOPs", _variant(flops=2), "by hand", "missing in the FLOPs"),
+    ("half of the bytes", _variant(moved=1), "by hand", "missing in the bytes"),
+    ("a number", _variant(each=False), "by hand", "for each number"),
+    ("upside down", _variant(turned=True), "by hand", "upside down"),
+    ("one head asks", _variant(ask="one"), "by hand", "one query head"),
+    ("the length left in", _length_left, "by hand", "should be"),
+    ("a list", _list, "type", "NumPy array"),
+]

@@ -1,0 +1,18 @@
+"""Milliseconds for a token when only the weights are read."""
+
+parameters = 70_553_706_496
+REFERENCE = 1e3 * parameters * 2 / (8 * 3.35e12)
+
+WRONG = [
+    ("starter", ..., "attempted", "three dots"),
+    ("one device", 42.12, "by hand", "one device alone"),
+    ("one byte", 2.633, "by hand", "has 2"),
+    ("four bytes", 10.53, "by hand", "not 4"),
+    ("seconds", 0.005265, "by hand", "seconds"),
+    ("tokens a second", 190, "by hand", "time of one"),
+    ("arithmetic", 0.01783, "by hand", "arithmetic"),
+    ("devices multiplied", 337, "by hand", "its own eighth"),
+    ("negative", -5.3, "by hand", "above 0"),
+    ("far off", 100, "by hand", "times the least time"),
+    ("a text", "5.3", "type", "one number"),
+]
