@@ -77,6 +77,19 @@ BY_HAND = {
     "matmul/square": 1024 / 6,
     "matmul/one-row": 2 * 4096**2 / (4 * (4096**2 + 8192)),
     "matmul/ridge": 989.4e12 / 3.35e12,
+    "rope/difference": 4 / 2,  # 2 * 2 * cos 60°
+    "rope/partner": 128 // 2,
+    "rope/planes": 96 // 4 // 2,
+    "rope/wavelength": 54_410,  # 6.28319 * 8659.64
+    "rope/work": 2 * 128 * 128,
+    "rope/tables": 2 * 131_072 * 64 * 4,
+    "rope/bfloat16": 256 + 4 * 128 + 1,
+    "sliding-window/pairs": 1 + 2 + 8 * 3,
+    "sliding-window/slot": 10_000 - 2 * 4096,
+    "sliding-window/chunk": 1000 + 4095,
+    "sliding-window/reach": 32 * 4095,
+    "sliding-window/bytes": 2 * 32 * 8 * 128 * 2 * 4096,
+    "sliding-window/hybrid": 10 * 131_072 + 52 * 1024,
 }
 
 
