@@ -4,5 +4,6 @@ export * from "./attention_example.js";
 export * from "./core/hash.js";
 export * from "./core/schema.js";
 export * from "./core/text.js";
+export * as positionTables from "./position_tables.js";
 export * from "./prediction_judge.js";
 export * from "./rotor.js";
