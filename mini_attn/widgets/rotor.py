@@ -17,7 +17,7 @@ class Rotor(LivingWidget):
     position : int
         Where the key stands; the query follows, so that this moves both.
     distance : int
-        By how many places the query stands behind the key.
+        How many places after the key the query stands.
     layout : {"interleaved", "half"}
         Which two numbers of a head turn together.
 

@@ -59,7 +59,7 @@ export default {
   hint: "Point at a dial or a number, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
   schema,
   controls: [
-    { key: "distance", kind: "range", label: "Query stands behind the key by", show: (n) => `${n}` },
+    { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },
     { key: "layout", kind: "choice", label: "Layout: who turns together", options: [["interleaved", "neighbours (interleaved)"], ["half", "half a head apart (half)"]] },
     { key: "position", kind: "range", label: "Move both: position of the key", show: (n) => `${n}` },
   ],
