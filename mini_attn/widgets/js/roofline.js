@@ -60,7 +60,7 @@ export default {
     { key: "phase", kind: "choice", label: "Phase", options: [["decode", "decode"], ["prefill", "prefill"]] },
     { key: "batch", kind: "log", label: "Sequences" },
     { key: "context", kind: "log", label: "Tokens of each" },
-    { key: "model", kind: "select", label: "Model", options: data.models.map((model) => [model.name, `${model.title}, ${model.n_heads} / ${model.n_kv_heads} heads`]) },
+    { key: "model", kind: "select", label: "Model", options: data.models.map((model) => [model.name, model.title]) },
     { key: "device", kind: "select", label: "Device", options: data.devices.map((device) => [device.key, device.name]) },
   ],
   compute, draw, describe, table, explain,

@@ -46,7 +46,7 @@ function roof(result, at, { x, y }) {
   const under = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} V${round(at.bottom)} H${round(start[0])} Z" class="roof-wait"/>`;
   const line = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} H${round(at.right)}" class="roof-line"/>`;
   const words = text(corner[0] + 8, corner[1] + 20, `ridge ${intensity(result.ridge)}`, "roof-name");
-  const waits = at.wide ? text((start[0] + corner[0]) / 2 + 34, at.bottom - 12, "memory is the limit", "roof-quiet", MIDDLE) : "";
+  const waits = at.wide ? text(corner[0] - 8, at.bottom - 12, "memory is the limit", "roof-quiet", END) : "";
   return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge, at ${intensity(result.ridge)} FLOP a byte`);
 }
 
