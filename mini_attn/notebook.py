@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mini_attn.cost import Device, measured_device
 from mini_attn.errors import ConfigError
 
 STORED = Path(__file__).with_name("stored.json")
@@ -93,6 +96,38 @@ def best_seconds(function: Callable[[], Any], *, repeats: int = 3) -> float:
             continue
         best, repeats = min(best, seconds / calls), repeats - 1
     return best
+
+
+def this_machine(*, size: int = 512, read_bytes: int = 64_000_000) -> Device:
+    """The reader's machine as a device, from two short measurements with NumPy.
+
+    One large float32 product gives the FLOP/s, the largest of a large float32 array the bytes/s.
+
+    Parameters
+    ----------
+    size : int
+        Rows and columns of the two matrices.
+    read_bytes : int
+        Bytes of the array that is read; more than the processor's own memories hold.
+
+    Returns
+    -------
+    Device
+        With rates for ``"float32"``. Its memory is not measured: 8 GB stand there.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1.
+    """
+    if size < 1 or read_bytes < 4:
+        raise ConfigError(f"needs size >= 1 and read_bytes >= 4, got {size} and {read_bytes}")
+    matrix = np.ones((size, size), dtype=np.float32)
+    array = np.ones(read_bytes // 4, dtype=np.float32)
+    flops_per_second = 2 * size**3 / best_seconds(lambda: matrix @ matrix, repeats=12)
+    bytes_per_second = array.nbytes / best_seconds(array.max, repeats=8)
+    rates = {"float32": flops_per_second}
+    return measured_device(rates, bytes_per_second, memory_bytes=8 * 10**9)
 
 
 def stored(key: str) -> dict[str, Any]:
