@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.softmax_choice import SoftmaxChoice
     from mini_attn.widgets.softmax_saturation import SoftmaxSaturation
     from mini_attn.widgets.tile_stepper import TileStepper
+    from mini_attn.widgets.variant_table import VariantTable
 
 __all__ = [
     "AttentionExplorer",
@@ -44,6 +45,7 @@ __all__ = [
     "SoftmaxChoice",
     "SoftmaxSaturation",
     "TileStepper",
+    "VariantTable",
 ]
 
 _MODULES = {
@@ -63,6 +65,7 @@ _MODULES = {
     "SoftmaxChoice": "softmax_choice",
     "SoftmaxSaturation": "softmax_saturation",
     "TileStepper": "tile_stepper",
+    "VariantTable": "variant_table",
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from mini_attn import cost, example, example_heads, example_latent
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
+from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -76,14 +77,15 @@ def generate() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``questions.json``,
-        ``example.json``, ``example_heads.json`` and ``example_latent.json``.
+        ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
+        ``questions.json``, ``example.json``, ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
         "layouts.json": _layouts(),
         "devices.json": _devices(),
         "roofline.json": roofline(),
+        "comparison.json": comparison(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {

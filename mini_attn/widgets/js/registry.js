@@ -15,9 +15,10 @@ import rotor from "./rotor.js";
 import softmaxChoice from "./softmax_choice.js";
 import softmaxSaturation from "./softmax_saturation.js";
 import tileStepper from "./tile_stepper.js";
+import variantTable from "./variant_table.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, headStepper, headWiring, latentExplorer, positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper,
+    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, headStepper, headWiring, latentExplorer, positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),
 );

@@ -1,0 +1,103 @@
+"""The variant table's figures against the package, over contexts, batches and devices."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from mini_attn import cost
+from mini_attn.variants import REGISTRY
+from mini_attn.widgets.base import load_schema
+from mini_attn.widgets.comparison_data import ONE_SHAPE, comparison
+from tests.javascript import run
+
+SCHEMA = load_schema("variant_table")
+STATES = [
+    {"context": context, "batch": batch, "device": device}
+    for context, batch, device in itertools.product(
+        (16, 1000, 4096, 4097, 8192, 131_072, 2**20), (1, 16, 1024), SCHEMA["device"]["values"]
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def results() -> list[dict[str, Any]]:
+    """What JavaScript computes in every state."""
+    return run("return input.map(living.registry.variant_table.compute);", STATES)
+
+
+def test_every_variant_of_the_registry_is_compared() -> None:
+    """One shape: the variants differ in what they share, compress or bound, in nothing else."""
+    assert list(ONE_SHAPE) == list(REGISTRY)
+    for same in ("n_layers", "d_model", "n_heads", "d_ff", "vocab_size"):
+        assert len({getattr(model, same) for model in ONE_SHAPE.values()}) == 1
+    for entry, model in zip(comparison()["variants"], ONE_SHAPE.values(), strict=True):
+        numbers = sum(field["numbers"] for field in entry["fields"])
+        per_token = cost.cache_bytes_per_token(model, dtype_bytes=1)
+        assert numbers * model.n_layers == per_token
+
+
+@pytest.mark.parametrize("name", ONE_SHAPE)
+def test_equals_the_cost_functions(results: list[dict[str, Any]], name: str) -> None:
+    model = ONE_SHAPE[name]
+    for state, result in zip(STATES, results, strict=True):
+        (row,) = [row for row in result["rows"] if row["name"] == name]
+        batch, context = state["batch"], state["context"]
+        device = cost.DEVICES[state["device"]]
+        one = cost.cache_bytes(model, batch=1, context=context)
+        assert row["one"] == one
+        assert row["cache"] == cost.cache_bytes(model, batch=batch, context=context)
+        form = "absorbed" if name == "mla" else None
+        parts = cost.matmul_flops(model, q_len=1, kv_len=context, causal="exact", form=form)
+        assert row["flops"] == pytest.approx(parts["scores"] + parts["weighted sum"], rel=1e-12)
+        step = cost.step_seconds(model, device, kv_len=context, batch=batch)
+        assert row["step"] == pytest.approx(step, rel=1e-9)
+        assert row["intensity"] == pytest.approx(cost.cache_intensity(model), rel=1e-12)
+        room = device.memory_bytes - 2 * cost.parameter_count(model)
+        assert row["fit"] == max(0, room // one)
+        assert row["fits"] == (
+            2 * cost.parameter_count(model) + row["cache"] <= device.memory_bytes
+        )
+    for result in results:
+        rows = result["rows"]
+        assert result["best"]["cache"] == min(row["cache"] for row in rows)
+        assert result["best"]["fit"] == max(row["fit"] for row in rows)
+
+
+def words(state: dict[str, Any]) -> dict[str, Any]:
+    """Sentence, explanations and table of a state."""
+    body = """
+      const { compute, describe, draw, explain, table } = living.registry.variant_table;
+      const result = compute(input);
+      const ids = [...draw(result, { live: true }).matchAll(/data-id="([^"]+)"/g)].map((m) => m[1]);
+      const said = Object.fromEntries(ids.map((id) => [id, explain(result, id).text]));
+      return { sentence: describe(result), said, table: table(result), result };"""
+    return run(body, state)
+
+
+def test_texts_carry_the_numbers() -> None:
+    """The default state, with bytes in GB of 1e9."""
+    got = words({key: entry["default"] for key, entry in SCHEMA.items()})
+    sizes = {
+        name: cost.cache_bytes(model, batch=16, context=8192) for name, model in ONE_SHAPE.items()
+    }
+    assert f"{sizes['mha'] / 1e9:.1f} GB" in got["sentence"]
+    assert f"{sizes['mqa'] / 1e9:.2f} GB" in got["sentence"]
+    place = list(ONE_SHAPE).index("gqa")
+    assert "16 sequences × 8,192 tokens × 32 layers" in got["said"][f"cache-{place}"]
+    assert f"{sizes['gqa'] / 1e9:.1f} GB" in got["said"][f"cache-{place}"]
+    bound = cost.step_seconds(ONE_SHAPE["gqa"], cost.DEVICES["h100"], kv_len=8192, batch=16)
+    assert got["table"]["rows"][place][5] == f"{1e3 * bound:.2f} ms"
+    assert "memory" in got["said"][f"step-{place}"]
+
+
+def test_says_what_does_not_fit() -> None:
+    """Every way to fit: all, some, none."""
+    states = ((16, 1), (8192, 16), (131_072, 64))
+    said = [words({"context": c, "batch": b, "device": "a100"})["sentence"] for c, b in states]
+    assert "All fit" in said[0]
+    assert re.search(r"multi-head does not fit", said[1])
+    assert "do not fit" in said[2]
