@@ -31,6 +31,12 @@ def judge(key: str, *texts: str) -> list[dict[str, Any]]:
 
 # Worked out by hand, not by the code that the questions use.
 BY_HAND = {
+    "rope-scaling/never-round": 64 - 46,
+    "rope-scaling/ntk-base": 82685,
+    "rope-scaling/dynamic-base": 30528,
+    "rope-scaling/neighbours": 1 / 8,
+    "rope-scaling/yarn-scores": 1.874,
+    "rope-scaling/stale": 6000,
     "attention/score": 2 * 3 // 2,
     "attention/leak": 52,
     "attention/spread": 16,
@@ -90,6 +96,13 @@ BY_HAND = {
     "sliding-window/reach": 32 * 4095,
     "sliding-window/bytes": 2 * 32 * 8 * 128 * 2 * 4096,
     "sliding-window/hybrid": 10 * 131_072 + 52 * 1024,
+    "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
+    "position/table": 1024 * 768,
+    "position/length": 512 // 2,
+    "position/bucket": 113 - 99,
+    "position/slope": 2,
+    "position/bias-bytes": 32 * 2048 * 2048 * 4,
+    "position/shaw-work": 256 / 33,
 }
 
 

@@ -1,0 +1,108 @@
+"""Find the bug: keys that keep the base of their own step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.config import DynamicNTK
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+THETA, TRAINED = 100.0, 4
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: as long as in training. The property: beyond it only distances count."""
+    drawn: Cases = {"by hand": [], "random": [], "property": [], "edges": []}
+    for group, sizes in {
+        "by hand": [(6, 4)],
+        "random": [(9, 4), (12, 8)],
+        "edges": [(1, 4), (4, 8)],
+    }.items():
+        for kv_len, size in sizes:
+            k = rng.standard_normal((kv_len, size))
+            drawn[group].append({"q": rng.standard_normal(size), "k": k})
+    same = np.tile(rng.standard_normal(6), (10, 1))  # one key ten times
+    drawn["property"] = [{"q": same[0].copy(), "k": same}]
+    return drawn
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One score for each key."""
+    return {"scores": ((len(inputs["k"]),), "f")}
+
+
+def _frequencies(size: int, seq_len: int) -> np.ndarray:
+    rule = DynamicNTK(1.0, TRAINED)
+    return ma.rope_frequencies(size, theta=THETA, scaling=rule, seq_len=seq_len)[0]
+
+
+def _turn(x: np.ndarray, position: int, inv_freq: np.ndarray) -> np.ndarray:
+    tables = ma.rope_table(np.array([position]), inv_freq, dtype="float64")
+    return np.asarray(ma.apply_rope(x[None, None, None], *tables, layout="half"))[0, 0, 0]
+
+
+def _scores(inputs: Inputs, query: int, keys: list[int], *, first: int = 0) -> np.ndarray:
+    """Scores with frequencies for `query` tokens in the query and `keys[j]` in key j."""
+    k, size = inputs["k"], len(inputs["q"])
+    q = _turn(inputs["q"], first + len(k) - 1, _frequencies(size, query))
+    turned = [_turn(row, j + first, _frequencies(size, keys[j])) for j, row in enumerate(k)]
+    return np.stack(turned) @ q / size**0.5
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the scores lack."""
+    kv_len, size = len(inputs["k"]), len(inputs["q"])
+    now = [kv_len] * kv_len
+    right = _scores(inputs, kv_len, now)
+    plain = inputs["k"] @ inputs["q"]
+    guesses = [
+        (_scores(inputs, kv_len, [j + 1 for j in range(kv_len)]),
+         "Each key is turned with the base of the step in which it came, the query with the "
+         "present one. Two vectors that were turned by different rules do not meet in their "
+         "distance. Which base do all keys need now?"),
+        (_scores(inputs, TRAINED, [TRAINED] * kv_len),
+         "Nothing grows: beyond the trained length the base follows the number of tokens."),
+        (_scores(inputs, kv_len, [TRAINED] * kv_len),
+         "The keys are turned with the trained base and the query with the present one: both need "
+         "the same."),
+        (_scores(inputs, kv_len, now) * size**0.5, "The scores are not divided by the root of "
+         "head_dim."),
+        (plain / size**0.5, "Nothing is turned: the scores do not depend on positions."),
+        (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
+         "The base is that of one token more: the present length is the number of keys."),
+        (_scores(inputs, max(kv_len - 1, 1), [max(kv_len - 1, 1)] * kv_len),
+         "The base is that of one token less: the new token counts."),
+    ]  # fmt: skip
+    if np.allclose(outputs["scores"], right, rtol=0, atol=1e-8):
+        return None
+    for guess, message in guesses:
+        if np.allclose(outputs["scores"], guess, rtol=0, atol=1e-8):
+            return message
+    worst = int(np.abs(outputs["scores"] - right).argmax())
+    return f"The score of key {worst} is {outputs['scores'][worst]:.4g}; it is {right[worst]:.4g}."
+
+
+EXERCISE = Exercise(
+    id="stale_keys",
+    page="rope-scaling",
+    title="The keys that went stale",
+    kind="bug",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    hints=(
+        "Print the base with which each key is turned, and the one of the query.",
+        "The length that decides is the present one, the same for the query and for every key. "
+        "Keep the keys unturned, and turn all of them anew in each step.",
+    ),
+    common_errors=(
+        "Testing with texts up to the trained length only: there the base never changes.",
+        "Turning the old keys with the trained base: better for short texts, and still another "
+        "base than the query's.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

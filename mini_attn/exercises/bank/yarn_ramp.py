@@ -1,0 +1,118 @@
+"""Write YaRN's frequencies, as in the paper."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mini_attn.config import YaRN
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.numpy.rope_scaling import scale_frequencies
+
+SLOW, FAST = 1.0, 32.0  # turns in the trained context, as published
+
+
+def _case(inv_freq: np.ndarray, factor: float, trained: int) -> Inputs:
+    return {"inv_freq": inv_freq, "factor": factor, "trained": trained}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: planes of 64, 16.5, 1 and 1/4 turns. The property: nothing leaves its bounds."""
+    turns = np.array([64.0, 16.5, 1.0, 0.25])
+    drawn = [
+        _case(rope_frequencies(2 * int(rng.integers(12, 40)))[0], 2 + 30 * rng.random(),
+              int(rng.integers(1000, 9000)))
+        for _ in range(3)
+    ]  # fmt: skip
+    return {
+        "by hand": [_case(math.tau * turns / 1000, 4.0, 1000)],
+        "random": drawn,
+        "property": [_case(rope_frequencies(128)[0], 1.0, 4096)],
+        "edges": [_case(np.array([1.0]), 8.0, 4096), _case(np.array([1e-6]), 8.0, 16)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One frequency for each plane."""
+    return {"scaled": (inputs["inv_freq"].shape, "f")}
+
+
+def _blend(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
+    inv = inputs["inv_freq"]
+    return np.asarray(kept * inv + (1 - kept) * inv / inputs["factor"])
+
+
+def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the frequencies would be with one idea missing."""
+    inv, factor, trained = inputs["inv_freq"], inputs["factor"], inputs["trained"]
+    turns = inv * trained / math.tau
+    ramp = (turns - SLOW) / (FAST - SLOW)
+    kept = np.clip(ramp, 0, 1)
+    longer = np.clip((turns * factor - SLOW) / (FAST - SLOW), 0, 1)
+    radians = np.clip((inv * trained - SLOW) / (FAST - SLOW), 0, 1)
+    return [
+        (inv, "Nothing has changed: planes with few turns have to slow down."),
+        (inv / factor, "Every plane is slowed in full: that is position interpolation."),
+        (_blend(inputs, 1 - kept),
+         "The ramp is turned round: planes with many turns in training keep their speed."),
+        (_blend(inputs, ramp),
+         "The ramp goes on below 0 and above 1: clip it, so that planes outside are kept or "
+         "slowed in full."),
+        (_blend(inputs, longer),
+         "Turns are counted in the longer context. What counts is how often a plane came round "
+         "in training."),
+        (_blend(inputs, radians),
+         "Radians are taken for turns: a turn is 2π of them."),
+        (inv / (kept + (1 - kept) * factor),
+         "The ramp blends wavelengths. YaRN blends the frequencies."),
+        (_blend(inputs, (turns > (SLOW + FAST) / 2).astype(float)),
+         "There is a step instead of a ramp: between 1 and 32 turns the two speeds are mixed."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the frequencies lack."""
+    rule = YaRN(inputs["factor"], inputs["trained"], rule="paper")
+    size = 2 * len(inputs["inv_freq"])
+    right = scale_frequencies(inputs["inv_freq"], rule, theta=10000.0, rotary_dim=size)[0]
+    got = outputs["scaled"]
+    if np.allclose(got, right, rtol=1e-6, atol=0):
+        return None
+    for pattern, message in _patterns(inputs):
+        if np.allclose(got, pattern, rtol=1e-6, atol=0):
+            return message
+    i = int(np.abs(got / right - 1).argmax())
+    turns = inputs["inv_freq"][i] * inputs["trained"] / math.tau
+    return (
+        f"Plane {i} came round {turns:.4g} times in training; its frequency should be "
+        f"{right[i] / inputs['inv_freq'][i]:.4g} of what it was, it is "
+        f"{got[i] / inputs['inv_freq'][i]:.4g}."
+    )
+
+
+EXERCISE = Exercise(
+    id="yarn_ramp",
+    page="rope-scaling",
+    title="The ramp",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=True,
+    hints=(
+        "For each plane: how often did it come round in training? That number decides how much of "
+        "its speed it keeps.",
+        "Turns are inv_freq times trained over 2π. What is kept is (turns - 1) / (32 - 1), clipped "
+        "to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the old one "
+        "over the factor.",
+    ),
+    common_errors=(
+        "Taking radians for turns.",
+        "Blending wavelengths in place of frequencies.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,118 @@
+"""The predictions of the chapter on longer contexts that ask for planes and bases."""
+
+from __future__ import annotations
+
+import math
+
+from mini_attn.config import DynamicNTK
+from mini_attn.models import MODELS
+from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.widgets.questions.question import Mistake, Question
+
+__all__ = ["ALL"]
+
+SIZE, THETA, TRAINED = MODELS["llama-2-7b"].head_dim, 10_000, 4096
+PAIRS = SIZE // 2
+POWER = SIZE / (SIZE - 2)
+
+
+def _never_round() -> Question:
+    waves = math.tau / rope_frequencies(SIZE, theta=float(THETA))[0]
+    slow = int((waves > TRAINED).sum())
+    return Question(
+        key="rope-scaling/never-round",
+        text=f"A head of {SIZE} has {PAIRS} planes; plane i needs 2π · {THETA:,}^(i/{PAIRS}) "
+        f"tokens to come round. How many of them did not come round once in the {TRAINED:,} tokens "
+        "of training?",
+        answer=slow,
+        unit="planes",
+        explanation=f"2π · {THETA:,}^(i/{PAIRS}) exceeds {TRAINED:,} from i = {PAIRS - slow} on, "
+        f"and the planes are numbered 0 to {PAIRS - 1}: {slow} of them.",
+        mistakes=(
+            Mistake(PAIRS - slow, "Those are the planes that did come round."),
+            Mistake(slow - 1, f"The planes are numbered from 0 to {PAIRS - 1}, both included."),
+            Mistake(
+                int((waves / math.tau > TRAINED).sum()),
+                "A full turn is 2π radians. The factor 2π is missing in the wavelength.",
+            ),
+            Mistake(
+                int((waves / 2 > TRAINED).sum()),
+                "That is half a turn. A plane has shown every angle after a whole one.",
+            ),
+            Mistake(2 * slow, "That counts the numbers of the head. Two of them make a plane."),
+            Mistake(PAIRS, "The fast planes come round after a few tokens: the first needs 2π."),
+        ),
+    )
+
+
+def _ntk_base() -> Question:
+    factor = 8
+    base = THETA * factor**POWER
+    return Question(
+        key="rope-scaling/ntk-base",
+        text=f"Which base slows the slowest of {PAIRS} planes {factor} times, if the base was "
+        f"{THETA:,} before? The slowest plane turns by base^(−{SIZE - 2}/{SIZE}) a token.",
+        answer=round(base),
+        unit="units",
+        tolerance=0.01,
+        explanation=f"base^({SIZE - 2}/{SIZE}) has to grow {factor} times, so the base grows by "
+        f"{factor}^({SIZE}/{SIZE - 2}): {THETA:,} becomes {base:,.0f}.",
+        mistakes=(
+            Mistake(
+                THETA * factor,
+                "Close. The exponent of the slowest plane is not quite 1, so the base has to grow "
+                "a little more.",
+            ),
+            Mistake(
+                THETA * factor ** (1 / POWER),
+                f"The exponent is turned round: {SIZE}/{SIZE - 2}, not {SIZE - 2}/{SIZE}.",
+            ),
+            Mistake(THETA, "That is the base as it was."),
+            Mistake(
+                THETA * factor**2, "That slows the slowest plane by the square of the factor, 64."
+            ),
+            Mistake(THETA / factor, "A smaller base makes the planes turn faster."),
+        ),
+    )
+
+
+def _dynamic_base() -> Question:
+    factor, tokens = 2, 8192
+    growth = factor * tokens / TRAINED - (factor - 1)
+    slow = rope_frequencies(
+        SIZE, theta=float(THETA), scaling=DynamicNTK(float(factor), TRAINED), seq_len=tokens
+    )[0][-1]
+    base = float(slow) ** -POWER
+    return Question(
+        key="rope-scaling/dynamic-base",
+        text=f"Dynamic NTK lets the base grow by (factor · tokens / trained − (factor − 1)) to the "
+        f"{SIZE}/{SIZE - 2}. Trained on {TRAINED:,} tokens with base {THETA:,}, factor {factor}: "
+        f"what is the base after {tokens:,} tokens?",
+        answer=round(base),
+        unit="units",
+        tolerance=0.005,
+        explanation=f"{factor} · {tokens:,} / {TRAINED:,} − {factor - 1} = {growth:g}, and "
+        f"{THETA:,} · {growth:g}^({SIZE}/{SIZE - 2}) = {base:,.0f}.",
+        mistakes=(
+            Mistake(
+                THETA * growth, f"The power {SIZE}/{SIZE - 2} is missing: it adds a little more."
+            ),
+            Mistake(
+                THETA * factor**POWER,
+                "That is the NTK-aware base for this factor. Here the growth follows the length.",
+            ),
+            Mistake(
+                THETA * (growth + 1) ** POWER,
+                "The factor − 1 is to be taken away, so that nothing changes at the trained "
+                "length.",
+            ),
+            Mistake(THETA, "Up to the trained length the base stays. These are twice as many."),
+            Mistake(
+                THETA * (factor * tokens) ** POWER,
+                "The tokens count in multiples of the trained length.",
+            ),
+        ),
+    )
+
+
+ALL = (_never_round(), _ntk_base(), _dynamic_base())

@@ -1,0 +1,112 @@
+"""The predictions of the chapter on longer contexts that ask for angles, scores and caches."""
+
+from __future__ import annotations
+
+import math
+
+from mini_attn.config import PositionInterpolation, YaRN
+from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.widgets.questions.question import Mistake, Question
+
+__all__ = ["ALL"]
+
+SIZE, TRAINED = 128, 4096
+
+
+def _neighbours() -> Question:
+    factor = 8
+    angle = float(rope_frequencies(SIZE, scaling=PositionInterpolation(float(factor)))[0][0])
+    return Question(
+        key="rope-scaling/neighbours",
+        text="The fastest plane turns by 1 radian from a token to the next. Under position "
+        f"interpolation by {factor}, by how many radians?",
+        answer=angle,
+        unit="radians",
+        explanation=f"Every position is divided by {factor}, so neighbours are 1/{factor} apart: "
+        f"{angle} radians.",
+        mistakes=(
+            Mistake(
+                1,
+                "That would be so if the fastest plane were left alone, as NTK-aware scaling does. "
+                "Interpolation slows every plane.",
+            ),
+            Mistake(factor, "That is faster. Interpolation slows the planes down."),
+            Mistake(
+                math.tau / factor,
+                "That is an eighth of a full turn. The plane turned by 1 radian, not by 2π.",
+            ),
+            Mistake(360 / math.tau / factor, "Those are degrees. The question asks for radians."),
+            Mistake(1 / factor**2, "The position is divided by the factor once."),
+        ),
+    )
+
+
+def _yarn_scores() -> Question:
+    factor = 40
+    rope_factor = rope_frequencies(SIZE, scaling=YaRN(float(factor), TRAINED))[1]
+    return Question(
+        key="rope-scaling/yarn-scores",
+        text=f"For a factor of {factor} YaRN multiplies queries and keys by 0.1 · ln {factor} + 1 "
+        f"= {rope_factor:.3f} each. By what are the scores multiplied? Give two decimals.",
+        answer=round(rope_factor**2, 3),
+        unit="times",
+        tolerance=0.005,
+        explanation=f"A score is a product of a query and a key, so it gets the factor twice: "
+        f"{rope_factor:.3f}² = {rope_factor**2:.3f}.",
+        mistakes=(
+            Mistake(
+                rope_factor,
+                "That is the factor of a query, or of a key. Both stand in the score.",
+            ),
+            Mistake(
+                2 * rope_factor,
+                "Factors of a product multiply: the square, not twice the factor.",
+            ),
+            Mistake(
+                rope_factor**0.5,
+                "The root is the other direction: the paper puts the root of the scores' factor on "
+                "queries and keys.",
+            ),
+            Mistake(
+                rope_factor**4,
+                "That is the square of the square. A score has one query and one key.",
+            ),
+            Mistake(factor, "That is the factor of the context; the scores grow far less."),
+        ),
+    )
+
+
+def _stale() -> Question:
+    tokens = 6000
+    return Question(
+        key="rope-scaling/stale",
+        text=f"A model trained on {TRAINED:,} tokens uses dynamic NTK and keeps turned keys in its "
+        f"cache, each as it was turned when it came. {tokens:,} keys are there; one more token "
+        "arrives. How many of the kept keys were turned with other frequencies than the new query?",
+        answer=tokens,
+        unit="keys",
+        explanation=f"The base depends on the length, so every length beyond {TRAINED:,} has its "
+        f"own frequencies: all {tokens:,} keys were turned with those of a shorter text.",
+        mistakes=(
+            Mistake(
+                tokens - TRAINED,
+                f"Those came after the trained length. The first {TRAINED:,} were turned with the "
+                "base as it was in training, which is not the present one either.",
+            ),
+            Mistake(
+                TRAINED,
+                "Those were turned with the trained base. The later ones have each a base of their "
+                "own, and none of them is the present one.",
+            ),
+            Mistake(1, "Not only the last one: the base was another at every length."),
+            Mistake(tokens + 1, "The new key is turned together with the new query."),
+            Mistake(
+                tokens - 1,
+                "The key before the new one was turned for a text that was one token shorter, so "
+                "it is stale as well.",
+            ),
+        ),
+    )
+
+
+ALL = (_neighbours(), _yarn_scores(), _stale())

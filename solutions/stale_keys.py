@@ -1,0 +1,63 @@
+"""All keys are turned with the present base."""
+
+import numpy as np
+
+
+def turn(x, position, seq_len):
+    growth = max(seq_len, 4) / 4
+    size = len(x)
+    base = 100.0 * growth ** (size / (size - 2))
+    angle = position * base ** (-np.arange(0, size, 2) / size)
+    a, b = x[: size // 2], x[size // 2 :]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos])
+
+
+def dynamic_scores(q, k):
+    n = len(k)
+    q = turn(q, n - 1, seq_len=n)
+    keys = np.stack([turn(row, j, seq_len=n) for j, row in enumerate(k)])
+    return keys @ q / np.sqrt(len(q))
+
+
+REFERENCE = dynamic_scores
+
+
+def _with(query, keys, scaled=True):
+    def answer(q, k):
+        n = len(k)
+        turned = turn(q, n - 1, query(n))
+        rows = np.stack([turn(row, j, keys(n, j)) for j, row in enumerate(k)])
+        return rows @ turned / (np.sqrt(len(q)) if scaled else 1)
+
+    return answer
+
+
+def _unturned(q, k):
+    return k @ q / np.sqrt(len(q))
+
+
+def _backwards(q, k):
+    return dynamic_scores(q, k)[::-1]
+
+
+def _column(q, k):
+    return dynamic_scores(q, k)[:, None]
+
+
+def _list(q, k):
+    return dynamic_scores(q, k).tolist()
+
+
+WRONG = [
+    ("starter: own step", _with(lambda n: n, lambda n, j: j + 1), "by hand", "different rules"),
+    ("nothing grows", _with(lambda n: 4, lambda n, j: 4), "by hand", "Nothing grows"),
+    ("trained keys", _with(lambda n: n, lambda n, j: 4), "by hand", "both need the same"),
+    ("one more", _with(lambda n: n + 1, lambda n, j: n + 1), "by hand", "one token more"),
+    ("one less", _with(lambda n: n - 1, lambda n, j: n - 1), "by hand", "one token less"),
+    ("no scale", _with(lambda n: n, lambda n, j: n, scaled=False), "by hand", "not divided"),
+    ("not turned", _unturned, "by hand", "Nothing is turned"),
+    ("backwards", _backwards, "by hand", "The score of key"),
+    ("a column", _column, "shape", "scores should have shape"),
+    ("a list", _list, "type", "NumPy array"),
+]

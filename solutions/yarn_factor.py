@@ -1,0 +1,22 @@
+"""A score under YaRN."""
+
+import math
+
+each = 0.1 * math.log(16) + 1
+REFERENCE = 2 * each**2
+
+WRONG = [
+    ("starter", ..., "attempted", "three dots"),
+    ("once", 2 * each, "by hand", "gets it twice"),
+    ("the factor of scores", each**2, "by hand", "The score was 2"),
+    ("the factor", each, "by hand", "What happens to a score"),
+    ("doubled", 4 * each, "by hand", "not the double"),
+    ("base ten", 2 * (0.1 * math.log10(16) + 1) ** 2, "by hand", "natural"),
+    ("base two", 2 * (0.1 * 4 + 1) ** 2, "by hand", "natural"),
+    ("unchanged", 2.0, "by hand", "more than the frequencies"),
+    ("divided", 2 / each**2, "by hand", "do not shrink"),
+    ("score squared", 4 * each**2, "by hand", "not the score"),
+    ("far off", 32.0, "by hand", "times the old score"),
+    ("negative", -3.26, "by hand", "positive factor"),
+    ("a text", "3.26", "type", "one number"),
+]
