@@ -103,6 +103,11 @@ BY_HAND = {
     "position/slope": 2,
     "position/bias-bytes": 32 * 2048 * 2048 * 4,
     "position/shaw-work": 256 / 33,
+    "choosing/family": 6,
+    "choosing/beside-latent": 2,
+    "choosing/window-or-one-head": 4096 * 8,
+    "choosing/as-much-as-weights": 14,
+    "choosing/latent-work": 4.25,
 }
 
 
