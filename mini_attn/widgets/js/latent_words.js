@@ -2,7 +2,8 @@
 import { decimal, whole } from "./core/text.js";
 
 const list = (numbers) => `(${numbers.map((x) => decimal(x)).join(", ")})`;
-const product = (a, b) => `${a.map((x, i) => `${decimal(x)} · ${decimal(b[i])}`).join(" + ")}`;
+// Term by term, without those in which the query has a zero.
+const product = (a, b) => a.flatMap((x, i) => (x ? [`${decimal(x)} · ${decimal(b[i])}`] : [])).join(" + ") || "0";
 const power = (value) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−"));
 const newest = ({ names, there }) => names[there - 1];
 
