@@ -102,7 +102,7 @@ BY_HAND = {
     "position/bucket": 113 - 99,
     "position/slope": 2,
     "position/bias-bytes": 32 * 2048 * 2048 * 4,
-    "position/shaw-work": 256 / 33,
+    "position/shaw-work": 512 / 33,
     "choosing/family": 6,
     "choosing/beside-latent": 2,
     "choosing/window-or-one-head": 4096 * 8,

@@ -72,7 +72,7 @@ def _table() -> Question:
             ),
             Mistake(
                 rows * gpt2.head_dim,
-                "That takes `head_dim`. The vectors are added to the embeddings, which have `d_model` "
+                "That takes `head_dim`. They are added to the embeddings, which have `d_model` "
                 "numbers.",
             ),
             Mistake(rows * rows, "That is a number for each pair of positions."),

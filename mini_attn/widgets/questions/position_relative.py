@@ -113,7 +113,7 @@ def _bias_bytes() -> Question:
 
 
 def _shaw() -> Question:
-    tokens, head_dim, most = 256, 64, 16
+    tokens, head_dim, most = 512, 64, 16
     rows = 2 * most + 1
     pairs = tokens * cost.product_flops(1, head_dim, tokens)
     once = cost.product_flops(tokens, head_dim, rows)

@@ -1,0 +1,90 @@
+"""Pencil: how far the gentlest head of ALiBi looks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.numpy.position import alibi_slopes
+
+N_HEADS, SHARE = 8, 0.1
+SLOPES = alibi_slopes(N_HEADS)
+
+
+def _reach(slope: float, share: float = SHARE) -> int:
+    """First distance at which the weight is below the share."""
+    return math.floor(-math.log(share) / slope) + 1
+
+
+ANSWER = _reach(float(SLOPES[-1]))
+
+MISTAKES = {
+    ANSWER - 1: "There the weight is still a little more than a tenth. Which distance is next?",
+    _reach(float(SLOPES[0])): "That is the first head, with slope 1/2. The last has 1/256.",
+    _reach(float(SLOPES[-1]), 0.5): "That is where the weight falls below one half.",
+    _reach(float(SLOPES[-1]), math.exp(-1)): "There it falls below 1/e. Asked is a tenth.",
+    round(1 / float(SLOPES[-1])): "There 1 is subtracted from the score, and the weight is 1/e.",
+    round((1 / SHARE) / float(SLOPES[-1])): (
+        "There 10 is subtracted from the score. The weight is its exponential: e to the −10."
+    ),
+    round((1 - SHARE) / float(SLOPES[-1])): (
+        "That lets the weight itself fall in a line. It is the score that does; the weight is its "
+        "exponential."
+    ),
+    _reach(float(SLOPES[-1]) * 2): "That is the last head but one: the slopes halve eight times.",
+    round(256 * math.log10(10)) - 1: "One number off, and the logarithm is the natural one.",
+}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or where to begin."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value != int(value):
+        return "Distances are counted in tokens: the answer is a whole number."
+    if value < 1:
+        return "At distance 0 the weight is the reference itself."
+    return (
+        f"Not {value:,.0f}. At distance r the score is r/256 lower, so the weight is e^(−r/256) "
+        "times that at distance 0. Where is this a tenth?"
+    )
+
+
+EXERCISE = Exercise(
+    id="alibi_reach",
+    page="position",
+    title="How far the last head looks",
+    kind="pencil",
+    points=2,
+    minutes=6,
+    difficulty=1,
+    assessed=False,
+    hints=(
+        "All keys have the same content, so their scores differ by the bias alone. What does the "
+        "softmax make of a difference of two scores?",
+        "The ratio of two weights is e to the difference of their scores. Solve e^(−r/256) = 1/10 "
+        "for r, and take the next whole number.",
+    ),
+    common_errors=(
+        "Letting the weight fall in a line. The score does.",
+        "Taking the logarithm to base 10 or 2.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,103 @@
+"""Find the bug: ALiBi that forgets the cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-9
+Array = np.ndarray
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a whole prompt. The property: fewer queries than keys, as with a cache."""
+
+    def sizes(q_len: int, kv_len: int, n_heads: int) -> Inputs:
+        return {"slopes": ma.alibi_slopes(n_heads), "q_len": q_len, "kv_len": kv_len}
+
+    return {
+        "by hand": [sizes(3, 3, 1)],
+        "random": [sizes(5, 5, 8), sizes(4, 4, 3)],
+        "property": [sizes(1, 6, 2), sizes(3, 10, 4)],
+        "edges": [sizes(1, 1, 1), sizes(2, 40, 12)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A number for each head, query and key."""
+    return {"bias": ((len(inputs["slopes"]), inputs["q_len"], inputs["kv_len"]), "f")}
+
+
+def _of(slopes: Array, distance: Array) -> Array:
+    return np.asarray(-slopes[:, None, None] * distance)
+
+
+def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+    """What the bias would be with one idea missing."""
+    slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
+    keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
+    places = here + kv_len - q_len
+    right = _of(slopes, np.maximum(places - keys, 0))
+    return [
+        (_of(slopes, np.maximum(here - keys, 0)),
+         f"With {kv_len} keys and {q_len} queries the queries are taken for the first tokens; "
+         "they are the last. A lone query behind a cache gets a bias of 0 for every key."),
+        (_of(slopes, np.maximum(places + 1 - keys, 0)),
+         "One too many: a token is at distance 0 of itself."),
+        (_of(slopes, np.maximum(places - 1 - keys, 0)), "One too few: the token before is at 1."),
+        (-right, "The bias is positive: far keys would be preferred. It is subtracted."),
+        (_of(slopes, np.abs(places - keys)),
+         "Keys ahead of the query get a bias too. Theirs is 0: a mask hides them, not ALiBi."),
+        (_of(slopes, places - keys),
+         "Keys ahead of the query get a positive bias. Theirs is 0: a mask hides them, not ALiBi."),
+        (_of(-slopes, np.broadcast_to(keys, (q_len, kv_len))),
+         "That is slope · key position. The softmax would give the same weights, as a row differs "
+         "by one constant only; but asked for is minus slope times distance."),
+        (_of(np.full_like(slopes, slopes[0]), np.maximum(places - keys, 0)),
+         "All heads have the first head's slope."),
+        (_of(slopes[::-1], np.maximum(places - keys, 0)), "The slopes are in the wrong order."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the bias lacks."""
+    slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
+    right = ma.alibi_bias(slopes, np.arange(kv_len - q_len, kv_len), np.arange(kv_len))
+    bias = outputs["bias"]
+    if np.allclose(bias, right, rtol=0, atol=TOLERANCE):
+        return None
+    for guess, message in _slips(inputs):
+        if np.allclose(bias, guess, rtol=0, atol=TOLERANCE):
+            return message
+    h, i, j = np.argwhere(np.abs(bias - right) > TOLERANCE)[0]
+    return (
+        f"Head {h}, query {i} of {q_len} and key {j} of {kv_len} are "
+        f"{max(kv_len - q_len + i - j, 0)} apart: the bias should be {right[h, i, j]:.4g} and is "
+        f"{bias[h, i, j]:.4g}."
+    )
+
+
+EXERCISE = Exercise(
+    id="alibi_step",
+    page="position",
+    title="The bias that vanished",
+    kind="bug",
+    points=3,
+    minutes=10,
+    difficulty=2,
+    assessed=True,
+    hints=(
+        "Print the bias for one query and six keys. How far is the first of these keys away?",
+        "The queries are the last q_len of kv_len tokens. Give each its true position before you "
+        "subtract the positions of the keys.",
+    ),
+    common_errors=(
+        "Testing with whole prompts only, where first and last are the same.",
+        "Repairing the case of one query and not that of a chunk.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

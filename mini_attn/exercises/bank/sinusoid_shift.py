@@ -1,0 +1,99 @@
+"""Write the matrix that moves every sinusoidal row by some steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TOLERANCE = 1e-6
+PLACES = np.array([0, 1, 5, 12, 300])
+Array = np.ndarray
+
+
+def _blocks(d_model: int, angles: Array) -> Array:
+    """Rows of sines and cosines times this matrix are turned by the angles."""
+    out = np.zeros((d_model, d_model))
+    cos, sin, i = np.cos(angles), np.sin(angles), np.arange(0, d_model, 2)
+    out[i, i], out[i, i + 1], out[i + 1, i], out[i + 1, i + 1] = cos, -sin, sin, cos
+    return out
+
+
+def _speeds(d_model: int) -> Array:
+    return np.asarray(10000.0 ** (-np.arange(0, d_model, 2) / d_model))
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one pair, one step. The property: backwards, and not at all."""
+    drawn = int(rng.integers(3, 9))
+    return {
+        "by hand": [{"d_model": 2, "steps": 1}],
+        "random": [{"d_model": 8, "steps": drawn}, {"d_model": 6, "steps": 2}],
+        "property": [{"d_model": 4, "steps": -3}, {"d_model": 8, "steps": 0}],
+        "edges": [{"d_model": 2, "steps": 50_000}, {"d_model": 32, "steps": 1}],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A square matrix."""
+    return {"matrix": ((inputs["d_model"], inputs["d_model"]), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the matrix lacks; rows are moved at several places."""
+    d_model, steps, matrix = inputs["d_model"], inputs["steps"], outputs["matrix"]
+    rows, moved = (
+        ma.sinusoidal_positions(places, d_model, dtype="float64")
+        for places in (PLACES + 1000, PLACES + 1000 + steps)
+    )
+    if np.allclose(rows @ matrix, moved, rtol=0, atol=TOLERANCE):
+        return None
+    speeds = _speeds(d_model)
+    slips = [
+        (np.eye(d_model), "Nothing moves."),
+        (_blocks(d_model, abs(steps) * speeds), "Steps may be negative: then it moves back."),
+        (_blocks(d_model, -steps * speeds),
+         f"It moves by {-steps} instead of {steps}: rows stand on the left of the matrix, and a "
+         "pair is (sin, cos), so the minus sign belongs to the other sine."),
+        (_blocks(d_model, speeds), "It moves by one step, whatever `steps` says."),
+        (_blocks(d_model, np.full(len(speeds), float(steps))),
+         "All pairs turn by the same angle. Pair i turns by 10000 ** (-2i / d_model) a step."),
+        (_blocks(d_model, steps * np.sqrt(speeds)),
+         "The exponent of pair i is 2i / d_model; half of that is used."),
+    ]  # fmt: skip
+    for guess, message in slips:
+        if np.allclose(matrix, guess, rtol=0, atol=TOLERANCE):
+            return message
+    outside = matrix - matrix * np.kron(np.eye(d_model // 2), np.ones((2, 2)))
+    if np.abs(outside).max() > TOLERANCE:
+        return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."
+    worst = int(np.abs(rows @ matrix - moved).max(axis=0).argmax()) // 2
+    return f"Pair {worst} does not arrive: {steps} steps on it should have turned further, or less."
+
+
+EXERCISE = Exercise(
+    id="sinusoid_shift",
+    page="position",
+    title="One matrix moves them all",
+    kind="write",
+    points=4,
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    hints=(
+        "Write sin(a + b) and cos(a + b) with the sines and cosines of a and of b. With a the "
+        "angle of the place and b that of the steps, which numbers multiply sin a and cos a?",
+        "The new sine is sin a · cos b + cos a · sin b, so the first column of the block is "
+        "(cos b, sin b). The new cosine is cos a · cos b − sin a · sin b, so the second is "
+        "(−sin b, cos b). Write one such block for every pair.",
+    ),
+    common_errors=(
+        "The transposed block. It is right for columns, with the matrix on the left; here rows "
+        "stand on the left.",
+        "One angle for all pairs.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,64 @@
+"""The queries are the last tokens."""
+
+import numpy as np
+
+
+def alibi(slopes, q_len, kv_len):
+    places = np.arange(kv_len - q_len, kv_len)[:, None]  # of the queries
+    distance = np.maximum(places - np.arange(kv_len), 0)  # (q_len, kv_len)
+    return -slopes[:, None, None] * distance
+
+
+REFERENCE = alibi
+
+
+def _starter(slopes, q_len, kv_len):
+    distance = np.arange(q_len)[:, None] - np.arange(kv_len)
+    return -slopes[:, None, None] * np.maximum(distance, 0)
+
+
+def _with(distance):
+    def answer(slopes, q_len, kv_len):
+        places = np.arange(kv_len - q_len, kv_len)[:, None]
+        return -slopes[:, None, None] * distance(places, np.arange(kv_len))
+
+    return answer
+
+
+def _lone(slopes, q_len, kv_len):
+    if q_len == 1:
+        return alibi(slopes, q_len, kv_len)
+    return _starter(slopes, q_len, kv_len)
+
+
+def _bloom(slopes, q_len, kv_len):
+    return slopes[:, None, None] * np.broadcast_to(np.arange(kv_len), (q_len, kv_len))
+
+
+def _infinite(slopes, q_len, kv_len):
+    places = np.arange(kv_len - q_len, kv_len)[:, None]
+    return np.where(places < np.arange(kv_len), -np.inf, alibi(slopes, q_len, kv_len))
+
+
+def _bounded(slopes, q_len, kv_len):
+    return np.maximum(alibi(slopes, q_len, kv_len), -10.0)
+
+
+WRONG = [
+    ("starter", _starter, "property", "they are the last"),
+    ("one query only", _lone, "property", "they are the last"),
+    ("one too many", _with(lambda q, k: np.maximum(q + 1 - k, 0)), "by hand", "One too many"),
+    ("one too few", _with(lambda q, k: np.maximum(q - 1 - k, 0)), "by hand", "One too few"),
+    ("positive", lambda slopes, q_len, kv_len: -alibi(slopes, q_len, kv_len), "by hand",
+     "positive"),
+    ("both sides", _with(lambda q, k: np.abs(q - k)), "by hand", "not ALiBi"),
+    ("no floor", _with(lambda q, k: q - k), "by hand", "not ALiBi"),
+    ("by the key alone", _bloom, "by hand", "same weights"),
+    ("one slope", lambda slopes, q_len, kv_len: alibi(np.full_like(slopes, slopes[0]), q_len,
+     kv_len), "random", "first head's"),
+    ("slopes reversed", lambda slopes, q_len, kv_len: alibi(slopes[::-1], q_len, kv_len),
+     "random", "wrong order"),
+    ("minus infinity ahead", _infinite, "finite", "inf"),
+    ("bounded", _bounded, "edges", "should be"),
+    ("squared", _with(lambda q, k: np.maximum(q - k, 0) ** 2), "by hand", "should be"),
+]  # fmt: skip

@@ -1,0 +1,79 @@
+"""Sine and cosine of every angle, side by side."""
+
+import numpy as np
+
+
+def sinusoids(positions, d_model):
+    i = np.arange(d_model // 2)
+    angles = positions[:, None] * 10000.0 ** (-2 * i / d_model)  # (seq, pairs)
+    rows = np.empty((len(positions), d_model))
+    rows[:, 0::2] = np.sin(angles)
+    rows[:, 1::2] = np.cos(angles)
+    return rows
+
+
+REFERENCE = sinusoids
+
+
+def _starter(positions, d_model):
+    raise NotImplementedError
+
+
+def _cosine_first(positions, d_model):
+    rows = sinusoids(positions, d_model)
+    return rows.reshape(len(rows), -1, 2)[:, :, ::-1].reshape(rows.shape)
+
+
+def _halves(positions, d_model):
+    rows = sinusoids(positions, d_model)
+    return np.concatenate([rows[:, 0::2], rows[:, 1::2]], axis=1)
+
+
+def _rows_counted(positions, d_model):
+    return sinusoids(np.arange(len(positions)), d_model)
+
+
+def _from_one(positions, d_model):
+    return sinusoids(positions + 1, d_model)
+
+
+def _with_power(power):
+    def answer(positions, d_model):
+        angles = positions[:, None] * 10000.0 ** power(np.arange(d_model // 2), d_model)
+        return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), -1)
+
+    return answer
+
+
+def _own_angles(positions, d_model):
+    n = np.arange(d_model)
+    angles = positions[:, None] * 10000.0 ** (-n / d_model)
+    return np.where(n % 2, np.cos(angles), np.sin(angles))
+
+
+def _no_cosine(positions, d_model):
+    return np.repeat(sinusoids(positions, d_model)[:, 0::2], 2, axis=1)
+
+
+def _degrees(positions, d_model):
+    angles = np.radians(positions[:, None] * 10000.0 ** (-np.arange(0, d_model, 2) / d_model))
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), -1)
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("cosine first", _cosine_first, "by hand", "exchanged"),
+    ("degrees", _degrees, "by hand", "should be"),
+    ("counted from 1", _from_one, "by hand", "counted from 0"),
+    ("no cosine", _no_cosine, "by hand", "cosines are missing"),
+    ("all sines first", _halves, "random", "neighbours"),
+    ("half the exponent", _with_power(lambda i, d: -i / d), "random", "too fast"),
+    ("an angle a column", _own_angles, "by hand", "share one angle"),
+    ("all alike", _with_power(lambda i, d: 0.0 * i), "random", "All pairs turn alike"),
+    ("growing", _with_power(lambda i, d: 2.0 * i / d), "random", "exponent is negative"),
+    ("rows counted", _rows_counted, "property", "positions that are given"),
+    ("for 12 numbers", lambda positions, d_model: sinusoids(positions, 12)[:, :d_model],
+     "random", "should be"),
+    ("tested below 1000", lambda positions, d_model: sinusoids(positions % 1000, d_model),
+     "edges", "positions that are given"),
+]  # fmt: skip
