@@ -31,6 +31,12 @@ def judge(key: str, *texts: str) -> list[dict[str, Any]]:
 
 # Worked out by hand, not by the code that the questions use.
 BY_HAND = {
+    "mla/numbers": 512 + 64,
+    "mla/groups": 576 / 256,
+    "mla/reduction": 100 * (1 - 69_120 / 389_120),
+    "mla/scale": 192**0.5,
+    "mla/crossover": 171,
+    "mla/merged": 1536 * 512 / (1536 * 128 + 128 * 512),
     "rope-scaling/never-round": 64 - 46,
     "rope-scaling/ntk-base": 82685,
     "rope-scaling/dynamic-base": 30528,

@@ -74,7 +74,7 @@ def _groups() -> Question:
         text=f"One key/value head of 128 in grouped-query attention leaves {one} numbers a token. "
         f"To how many such heads does a latent cache with {LATENT} correspond?",
         answer=each / one,
-        unit="key/value heads",
+        unit="heads",
         tolerance=0.005,
         explanation=f"({RANK} + {ROPE}) / (2 × {NOPE}) = {each / one}: it takes the room of a bit "
         f"more than two key/value heads, and serves {HEADS}.",
@@ -145,7 +145,7 @@ def _scale() -> Question:
         f"to the latent and meets it there: {RANK} + {ROPE} numbers. By what are the scores "
         "divided in the absorbed form, leaving YaRN aside?",
         answer=right,
-        unit="(a pure number)",
+        unit="as divisor",
         tolerance=0.005,
         explanation=f"√({NOPE} + {ROPE}) = √{NOPE + ROPE} = {right:.2f}, in both forms: the score "
         "is the same number, computed by another route.",
