@@ -19,6 +19,21 @@ def _layer(n: int) -> dict[str, int]:
     return {part: flops[part] // LAYERS for part in parts}
 
 
+def _ratio_with_mlp(n: int) -> float:
+    once, twice = (
+        sum(cost.matmul_flops(GPT2, q_len=m, kv_len=m, logit_rows=0).values()) for m in (n, 2 * n)
+    )
+    return twice / once
+
+
+def _ratio_visible(n: int) -> float:
+    def attention(m: int) -> int:
+        parts = cost.matmul_flops(GPT2, q_len=m, kv_len=m, causal="exact", logit_rows=0)
+        return sum(parts.values()) - parts["mlp"]
+
+    return attention(2 * n) / attention(n)
+
+
 def _projections() -> Question:
     n = 1000
     flops = _layer(n)["projections"]
@@ -69,6 +84,14 @@ def _doubled() -> Question:
                 4,
                 "That is right for the scores and the weighted sum. The products with weights "
                 "double, and at this length they are the larger part.",
+            ),
+            Mistake(
+                _ratio_with_mlp(n),
+                "That includes the MLP, which only doubles. The attention alone was asked for.",
+            ),
+            Mistake(
+                _ratio_visible(n),
+                "That counts visible pairs only. The full square was asked for.",
             ),
             Mistake(3, "The two parts are not of one size: weigh the 2 and the 4 by FLOPs."),
         ),
@@ -132,6 +155,11 @@ def _softmax() -> Question:
                 "2 FLOPs each.",
             ),
             Mistake(percent / 5, "That is one operation a score; 5 were to be counted."),
+            Mistake(percent / 100, "That is the share; in percent it is a hundred times that."),
+            Mistake(
+                100 / percent,
+                "That is how many times more FLOPs the products have. The share is its inverse.",
+            ),
             Mistake(
                 500 / (4 * WIDTH),
                 "That divides by `d_model`. The softmax runs in every head, so does the product.",

@@ -61,6 +61,7 @@ def _tile() -> Question:
                 HEADS * n * block,
                 f"That is {block} whole rows. A tile has {block} keys as well, not all {n:,}.",
             ),
+            Mistake(HEADS * n, "That is the row of one query in each head. A tile is a block."),
             Mistake(HEADS * 2 * block, "A tile has a score for each pair: product, not sum."),
         ),
     )
