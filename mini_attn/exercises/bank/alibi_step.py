@@ -42,8 +42,8 @@ def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
     right = _of(slopes, np.maximum(places - keys, 0))
     return [
         (_of(slopes, np.maximum(here - keys, 0)),
-         f"With {kv_len} keys and {q_len} queries the queries are taken for the first tokens; "
-         "they are the last. A lone query behind a cache gets a bias of 0 for every key."),
+         "The queries are taken for the first tokens; they are the last. A lone query behind a "
+         "cache gets a bias of 0 for every key."),
         (_of(slopes, np.maximum(places + 1 - keys, 0)),
          "One too many: a token is at distance 0 of itself."),
         (_of(slopes, np.maximum(places - 1 - keys, 0)), "One too few: the token before is at 1."),
