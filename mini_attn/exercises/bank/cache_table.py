@@ -1,0 +1,107 @@
+"""Write the bytes of a cache for many layouts at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(
+    numbers: list[int], windows: list[int], n_layers: int, context: int, batch: int, size: int
+) -> Inputs:
+    return {
+        "numbers": np.array(numbers), "windows": np.array(windows), "n_layers": n_layers,
+        "context": context, "batch": batch, "dtype_bytes": size,
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a latent and a grouped layer. The property: windows cut, but only what is there."""
+    drawn = []
+    for _ in range(4):
+        numbers = rng.integers(1, 512, 5).tolist()
+        layers, context, batch, size = (int(n) for n in rng.integers([2, 3, 2, 1], [9, 200, 8, 3]))
+        drawn.append(_case(numbers, [0] * 5, layers, context, batch, 2 * size))
+    return {
+        "by hand": [_case([576, 2048], [0, 0], 3, 10, 5, 2)],
+        "random": drawn,
+        "property": [_case([256, 256, 512], [0, 100, 7], 4, 1000, 3, 2),
+                     _case([256, 256, 512], [0, 100, 7000], 4, 50, 2, 4)],
+        "edges": [_case([1], [1], 1, 1, 1, 1), _case([2048] * 2, [0, 4096], 80, 2**20, 1024, 4),
+                  _case([64, 32], [5, 6], 2, 5, 3, 2)],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A whole number for each layout."""
+    return {"total": (inputs["numbers"].shape, "iu")}
+
+
+def _total(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
+    factors = inputs["n_layers"] * inputs["batch"] * inputs["dtype_bytes"]
+    return np.asarray(inputs["numbers"].astype(np.int64) * kept.astype(np.int64) * factors)
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the totals lack."""
+    windows: np.ndarray = inputs["windows"]
+    context = inputs["context"]
+    everything = np.full(windows.shape, context)
+    kept = np.where(windows > 0, np.minimum(windows, context), context)
+    right, got = _total(inputs, kept), outputs["total"].astype(np.int64)
+    if np.array_equal(got, right):
+        return None
+    if (outputs["total"] < 0).any() or np.array_equal(got, right.astype(np.int32)):
+        return "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."
+    guesses = [
+        (_total(inputs, everything),
+         "The windows have no effect: a layer with a window keeps that many tokens at most."),
+        (_total(inputs, np.where(windows > 0, windows, context)),
+         f"A window keeps no tokens that are not there: with {context} tokens it holds at most "
+         "that many."),
+        (_total(inputs, np.minimum(windows, context)),
+         "A window of 0 means that there is none: such a layer keeps all tokens."),
+        (2 * right,
+         "A factor 2 too many: `numbers` counts all that a token leaves in a layer, keys and "
+         "values together."),
+    ]  # fmt: skip
+    for guess, message in guesses:
+        if np.array_equal(got, guess):
+            return message
+    for name in ("n_layers", "batch", "dtype_bytes"):
+        if np.array_equal(got * inputs[name], right):
+            return f"The factor {name} = {inputs[name]} is missing."
+    if np.array_equal(got * context, right):
+        return "That is one token: each of the tokens that are kept leaves its numbers."
+    i = int(np.flatnonzero(got != right)[0])
+    return (
+        f"Layout {i} with {inputs['numbers'][i]} numbers a token should keep {right[i]:,} bytes, "
+        f"not {got[i]:,}."
+    )
+
+
+EXERCISE = Exercise(
+    id="cache_table",
+    page="choosing",
+    title="A column of the table",
+    kind="write",
+    points=3,
+    minutes=12,
+    difficulty=1,
+    assessed=False,
+    hints=(
+        "Every layout obeys one formula. What differs is how many numbers a token leaves, and how "
+        "many tokens are kept.",
+        "Tokens kept: the context, or the smaller of window and context where the window is not 0. "
+        "Times numbers, layers, sequences and bytes, in 64-bit whole numbers.",
+    ),
+    common_errors=(
+        "Letting a window keep more tokens than there are.",
+        "Reading a window of 0 as a cache that keeps nothing.",
+        "Another factor 2 for keys and values.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

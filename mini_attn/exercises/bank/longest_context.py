@@ -1,0 +1,86 @@
+"""Pencil: how long a context fits for 64 sequences with latent attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn import cost
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+MEMORY, BATCH, LAYERS, RANK, ROPE, NUMBER_BYTES = 80 * 10**9, 64, 32, 512, 64, 2
+PARAMETERS = 8_239_992_832
+
+_LEFT = MEMORY - NUMBER_BYTES * PARAMETERS
+_TOKEN = BATCH * LAYERS * (RANK + ROPE) * NUMBER_BYTES
+ANSWER = _LEFT // _TOKEN
+
+MISTAKES = {
+    MEMORY // _TOKEN: "The weights take their place first.",
+    (MEMORY - PARAMETERS) // _TOKEN: "Each weight takes 2 bytes: the parameters are counted, not "
+    "their bytes.",
+    _LEFT // (_TOKEN // BATCH): f"That is one sequence; {BATCH} share the memory.",
+    _LEFT // (_TOKEN * 2): "Keys and values are both made of the one latent: there is no factor 2.",
+    _LEFT // (BATCH * LAYERS * RANK * NUMBER_BYTES): "The rotated key is kept as well: "
+    f"{RANK} + {ROPE} numbers a token and layer.",
+    _LEFT // (_TOKEN // LAYERS): f"That is the cache of one layer; there are {LAYERS}.",
+    _LEFT // (_TOKEN // NUMBER_BYTES): "Each number takes 2 bytes.",
+    _LEFT // (BATCH * LAYERS * (RANK + 32 * ROPE) * NUMBER_BYTES): "The rotated key is one for "
+    "all heads.",
+    (80 * 2**30 - NUMBER_BYTES * PARAMETERS) // _TOKEN: "A GB is 1e9 bytes; this is 80 GiB.",
+    ANSWER + 1: "Rounded up, the last token does not fit.",
+}
+
+assert cost.DEVICES["h100"].memory_bytes == MEMORY
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one answer."""
+    return {"by hand": [{}]}
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One number."""
+    return {"answer": ((), "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if value == ANSWER:
+        return None
+    if value in MISTAKES:
+        return MISTAKES[int(value)]
+    if value != int(value) and int(value) == ANSWER:
+        return "Tokens come whole: round down."
+    if value <= 0:
+        return "The weights leave most of the device free: some tokens fit."
+    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
+    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
+    return (
+        f"{value:,.6g} is {much} {many}. Memory less weights, then bytes of one token of every "
+        "sequence."
+    )
+
+
+EXERCISE = Exercise(
+    id="longest_context",
+    page="choosing",
+    title="Room for reports",
+    kind="pencil",
+    points=2,
+    minutes=8,
+    difficulty=1,
+    assessed=False,
+    hints=(
+        "All sequences together may take what the weights leave.",
+        "One token takes, in all layers, 32 × (512 + 64) × 2 bytes of each of the 64 sequences. "
+        "Divide what is left by that and round down.",
+    ),
+    common_errors=(
+        "Leaving out the rotated key.",
+        "A factor 2 for keys and values: the latent is both.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

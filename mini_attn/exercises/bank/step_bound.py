@@ -1,0 +1,99 @@
+"""Write the roofline's bound for many steps at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+
+def _case(flops: np.ndarray, n_bytes: np.ndarray, rate: float, bandwidth: float) -> Inputs:
+    return {"flops": flops, "n_bytes": n_bytes, "flops_per_second": rate,
+            "bytes_per_second": bandwidth}  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one step on each side of the ridge. The property: the batch cancels nothing."""
+    drawn = []
+    for _ in range(4):
+        flops, n_bytes = 10 ** rng.uniform(6, 13, 6), 10 ** rng.uniform(6, 11, 6)
+        drawn.append(_case(flops, n_bytes, 10 ** rng.uniform(10, 15), 10 ** rng.uniform(9, 13)))
+    return {
+        "by hand": [_case(np.array([100.0, 4000.0]), np.array([50.0, 100.0]), 1000.0, 100.0)],
+        "random": drawn,
+        "property": [_case(np.array([[1e9, 1e12], [3e12, 2e6]]), np.array([[1e9, 1e9], [1e9, 1e9]]),
+                           1e12, 1e10)],
+        "edges": [_case(np.array([1e12]), np.array([1e10]), 1e14, 1e12),  # on the ridge itself
+                  _case(np.array([0.0, 5e9]), np.array([4e9, 0.0]), 1e12, 1e11)],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Seconds, and what binds."""
+    shape = inputs["flops"].shape
+    return {"seconds": (shape, "f"), "memory_bound": (shape, "b")}
+
+
+def _near(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-9, atol=0))
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the seconds or the verdicts lack."""
+    computing = inputs["flops"] / inputs["flops_per_second"]
+    reading = inputs["n_bytes"] / inputs["bytes_per_second"]
+    got = outputs["seconds"]
+    if not _near(got, np.maximum(computing, reading)):
+        guesses = [
+            (computing + reading, "The two are added. At best reading and computing overlap, and "
+             "the bound is the longer of the two."),
+            (np.minimum(computing, reading), "That is the shorter of the two. A step is over when "
+             "both are done."),
+            (computing, "Only the arithmetic is counted: reading takes time as well."),
+            (reading, "Only the reading is counted: arithmetic takes time as well."),
+            (np.maximum(inputs["flops"] / inputs["bytes_per_second"],
+                        inputs["n_bytes"] / inputs["flops_per_second"]),
+             "The rates are swapped: bytes go with bytes per second."),
+        ]  # fmt: skip
+        for guess, message in guesses:
+            if _near(got, guess):
+                return message
+        return "Seconds are a quantity divided by its rate; the bound is the longer of two such."
+    right = reading >= computing
+    verdict = outputs["memory_bound"]
+    if np.array_equal(verdict, right):
+        return None
+    if np.array_equal(verdict, reading > computing):
+        return "On the ridge both take equally long; call that memory-bound, too."
+    if np.array_equal(verdict, ~right):
+        return "The verdict is turned round: memory-bound means that reading takes longer."
+    if np.array_equal(verdict, inputs["flops"] < inputs["n_bytes"]):
+        return (
+            "FLOPs and bytes are compared as they are. What binds depends on the device: compare "
+            "the seconds, or the intensity with the ridge."
+        )
+    return "memory_bound is True exactly where the reading takes at least as long."
+
+
+EXERCISE = Exercise(
+    id="step_bound",
+    page="choosing",
+    title="Which wall?",
+    kind="write",
+    points=3,
+    minutes=8,
+    difficulty=1,
+    assessed=True,
+    hints=(
+        "A step needs both: all its bytes read and all its FLOPs done. They can overlap.",
+        "Divide each by its rate. The seconds are the larger of the two, number by number; "
+        "memory-bound is where the reading is at least as long.",
+    ),
+    common_errors=(
+        "Adding the two times: that is a bound from above, not from below.",
+        "Comparing FLOPs with bytes directly.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)
