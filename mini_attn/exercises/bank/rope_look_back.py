@@ -62,8 +62,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return f"The query likes the key at its own place best; {wanted}."
     if found == -back:
         return (
-            f"The query looks {abs(back)} places in the other direction: query and key both turn "
-            "forward with their positions, so the query has to be turned back beforehand."
+            f"The query looks {abs(back)} {'place' if abs(back) == 1 else 'places'} in the other "
+            "direction: query and key both turn forward with their positions, so the query has to "
+            "be turned back beforehand."
         )
     where = f"{found} back" if found >= 0 else f"{-found} ahead"
     much = "The angles are not those of the planes." if abs(found - back) > 1 else "One off."
