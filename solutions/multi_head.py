@@ -43,7 +43,7 @@ def _variant(*, cut="right", merge="right", scale=None, causal=True, heads=None,
         out = (weights / weights.sum(axis=-1, keepdims=True)) @ v
         if cut == "dealt out":
             rows = out.transpose(1, 2, 0).reshape(seq, -1)
-        elif cut == "reshaped" or merge == "reshaped":
+        elif merge == "reshaped":
             rows = out.reshape(seq, -1)
         else:
             rows = out.swapaxes(0, 1).reshape(seq, -1)
@@ -88,7 +88,13 @@ WRONG = [
         "property",
         "number of its own",
     ),
-    ("cut by a reshape", _variant(cut="reshaped"), "by hand", "reshape alone cut"),
+    (
+        "cut and merged by a reshape",
+        _variant(cut="reshaped", merge="reshaped"),
+        "by hand",
+        "reshape alone cut",
+    ),
+    ("cut by a reshape", _variant(cut="reshaped"), "by hand", "put together well"),
     ("merged by a reshape", _variant(merge="reshaped"), "by hand", "mixes the tokens"),
     ("every n-th column", _variant(cut="dealt out"), "by hand", "stand together"),
     ("averaged", _variant(last=lambda rows, W, n: rows @ W / n), "by hand", "averaged"),

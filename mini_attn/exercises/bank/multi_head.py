@@ -57,12 +57,13 @@ def _layer(
     cut: str = "right",
     scale: float | None = None,
     causal: bool = True,
+    merged: bool = False,
 ) -> np.ndarray:
     """All heads' results side by side, (seq, n_heads * head_dim)."""
     n_heads = n_heads or inputs["n_heads"]
     q, k, v = (_rows(inputs["x"] @ inputs[f"W_{n}"], n_heads, cut) for n in "qkv")
     out = ma.scaled_dot_product_attention(q, k, v, causal=causal, scale=scale)
-    if cut == "right":
+    if cut == "right" or merged:
         return np.asarray(ma.merge_heads(out)[0])
     if cut == "reshaped":
         return np.asarray(out.reshape(len(inputs["x"]), -1))
@@ -95,6 +96,9 @@ def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_layer(inputs, cut="reshaped") @ W_o,
          "A reshape alone cut the heads: it deals the numbers out in memory order, so that a "
          "head gets whole tokens instead of its columns of every token. Move the axes too."),
+        (_layer(inputs, cut="reshaped", merged=True) @ W_o,
+         "The results are put together well, but q, k and v were cut by a reshape alone: a head "
+         "gets whole tokens instead of its columns of every token. Move the axes there too."),
         (swapped.reshape(len(x), -1) @ W_o,
          "The heads are right, but putting them side by side by a reshape alone mixes the "
          "tokens: move the axis of the heads next to the last one first."),
