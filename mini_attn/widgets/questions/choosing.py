@@ -50,7 +50,7 @@ def _beside_latent() -> Question:
         "numbers a token and layer. What is the largest number of key/value heads of "
         f"{SIZE} with which grouped-query attention keeps fewer?",
         answer=answer,
-        unit="key/value heads",
+        unit="heads",
         explanation=f"A key/value head keeps a key and a value, {2 * SIZE} numbers; {answer} heads "
         f"keep {answer * 2 * SIZE}, {answer + 1} would keep {(answer + 1) * 2 * SIZE}.",
         mistakes=(
