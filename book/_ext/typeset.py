@@ -6,7 +6,10 @@ A formula that KaTeX cannot set fails the build, and a page loads the fonts that
 from __future__ import annotations
 
 import shutil
+import socket
+import time
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -24,6 +27,28 @@ def node() -> str:
     return str(found[0]) if found else "node"
 
 
+def start_patiently(cls: Any, folder: Path, seconds: float) -> tuple[Any, socket.socket]:
+    """Start KaTeX's server and connect to it.
+
+    The extension takes the socket's file for a server that listens; between the two lies a
+    moment in which a busy machine refuses the connection and the build ends.
+    """
+    path = folder / "katex.sock"
+    process = Popen(cls.build_command(socket=path), stdin=PIPE, stdout=PIPE, cwd=folder)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            time.sleep(0.01)
+        else:
+            return process, connection
+    process.kill()
+    raise cls.timeout_error(seconds)
+
+
 def without_unused_css(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -37,6 +62,7 @@ def without_unused_css(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Point the KaTeX extension at Node and make its errors fatal."""
     katex.NODEJS_BINARY = node()
+    katex.KaTeXServer.start_server_process = classmethod(start_patiently)
     katex.STARTUP_TIMEOUT = 60.0  # a busy machine needs more than the default 5 s
     katex.RENDER_TIMEOUT = 60.0
     katex.KATEX_DEFAULT_OPTIONS = {"throwOnError": True, "strict": "error"}
