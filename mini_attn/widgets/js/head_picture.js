@@ -121,7 +121,7 @@ function together(result, at) {
     : result.n_heads > 1 ? "Together: the averages side by side, times W_o" : "The average of the one head, times W_o";
   const rows = adds
     ? result.heads.map((head, h) => [`${h ? "+ " : ""}head ${h + 1}`, head.adds, `a-${h}`, () => h + 1])
-    : [[result.n_heads > 1 ? "side by side" : "average", result.heads.flatMap((head) => head.out), "c", from]];
+    : [[result.n_heads === 1 ? "average" : at.wide ? "side by side" : "joined", result.heads.flatMap((head) => head.out), "c", from]];
   const lines = [...rows, ["= output", result.output, "y", () => 0]];
   const top = at.end + 24;
   const parts = lines.map(([name, values, id, tone], i) => numbers(result, done ? values : null, name, top + i * (CELL + 8), id, tone, at));
