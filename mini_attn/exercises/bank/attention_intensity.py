@@ -65,9 +65,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     for pattern, message in _patterns(inputs):
         if np.allclose(got, pattern, rtol=1e-9, atol=0):
             return message
+    i = int(np.abs(got / right - 1).argmax())
     return (
-        f"With {heads} query heads on {kv[0]:.0f} key/value heads and {each} bytes a number it "
-        f"should be {right[0]:.3g} FLOP a byte, and is {got[0]:.3g}: all FLOPs of scores and "
+        f"With {heads} query heads on {kv[i]:.0f} key/value heads and {each} bytes a number it "
+        f"should be {right[i]:.3g} FLOP a byte, and is {got[i]:.3g}: all FLOPs of scores and "
         "weighted sum, over all bytes of keys and values."
     )
 
