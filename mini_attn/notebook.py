@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.cost import Device, measured_device
+from mini_attn.cost import Device, measured_device, product_flops
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count
 
 STORED = Path(__file__).with_name("stored.json")
 
@@ -123,16 +124,17 @@ def this_machine(*, size: int = 512, read_bytes: int = 64_000_000) -> Device:
     Raises
     ------
     ConfigError
-        If a size is below 1.
+        If a size is too small.
     """
-    if size < 1 or read_bytes < 4:
-        raise ConfigError(f"needs size >= 1 and read_bytes >= 4, got {size} and {read_bytes}")
-    matrix = np.ones((size, size), dtype=np.float32)
-    array = np.ones(read_bytes // 4, dtype=np.float32)
-    flops_per_second = 2 * size**3 / best_seconds(lambda: matrix @ matrix, go_on_seconds=0.3)
-    bytes_per_second = array.nbytes / best_seconds(array.max, go_on_seconds=0.3)
-    rates = {"float32": flops_per_second}
-    return measured_device(rates, bytes_per_second, memory_bytes=8 * 10**9)
+    matrix = np.ones((check_count("size", size), size), dtype=np.float32)
+    array = np.ones(check_count("read_bytes", read_bytes, least=4) // 4, dtype=np.float32)
+    product_seconds = best_seconds(lambda: matrix @ matrix, go_on_seconds=0.3)
+    read_seconds = best_seconds(array.max, go_on_seconds=0.3)
+    return measured_device(
+        {"float32": product_flops(size, size, size) / product_seconds},
+        array.nbytes / read_seconds,
+        memory_bytes=8 * 10**9,
+    )
 
 
 def stored(key: str) -> dict[str, Any]:
