@@ -117,8 +117,8 @@ function together(result, at) {
   const done = result.step >= 4;
   const adds = result.join === "add" && result.n_heads > 1;
   const from = (n) => Math.floor(n / result.head_dim) + 1;
-  const title = !done ? "Together: not computed yet" : adds ? "Together: what each head adds to the output"
-    : result.n_heads > 1 ? "Together: the averages side by side, times W_o" : "The average of the one head, times W_o";
+  const title = !done ? "Together: not computed yet" : adds ? "Together: what each head adds"
+    : result.n_heads > 1 ? "Together: side by side, times W_o" : "The one average, times W_o";
   const rows = adds
     ? result.heads.map((head, h) => [`${h ? "+ " : ""}head ${h + 1}`, head.adds, `a-${h}`, () => h + 1])
     : [[result.n_heads === 1 ? "average" : at.wide ? "side by side" : "joined", result.heads.flatMap((head) => head.out), "c", from]];
