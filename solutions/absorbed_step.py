@@ -16,6 +16,15 @@ def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
 REFERENCE = absorbed_step
 
 
+def _scaled_apart(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+    query = np.einsum("hn,hrn->hr", q_nope, w_uk)
+    scores = query @ latent.T * q_nope.shape[-1] ** -0.5
+    scores = scores + q_rope @ rope_key.T * q_rope.shape[-1] ** -0.5
+    weights = np.exp(scores - scores.max())
+    mixed = weights / weights.sum(axis=-1, keepdims=True) @ latent
+    return mixed, np.einsum("hr,hrv->hv", mixed, w_uv)
+
+
 def _variant(*, scale=None, content=True, place=True, axis=-1, soft=True, read=None):
     """The reference with one thing changed."""
 
@@ -99,6 +108,7 @@ WRONG = [
      "latent's size"),
     ("scale of the first part", _variant(scale=lambda nope, rope, rank: nope**-0.5), "by hand",
      "rotated numbers"),
+    ("two scales", _scaled_apart, "by hand", "scaled apart"),
     ("no scale", _variant(scale=lambda *_: 1.0), "by hand", "scale"),
     ("no rotated part", _variant(place=False), "by hand", "rotated part is missing"),
     ("only the rotated part", _variant(content=False), "by hand", "Only the rotated part"),

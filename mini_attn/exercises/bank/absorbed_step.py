@@ -68,6 +68,9 @@ def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          f"The scale is 1/√{rank}, of the latent's size. It stays that of a key: {nope} + {rope}."),
         (_softmax(scores * nope**-0.5) @ latent,
          f"The scale is 1/√{nope}: a key also has its {rope} rotated numbers."),
+        (_softmax(content * nope**-0.5 + (scores - content) * rope**-0.5) @ latent,
+         "The two parts are scaled apart. They are one dot product of longer vectors: add them "
+         f"first, then divide by the root of {nope} + {rope}."),
         (_softmax(scores) @ latent,
          f"The scores are not scaled: divide by the root of {nope} + {rope}."),
         (_softmax(content * scale) @ latent,
