@@ -86,8 +86,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     flops = outputs["flops"]
     if np.array_equal(flops, right):
         return None
-    for pattern, message in _patterns(inputs):
+    patterns = _patterns(inputs)
+    for pattern, message in patterns:
         if np.array_equal(flops, pattern):
+            return message
+    for pattern, message in patterns:
+        if ((flops == right) | (flops == pattern)).all():  # the slip, in some of the parts
             return message
     i = int(np.argmax(flops != right))
     far = float(flops[i]) / float(right[i])
