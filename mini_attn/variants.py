@@ -156,7 +156,7 @@ REGISTRY: dict[str, Variant] = {
             length_rule="all",
             reduces_to=(),
             references=("vaswani2017attention",),
-            page="kv-cache#what-the-cache-costs",
+            page="multihead#from-one-head-to-many",
         ),
         Variant(
             name="gqa",
@@ -172,7 +172,7 @@ REGISTRY: dict[str, Variant] = {
                 Reduction("mqa", "n_kv_heads", 1),
             ),
             references=("ainslie2023gqa",),
-            page="kv-cache#what-a-serving-system-makes-of-it",
+            page="mqa-gqa#groups-between-the-ends",
         ),
         Variant(
             name="mqa",
@@ -186,7 +186,7 @@ REGISTRY: dict[str, Variant] = {
             length_rule="all",
             reduces_to=(Reduction("mha", "n_heads", 1),),
             references=("shazeer2019mqa",),
-            page="kv-cache#what-a-serving-system-makes-of-it",
+            page="mqa-gqa#one-head-for-all-multi-query-attention",
         ),
         Variant(
             name="mla",
@@ -209,7 +209,7 @@ REGISTRY: dict[str, Variant] = {
             length_rule="all",
             reduces_to=(),
             references=("deepseek2024v2",),
-            page="kv-cache#what-a-serving-system-makes-of-it",
+            page="mla#keys-and-values-from-a-latent",
         ),
         Variant(
             name="sliding_window",
@@ -222,7 +222,7 @@ REGISTRY: dict[str, Variant] = {
             length_rule="window",
             reduces_to=(Reduction("gqa", "window", "seq"),),
             references=("beltagy2020longformer", "jiang2023mistral"),
-            page="kv-cache#what-a-serving-system-makes-of-it",
+            page="sliding-window#the-last-w-keys",
         ),
     )
 }

@@ -18,6 +18,7 @@ import nbformat
 import pytest
 
 import mini_attn
+from mini_attn.variants import REGISTRY
 
 ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build/html"
@@ -202,6 +203,13 @@ def test_internal_links_resolve() -> None:
             if parts.fragment and target.suffix == ".html" and ":" not in parts.fragment:
                 ids = Page(target).ids if target != page.path else page.ids
                 assert unquote(parts.fragment) in ids, f"{name} links to a missing place: {address}"
+
+
+def test_every_variant_has_its_section() -> None:
+    """The place that the registry names for a variant is in the book."""
+    for entry in REGISTRY.values():
+        stem, _, anchor = entry.page.partition("#")
+        assert anchor in pages()[f"book/{stem}.html"].ids, entry.page
 
 
 def weight(page: Page) -> int:

@@ -65,7 +65,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     for pattern, message in _patterns(scores):
         if _close(weights, pattern):
             return message
-    empty = np.isneginf(scores).all(axis=1)
+    empty = np.all(np.isneginf(scores), axis=1)
     if empty.any() and not _close(weights[empty], right[empty]):
         return (
             "A row of minus infinity alone has nothing to choose from. By the rule of this book "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
@@ -87,7 +89,7 @@ def _half() -> Question:
 
 def _prefill() -> Question:
     context = 8192
-    sizes = {"q_len": context, "kv_len": context}
+    sizes: dict[str, Any] = {"q_len": context, "kv_len": context}
     seconds = cost.step_seconds(LLAMA, DEVICE, **sizes)
     answer = round(1e3 * seconds)
     flops = sum(cost.matmul_flops(LLAMA, **sizes, causal="exact").values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from mini_attn import cost
 from mini_attn.models import MODELS
@@ -121,7 +122,7 @@ def _repeat_traffic() -> Question:
 
 def _step_bytes() -> Question:
     batch, context = 16, 8192
-    sizes = {"batch": batch, "kv_len": context}
+    sizes: dict[str, Any] = {"batch": batch, "kv_len": context}
     moved = cost.step_bytes(LLAMA, **sizes)
     mha = replace(LLAMA, n_kv_heads=HEADS)
     plain = cost.step_bytes(mha, **sizes)
