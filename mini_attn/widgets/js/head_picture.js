@@ -20,7 +20,7 @@ function layout(width, result) {
   const lanes = result.heads.map((_, h) => (two && wide ? { x: h * (lane + 28), y: 0 } : { x: 0, y: h * (LANE + 16) }));
   const col = Math.floor((lane - LABEL) / result.words.length);
   const end = lanes.at(-1).y + LANE + 20;
-  const label = wide ? 116 : 78;
+  const label = wide ? 116 : 64;
   const cell = Math.min(56, Math.floor((width - label) / result.width));
   return { width, wide, lane, lanes, col, end, label, cell };
 }
