@@ -33,6 +33,11 @@ def _with(query, keys, scaled=True):
     return answer
 
 
+def _old_rules(q, k):
+    pairs = [(turn(q, len(k) - 1, j + 1), turn(row, j, j + 1)) for j, row in enumerate(k)]
+    return np.array([query @ key for query, key in pairs]) / np.sqrt(len(q))
+
+
 def _unturned(q, k):
     return k @ q / np.sqrt(len(q))
 
@@ -53,6 +58,7 @@ WRONG = [
     ("starter: own step", _with(lambda n: n, lambda n, j: j + 1), "by hand", "different rules"),
     ("nothing grows", _with(lambda n: 4, lambda n, j: 4), "by hand", "Nothing grows"),
     ("trained keys", _with(lambda n: n, lambda n, j: 4), "by hand", "both need the same"),
+    ("each pair by its old rule", _old_rules, "by hand", "key's old rule"),
     ("one more", _with(lambda n: n + 1, lambda n, j: n + 1), "by hand", "one token more"),
     ("one less", _with(lambda n: n - 1, lambda n, j: n - 1), "by hand", "one token less"),
     ("no scale", _with(lambda n: n, lambda n, j: n, scaled=False), "by hand", "not divided"),

@@ -68,6 +68,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "the same."),
         (_scores(inputs, kv_len, now) * size**0.5, "The scores are not divided by the root of "
          "head_dim."),
+        (np.array([_scores(inputs, j + 1, [j + 1] * kv_len)[j] for j in range(kv_len)]),
+         "The query is turned by each key's old rule. Then the pairs agree, but a distance means "
+         "something else for every key. One rule has to hold for all: that of the present length."),
         (plain / size**0.5, "Nothing is turned: the scores do not depend on positions."),
         (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
          "The base is that of one token more: the present length is the number of keys."),
@@ -80,7 +83,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         if np.allclose(outputs["scores"], guess, rtol=0, atol=1e-8):
             return message
     worst = int(np.abs(outputs["scores"] - right).argmax())
-    return f"The score of key {worst} is {outputs['scores'][worst]:.4g}; it is {right[worst]:.4g}."
+    return (
+        f"The score of key {worst} is {outputs['scores'][worst]:.4g} and should be "
+        f"{right[worst]:.4g}. Which base turns the query, and which one this key?"
+    )
 
 
 EXERCISE = Exercise(
