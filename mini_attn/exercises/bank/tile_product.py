@@ -47,9 +47,9 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     final = _whole(k, tile) - tile
     overwritten = a[:, final:cut] @ b[final:cut] if final >= 0 else np.zeros((m, n))
     return [
+        (a[:, last:] @ b[last:], _OVERWRITTEN),  # first: where tiles fit, both faults look alike
         (np.where(inside, overwritten, 0), _OVERWRITTEN + " And the tiles at the edge are missing "
          "where a size is no multiple of the tile."),
-        (a[:, last:] @ b[last:], _OVERWRITTEN),
         (a[:, :tile] @ b[:tile], "Only the first tile of the contracted axis comes in. Go on to "
          "the other tiles, and add them up."),
         (a[:, :cut] @ b[:cut], "The last, smaller tile of the contracted axis is missing: every "
