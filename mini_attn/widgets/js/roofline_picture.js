@@ -30,13 +30,23 @@ function scales(result, at) {
   };
 }
 
+// The grid is drawn first and the numbers last, so that no line crosses them.
 function axes(result, at, { x, y }) {
   const { flops_per_second: peak } = result.device;
-  const lines = (at.wide ? TICKS : TICKS.filter((_, i) => i % 2 === 0)).map((tick) =>
-    stroke(x(tick), at.top, x(tick), at.bottom, "roof-grid") + text(x(tick), at.bottom + 16, tick >= 1000 ? tick.toLocaleString("en") : String(tick), "roof-quiet", MIDDLE));
-  const levels = [1e-3, 1e-2, 1e-1, 1].filter((share) => peak * share > y.domain()[0]).map((share) =>
-    stroke(at.left, y(peak * share), at.right, y(peak * share), "roof-grid") + text(at.left - 6, y(peak * share) + 4, `${share * 100} %`, "roof-quiet", END));
-  return lines.join("") + levels.join("") + text(0, at.top - 14, "share of the peak", "roof-quiet") + text(at.right, at.bottom + 33, "FLOP for each byte that is moved", "roof-quiet", END);
+  const ticks = at.wide ? TICKS : TICKS.filter((_, i) => i % 2 === 0);
+  const levels = [1e-3, 1e-2, 1e-1, 1].filter((share) => peak * share > y.domain()[0]);
+  const grid = [
+    ...ticks.map((tick) => stroke(x(tick), at.top, x(tick), at.bottom, "roof-grid")),
+    ...levels.map((share) => stroke(at.left, y(peak * share), at.right, y(peak * share), "roof-grid")),
+  ];
+  const labels = [
+    ...ticks.map((tick) => text(x(tick), at.bottom + 16, tick.toLocaleString("en"), "roof-quiet", MIDDLE)),
+    ...levels.map((share) => text(at.left - 6, y(peak * share) + 4, `${share * 100} %`, "roof-quiet", END)),
+    text(0, at.top - 14, "share of the peak", "roof-quiet"),
+    text(at.right, at.top - 14, `peak ${amount(peak, "FLOP/s")}`, "roof-quiet", END),
+    text(at.right, at.bottom + 33, "FLOP for each byte that is moved", "roof-quiet", END),
+  ];
+  return { grid: grid.join(""), labels: labels.join("") };
 }
 
 function roof(result, at, { x, y }) {
@@ -50,16 +60,18 @@ function roof(result, at, { x, y }) {
   return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge, at ${intensity(result.ridge)} FLOP a byte`);
 }
 
+const laneAt = (lane, at) => at.bottom + 54 + lane * 26;
+
 // A mark on the roof, and under the axis a lane with its name.
 function point(result, key, lane, at, { x, y }) {
   const part = result.parts[key];
   const here = x(part.intensity);
   const over = y(part.speed);
-  const below = at.bottom + 54 + lane * 26;
+  const below = laneAt(lane, at);
   const words = `${at.wide ? PARTS[key] : key === "weights" ? "weights" : key === "attention" ? "attention" : "whole pass"}: ${intensity(part.intensity)}${part.intensity > X[1] ? " →" : ""}`;
   const long = 7.2 * words.length + 16;
   const right = here + long < at.width;
-  return stroke(here, over, here, below, `roof-drop roof-${key}`) + mark(key, here, over) + mark(key, here, below)
+  return mark(key, here, over) + mark(key, here, below)
     + text(here + (right ? 13 : -13), below + 4.5, words, "roof-name", right ? "" : END)
     + target(at, `mark-${key}`, right ? here - 11 : here + 11 - long, below - 12, long, 24, `${PARTS[key]}: ${intensity(part.intensity)} FLOP a byte`);
 }
@@ -92,6 +104,12 @@ function bars(result, y, at) {
   return { inside: text(0, y, key, "roof-quiet") + lines.join(""), bottom: y + 20 + 2 * step + (at.wide ? 0 : 8) };
 }
 
+// From the roof down to the lane; drawn first, so that the numbers of the axis stay legible.
+function drop(result, key, lane, at, { x, y }) {
+  const { intensity: value, speed } = result.parts[key];
+  return stroke(x(value), y(speed), x(value), laneAt(lane, at), `roof-drop roof-${key}`);
+}
+
 // The part furthest to the right first: no line of a lower lane crosses a name.
 const lanes = ({ parts }) => Object.keys(PARTS).sort((a, b) => parts[b].intensity - parts[a].intensity);
 
@@ -101,7 +119,8 @@ export function draw(result, { width = 720, live = false, label = "A roofline wi
   const both = scales(result, at);
   const times = bars(result, at.bottom + 54 + 3 * 26 + 18, at);
   const height = Math.ceil(times.bottom);
-  const peak = text(at.right, at.top - 14, `peak ${amount(result.device.flops_per_second, "FLOP/s")}`, "roof-quiet", END);
+  const { grid, labels } = axes(result, at, both);
+  const [drops, points] = [drop, point].map((part) => lanes(result).map((key, lane) => part(result, key, lane, at, both)).join(""));
   return `<svg xmlns="http://www.w3.org/2000/svg" class="roof-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    axes(result, at, both)}${peak}${roof(result, at, both)}${lanes(result).map((key, lane) => point(result, key, lane, at, both)).join("")}${times.inside}</svg>`;
+    grid}${roof(result, at, both)}${drops}${labels}${points}${times.inside}</svg>`;
 }

@@ -132,8 +132,8 @@ def _step_bytes() -> Question:
         key="mqa-gqa/step-bytes",
         text=f"A decode step of Llama-3-8B for {batch} sequences of {context:,} tokens reads "
         f"{weights:.1f} GB of weights and {shared:.1f} GB of cache, with {KV_HEADS} key/value "
-        f"heads. With {HEADS} of them, and the weights as large as they are, how many bytes would "
-        "it read?",
+        f"heads and the narrower projections that make them. With {HEADS} heads, and the weights "
+        "left as they are, how many bytes would it read?",
         answer=total,
         unit="bytes",
         tolerance=0.01,
