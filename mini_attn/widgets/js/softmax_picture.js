@@ -45,7 +45,7 @@ export function draw(result, { width = 720, live = false, label = "Five scores, 
   const { tokens, scores, scaled, parts, weights, temperature } = result;
   const most = Math.max(1, ...scaled.map(Math.abs));
   const narrow = width < 680; // short headings
-  const names = narrow ? ["score ÷ T", "e^(s−max)", "weight"]
+  const names = narrow ? ["score ÷ T", width < 330 ? "power of e" : "e^(s − max)", "weight"]
     : [temperature === 1 ? "score" : `score ÷ ${decimal(temperature, 1)}`, "e to the (score − largest)", "weight = power ÷ sum"];
   const heads = names.map((words, n) => text(at.x[n], 20, words, "soft-head"));
   const lines = tokens.map((token, i) => {
