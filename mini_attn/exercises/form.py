@@ -66,6 +66,6 @@ def check_finite(arrays: Outputs, inputs: Inputs) -> None:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise Missing(
                 "finite",
-                f"{name} holds NaN or infinity. Did a slot that no token was written to come in, "
-                "or a row with nothing to attend to?",
+                f"{name} holds NaN or infinity. Did an exponential overflow, did a row have "
+                "nothing to attend to, or did a slot come in that no token was written to?",
             )
