@@ -44,7 +44,7 @@ def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     return np.array([
         2 * n * d * size * (heads + 2 * kv_heads), 2 * pairs * heads * size,
         2 * pairs * heads * size, 2 * n * heads * size * d,
-    ])  # fmt: skip
+    ], dtype=np.int64)  # fmt: skip
 
 
 def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
@@ -56,7 +56,8 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     no_diagonal = right.copy()
     no_diagonal[1:3] = full[1:3] // n * (n - 1) // 2
     narrow = right.copy()
-    narrow[[0, 3]] = 8 * n * inputs["d_model"] ** 2 * np.array([3, 1]) // 4
+    square = n * inputs["d_model"] ** 2
+    narrow[[0, 3]] = 6 * square, 2 * square
     one_head = right.copy()
     one_head[1:3] //= heads
     widened = right.copy()
