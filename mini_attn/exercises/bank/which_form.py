@@ -13,7 +13,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 def _case(
     q_len: list[int], kv_len: list[int], rank: int = 512, nope: int = 128, v: int = 128
 ) -> Inputs:
-    lengths = {"q_len": np.array(q_len), "kv_len": np.array(kv_len)}
+    lengths = {"q_len": np.array(q_len, np.int64), "kv_len": np.array(kv_len, np.int64)}
     return {**lengths, "kv_lora_rank": rank, "qk_nope_head_dim": nope, "v_head_dim": v}
 
 
