@@ -6,7 +6,7 @@ HTML := _build/html
 PORT ?= 8000
 export TORCH
 
-.PHONY: help book serve pdf lab test bench table links mutate bundle format clean
+.PHONY: help book serve pdf lab test bench table links chapters mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -41,6 +41,9 @@ table: $(READY)  ## print the largest differences between what must be equal, pe
 
 links: book  ## ask every address outside the book whether it still answers (needs a network)
 	@$(BIN)/python .ci/links.py
+
+chapters: book  ## print what each chapter holds, how long it runs and what it weighs
+	@$(BIN)/python .ci/chapters.py
 
 mutate: $(READY)  ## put single faults into copies of the package and ask the tests (long; STORE=1 keeps the result)
 	@$(BIN)/python tests/mutation/run.py $(if $(STORE),--store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 from pathlib import Path
@@ -21,7 +22,14 @@ def telling_line(exercise_id: str) -> str:
     if callable(module.REFERENCE):
         lines = [line.strip() for line in inspect.getsource(module.REFERENCE).splitlines()]
         return max(lines[1:], key=len)
-    return "one_sequence = 2 * 32 * 32"
+    # A number: the expression that gives it.
+    source = inspect.getsource(module)
+    values = [
+        ast.get_source_segment(source, node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "REFERENCE"
+    ]
+    return max((values[0] or "").splitlines(), key=len).strip()
 
 
 def texts(*patterns: str) -> dict[Path, str]:

@@ -154,7 +154,7 @@ def test_both_languages_refuse_the_same_states(name: str) -> None:
     for state, error in zip(states, errors, strict=True):
         refused = any(k not in schema or fault(schema[k], v) for k, v in state.items())
         assert refused == (error is not None), state
-        assert error is None or len(error) < 1000
+        assert error is None or len(error) < 3000  # a list of all questions, at most
     assert None in errors  # the bank has states that are fine, too
 
 
@@ -321,9 +321,9 @@ def test_packages_are_pinned_without_addresses() -> None:
 def test_rebuild_notices_a_change(tmp_path: Path) -> None:
     """The comparison can fail: another number in a source gives another bundle."""
     source = (built() / "living.page.js").read_text()
-    assert source.count("milliseconds:1400") == 1
+    assert "milliseconds:1400" in source
     changed = tmp_path / "living.page.js"
-    changed.write_text(source.replace("milliseconds:1400", "milliseconds:1401"))
+    changed.write_text(source.replace("milliseconds:1400", "milliseconds:1401", 1))
     assert changed.read_bytes() != (STATIC / "living.page.js").read_bytes()
 
 

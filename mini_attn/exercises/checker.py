@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = ["CHECKS", "Report", "check", "examine", "grade"]
 FORM = ("attempted", "runs", "type", "shape", "dtype", "finite", "repeatable")
 CHECKS = (*FORM, "by hand", "random", "property", "edges")
 PENCIL_CHECKS = ("attempted", "type", "finite", "by hand")
+LINE = 84  # characters that a cell's output shows without scrolling
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
 
 attempts: dict[str, Report] = {}
@@ -60,7 +62,8 @@ class Report:
             lines.append(f"  ✓ {', '.join(passed)}")
         if self.failed:
             lines.append(f"  ✗ {self.failed}: {self.message}")
-        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(fill(line, LINE, subsequent_indent="    ") for line in lines)
 
 
 def _call(answer: Callable[..., Any], inputs: Inputs, report: Report) -> Run:

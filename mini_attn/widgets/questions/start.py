@@ -20,6 +20,7 @@ def _table() -> Question:
         "numbers are in its table of embeddings?",
         answer=vocab * width,
         unit="numbers",
+        tolerance=1e-6,
         explanation=f"One row a token, one column a number: {vocab:,} × {width} = "
         f"{vocab * width:,}, almost a third of the whole model.",
         mistakes=(
@@ -32,6 +33,7 @@ def _table() -> Question:
                 "The table is not tokens by tokens: a row has as many numbers as the vector is "
                 "wide.",
             ),
+            Mistake(width * width, "One row for each token, not for each number of a vector."),
             Mistake(
                 4 * vocab * width, "Those are bytes in float32. The question asks for numbers."
             ),
@@ -106,7 +108,9 @@ def _equal() -> Question:
         "are 3 plays no part.",
         mistakes=(
             Mistake(3 / n, "Only the differences of the scores count, and there are none."),
-            Mistake(round(exp(3), 2), "That is the power. It is divided by the sum of all five."),
+            Mistake(
+                round(1 / 3, 2), "That divides 1 by the score. Divide it by the number of tokens."
+            ),
             Mistake(1.0, "That would be the weight if there were one token."),
             Mistake(0.25, "There are five tokens, not four: its own share counts."),
             Mistake(100 / n, "Write the share as a part of 1, not in percent."),

@@ -1,0 +1,70 @@
+"""What each chapter holds and weighs, as a table. ``make chapters``, after ``make book``."""
+
+import ast
+import re
+import sqlite3
+import sys
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+HTML = ROOT / "_build/html"
+WORDS_A_MINUTE = 180
+CELL_SECONDS = 8  # a short cell of code with its output
+PREDICTION_SECONDS = 30
+
+sys.path.insert(0, str(ROOT))
+from tests.test_book import Page, weight  # noqa: E402
+
+HEAD = "chapter minutes cells pictures predictions exercises assertions seconds kB"
+
+
+def seconds_of(stem: str) -> str:
+    """How long the build ran a chapter's cells."""
+    database = ROOT / "_build/.jupyter_cache/global.db"
+    if not database.exists():
+        return "–"
+    rows = sqlite3.connect(database).execute(
+        "select data from nbcache where uri like ?", (f"%/{stem}.ipynb",)
+    )
+    found = [re.search(r'"execution_seconds": ([\d.]+)', str(row[0])) for row in rows]
+    return f"{float(found[-1][1]):.1f}" if found and found[-1] else "–"
+
+
+def facts(path: Path) -> list[object]:
+    """One row of the table."""
+    cells = nbformat.read(path, as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    tags = [tag for cell in cells for tag in cell.metadata.get("tags", [])]
+    text = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    words = len(re.sub(r"\$\$.*?\$\$", " ", text, flags=re.S).split())
+    shown = [cell for cell in code if "remove-input" not in cell.metadata.get("tags", [])]
+    minutes = words / WORDS_A_MINUTE + len(shown) * CELL_SECONDS / 60
+    minutes += tags.count("prediction") * PREDICTION_SECONDS / 60
+    asserted = sum(
+        isinstance(node, ast.Assert) for cell in code for node in ast.walk(ast.parse(cell.source))
+    )
+    starters = [c for c in code if c.metadata.get("exercise", {}).get("role") == "starter"]
+    page = HTML / f"book/{path.stem}.html"
+    heavy = f"{weight(Page(page)) / 1e3:.0f}" if page.exists() else "–"
+    return [
+        path.stem, round(minutes), len(cells), tags.count("widget"), tags.count("prediction"),
+        len(starters), asserted, seconds_of(path.stem), heavy,
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Print the table in the order of the book."""
+    toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    stems = re.findall(r"file: book/([\w-]+)", toc)
+    print("| " + " | ".join(HEAD.split()) + " |")
+    print("|---" * len(HEAD.split()) + "|")
+    for stem in stems:
+        path = ROOT / f"book/{stem}.ipynb"
+        if path.exists():
+            print("| " + " | ".join(map(str, facts(path))) + " |")
+
+
+if __name__ == "__main__":
+    main()
