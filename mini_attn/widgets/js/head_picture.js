@@ -107,7 +107,9 @@ function numbers(result, values, name, y, id, tone, at) {
   const cells = range(result.width).map((n) => {
     const [x, w] = [at.label + n * at.cell + 1, at.cell - 2];
     if (!values) return empty(x, y, w, CELL);
-    return box(x, y, w, CELL, `head-box-${tone(n)}`) + text(x + w / 2, y + CELL / 2 + 4, decimal(values[n]), "head-number", MIDDLE)
+    // In a narrow frame .38, as the weights are written.
+    const shown = w < 34 ? decimal(values[n]).replace(/^(−?)0(?=\.)/, "$1") : decimal(values[n]);
+    return box(x, y, w, CELL, `head-box-${tone(n)}`) + text(x + w / 2, y + CELL / 2 + 4, shown, "head-number", MIDDLE)
       + target(at, `${id}-${n}`, x, y, w, CELL, `${name}, number ${n + 1}: ${decimal(values[n])}`);
   });
   return label + cells.join("");
