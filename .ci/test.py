@@ -24,7 +24,10 @@ STEPS: list[tuple[str, list[object]]] = [
         "package, widgets, exercises, pages",
         [*PYTEST, "-n", "2", "--dist", "loadscope", "-m", "not browser and not lite"],
     ),
-    ("the book in a real browser", [*PYTEST, "-m", "browser"]),
+    (
+        "the book in a real browser",
+        [*PYTEST, "-n", "2", "--dist", "loadgroup", "-m", "browser"],
+    ),
     ("Python in the browser", [*PYTEST, "-m", "lite"]),
 ]
 

@@ -212,6 +212,15 @@ def test_every_variant_has_its_section() -> None:
         assert anchor in pages()[f"book/{stem}.html"].ids, entry.page
 
 
+def test_the_index_leads_to_sections_and_names() -> None:
+    """Under a term of the glossary stand the sections whose headings name it."""
+    links = set(pages()["genindex.html"].links)
+    assert "book/attention.html#the-causal-mask-three-ways" in links
+    assert "book/glossary.html#term-causal-mask" in links
+    assert "book/api-attention.html#mini_attn.numpy.mask.causal_mask" in links
+    assert "../genindex.html" in pages()["book/glossary.html"].links
+
+
 def weight(page: Page) -> int:
     """Compressed bytes of a page with all it may load: styles, scripts, fonts, pictures."""
     files = {page.path} | {local(page, a) for a in page.resources if not a.startswith("data:")}
