@@ -26,7 +26,7 @@ STEPS: list[tuple[str, list[object]]] = [
     ),
     (
         "the book in a real browser",
-        [*PYTEST, "-n", "2", "--dist", "loadgroup", "-m", "browser"],
+        [*PYTEST, "-n", "2", "--dist", "loadfile", "-m", "browser"],
     ),
     ("Python in the browser", [*PYTEST, "-m", "lite"]),
 ]
