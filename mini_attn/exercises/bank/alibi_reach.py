@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.position import alibi_slopes
 
 N_HEADS, SHARE = 8, 0.1
@@ -36,16 +35,6 @@ MISTAKES = {
     _reach(float(SLOPES[-1]) * 2): "That is the last head but one: the slopes halve eight times.",
     round(256 * math.log10(10)) - 1: "One number off, and the logarithm is the natural one.",
 }
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

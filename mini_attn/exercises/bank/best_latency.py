@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mini_attn import cost
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL, DEVICE, DEVICES = MODELS["llama-3-70b"], cost.DEVICES["h100"], 8
@@ -25,16 +24,6 @@ MISTAKES = [
     (1e3 * _WORK, "That is the arithmetic. The weights take longer to arrive."),
     (ANSWER * DEVICES**2, "The bytes are multiplied by the devices. Each reads its own eighth."),
 ]
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mini_attn import cost
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL = MODELS["llama-2-7b"]
@@ -30,16 +29,6 @@ MISTAKES = {
 }
 
 
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
-
-
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
@@ -51,11 +40,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return "A sequence fits whole or not at all: give the whole number."
     if value <= 0:
         return "At least one sequence fits: the weights leave most of the device free."
-    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
-    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
     return (
-        f"{value:,.6g} is {much} {many}. Bytes of the weights first, then bytes of one "
-        "sequence's cache."
+        f"{value:,.6g} is {times_too_many(value, ANSWER)}. "
+        "Bytes of the weights first, then bytes of one sequence's cache."
     )
 
 

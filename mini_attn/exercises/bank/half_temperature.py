@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 POWERS = np.array([1.0, 2.0, 5.0])  # e to the scores 0, ln 2 and ln 5
 TEMPERATURE, WHICH = 0.5, 1
@@ -27,16 +28,6 @@ MISTAKES = {
     _share(np.log(POWERS)): "Those are shares of the scores. Take the powers of e first.",
 }
 TOLERANCE = 6e-4
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mini_attn import cost
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL, CONTEXT, EACH = MODELS["gemma-3-27b"], 32_768, 2
@@ -30,16 +29,6 @@ MISTAKES = {
     _SLOT * FULL * CONTEXT: "The windowed layers keep something too: 1,024 tokens each.",
     ANSWER // MODEL.n_kv_heads: "That is one key/value head; there are 16.",
 }
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

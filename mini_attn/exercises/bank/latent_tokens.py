@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mini_attn import cost
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL = MODELS["deepseek-v2-lite"]
@@ -31,16 +30,6 @@ MISTAKES = {
     40 * 2**30 // _TOKEN: "A GB is 1e9 bytes; this is 40 GiB, 7.4 % more.",
     -(-MEMORY // _TOKEN): "Rounded up, the last token does not fit: round down.",
 }  # fmt: skip
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mini_attn import cost
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 MEMORY, BATCH, LAYERS, RANK, ROPE, NUMBER_BYTES = 80 * 10**9, 64, 32, 512, 64, 2
 PARAMETERS = 8_239_992_832
@@ -33,16 +32,6 @@ MISTAKES = {
 assert cost.DEVICES["h100"].memory_bytes == MEMORY
 
 
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
-
-
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
@@ -54,11 +43,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return "Tokens come whole: round down."
     if value <= 0:
         return "The weights leave most of the device free: some tokens fit."
-    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
-    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
     return (
-        f"{value:,.6g} is {much} {many}. Memory less weights, then bytes of one token of every "
-        "sequence."
+        f"{value:,.6g} is {times_too_many(value, ANSWER)}. "
+        "Memory less weights, then bytes of one token of every sequence."
     )
 
 

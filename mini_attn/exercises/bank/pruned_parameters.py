@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL = MODELS["gpt2"]
@@ -31,16 +30,6 @@ MISTAKES = {
 }
 
 
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
-
-
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
@@ -50,11 +39,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return MISTAKES[int(value)]
     if value <= 0:
         return "Heads that go take parameters along: the number is above zero."
-    many, far = ("many", value / ANSWER) if value > ANSWER else ("few", ANSWER / value)
-    much = f"{far:,.1f} times too" if far >= 1.5 else "a little too"
     return (
-        f"{value:,.6g} is {much} {many}. Columns of three matrices with their biases, and rows "
-        "of the fourth."
+        f"{value:,.6g} is {times_too_many(value, ANSWER)}. "
+        "Columns of three matrices with their biases, and rows of the fourth."
     )
 
 

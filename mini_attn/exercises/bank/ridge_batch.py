@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from mini_attn import cost
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 DEVICE = cost.DEVICES["h100"]
 RIDGE = DEVICE.flops_per_second["bfloat16"] / DEVICE.bytes_per_second
@@ -24,16 +23,6 @@ MISTAKES = {
     1: "With one sequence each byte of weights is used for a single FLOP.",
     math.ceil(RIDGE * 1000): "A factor 1,000: both rates are in units of 10^12.",
 }
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

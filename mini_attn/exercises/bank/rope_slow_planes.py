@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
 
 HEAD_DIM, THETA, CONTEXT = 128, 10000.0, 2048
@@ -33,16 +34,6 @@ MISTAKES = {
     PAIRS: "Those are all planes. The fast ones turn many times within the context.",
     _slow(_FREQUENCIES, 360): "The angle is in radians, and a full turn is 2π of them, not 360.",
 }
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

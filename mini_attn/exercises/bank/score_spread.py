@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 GPT2 = MODELS["gpt2"]
@@ -27,16 +26,6 @@ MISTAKES = (
     (SIZE * K_SPREAD / math.sqrt(WIDTH), "Variances add over the 64 products, so the spread grows "
      "with the root of 64."),
 )  # fmt: skip
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 OTHERS, WEIGHT = 4, 0.9
 RATIO = WEIGHT / (1 - WEIGHT)  # what the fifth has for each unit of the others together
@@ -23,16 +22,6 @@ MISTAKES = (
     (WEIGHT, "That is the weight. The softmax takes the exponential of the score first."),
     (math.log(OTHERS), "That makes the fifth equal to the four others together: weight 0.5."),
 )  # fmt: skip
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

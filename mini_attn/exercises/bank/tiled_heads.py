@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 MODEL = MODELS["llama-3-8b"]
@@ -25,16 +24,6 @@ MISTAKES = {
     3: "One too many, or one too few: write the two numbers, h // 4 and h mod 8, under each h "
     "from 0 to 31.",
 }
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:

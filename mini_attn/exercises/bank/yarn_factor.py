@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from mini_attn.config import YaRN
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
 
 FACTOR, SCORE = 16, 2.0
@@ -24,16 +23,6 @@ MISTAKES = (
     (SCORE / _EACH**2, "The scores grow, they do not shrink: a longer text needs sharper rows."),
     ((SCORE * _EACH) ** 2, "The factor is squared, not the score."),
 )
-
-
-def cases(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one answer."""
-    return {"by hand": [{}]}
-
-
-def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """One number."""
-    return {"answer": ((), "f")}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
