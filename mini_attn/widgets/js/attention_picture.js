@@ -1,6 +1,6 @@
 // The explorer's picture: queries on the left, keys above, values below, outputs on the right, and
 // in the middle a cell for each query and key. Pure: numbers in, SVG out, in CSS pixels.
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 
 const WIDE = 600;
@@ -24,9 +24,7 @@ function layout(width, { names, show }) {
 
 // A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  const tab = id === at.entry ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${h}" rx="3" class="att-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "att-target", { id, label, first: id === at.entry }) : "";
 }
 
 // Four numbers as bars, up for plus and down for minus.

@@ -1,7 +1,7 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { escape, whole } from "./core/text.js";
 import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./cost_words.js";
 
@@ -10,9 +10,7 @@ const ROW = 30;
 const PLOT = 150; // height of a chart
 
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  const tab = id === "scores" ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="3" class="cost-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "cost-target", { id, label, first: id === "scores" }) : "";
 }
 
 // One line of the upper chart: name, formula, bar from where the last one ended, share.

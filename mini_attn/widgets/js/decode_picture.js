@@ -2,7 +2,7 @@
 // the running totals. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 import { charts } from "./decode_charts.js";
 import { KINDS } from "./decode_words.js";
@@ -29,12 +29,8 @@ function layout(width, count) {
   return { wide, width, row, tall: row - 8, cell, bar, panel, straight, x, top, weights, below: weights + count * row + 8 };
 }
 
-// A part that can be pointed at, tapped or focused. One of them takes part in the Tab order, the
-// arrow keys go on from there. `label` is what a screen reader says first.
 function target(at, id, x, y, w, label) {
-  if (!at.live) return "";
-  const tab = id === at.entry ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${at.tall}" rx="3" class="step-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, at.tall, "step-target", { id, label, first: id === at.entry }) : "";
 }
 
 // Four numbers as bars, up for plus and down for minus; the frame says how they came to be.

@@ -2,7 +2,7 @@
 // numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 
 const WIDE = 600; // below this the lanes stand one under the other
@@ -27,9 +27,7 @@ function layout(width, result) {
 
 // A part that can be pointed at, tapped or focused; the arrow keys go on from the first.
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  const tab = id === "q-0" ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${h}" rx="3" class="head-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "head-target", { id, label, first: id === "q-0" }) : "";
 }
 
 // A vector as bars in a frame, up for plus and down for minus.

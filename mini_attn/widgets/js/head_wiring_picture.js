@@ -1,7 +1,7 @@
 // The wiring's picture: key/value heads, the query heads that read them, the weights that come of
 // it, and four bars of cost. Pure: numbers in, SVG out, in CSS pixels of the given width.
 import { range } from "d3-array";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape, whole } from "./core/text.js";
 import { COSTS, changed } from "./head_wiring_words.js";
 
@@ -23,9 +23,7 @@ function layout(width, count) {
 }
 
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  const tab = id === at.entry ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="4" class="wire-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "wire-target", { id, label, first: id === at.entry, radius: 4 }) : "";
 }
 
 const style = (kv) => `wire-${kv}`;

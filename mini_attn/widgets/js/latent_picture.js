@@ -1,6 +1,6 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape, whole } from "./core/text.js";
 
 const WIDE = 620; // below this the two parts of a score stand in the words only
@@ -26,8 +26,7 @@ function layout(width, count) {
 
 // A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
 function target(at, id, x, y, w, label) {
-  if (!at.live) return "";
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${TALL}" rx="3" class="latent-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, TALL, "latent-target", { id, label, first: id === at.entry }) : "";
 }
 
 // Numbers as bars, up for plus and down for minus, in a frame that says how they came to be.

@@ -1,6 +1,6 @@
 // Six triangles of squares, one for each encoding: the area says how much, filled is plus, hollow is
 // minus. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 import { verdict } from "./position_words.js";
 
@@ -27,8 +27,7 @@ function mark(value, x, y, cell, most) {
 }
 
 function target(at, id, x, y, label) {
-  if (!at.live) return "";
-  return `<rect x="${round(x)}" y="${round(y)}" width="${at.cell}" height="${at.cell}" class="pos-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, at.cell, at.cell, "pos-target", { id, label, first: id === at.entry, radius: 0 }) : "";
 }
 
 function cells(result, panel, x0, y0, at) {

@@ -1,6 +1,6 @@
 // The ring's picture: the text, the slots in a circle, and the weights with and without the window.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 import { KINDS } from "./ring_cache_words.js";
 
@@ -19,8 +19,7 @@ function layout(width) {
 
 // A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="4" class="ring-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "ring-target", { id, label, first: id === at.entry, radius: 4 }) : "";
 }
 
 // The text, and a bracket over what the newest token sees.

@@ -1,7 +1,7 @@
 // The roofline's picture: the roof on logarithmic axes, a mark for each part of a pass with its name
 // below, and two bars of time. Pure: numbers in, SVG out, in CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { escape } from "./core/text.js";
 import { PARTS, amount, duration, intensity } from "./roofline_words.js";
 
@@ -10,9 +10,7 @@ const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond sta
 const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  const tab = id === "mark-whole" ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="3" class="roof-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "roof-target", { id, label, first: id === "mark-whole" }) : "";
 }
 
 // Square, triangle, disc: told apart without colour.

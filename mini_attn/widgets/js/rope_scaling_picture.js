@@ -2,7 +2,7 @@
 // and the wanted length, and below it how much each plane is slowed. Pure: numbers in, SVG out.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { escape, whole } from "./core/text.js";
 
 const WIDE = 600;
@@ -19,9 +19,8 @@ function mark(status, x, y, r) {
 }
 
 function target(at, id, i, y, h, label) {
-  if (!at.live) return "";
   const w = at.step;
-  return `<rect x="${round(at.x(i) - w / 2)}" y="${y}" width="${round(w)}" height="${h}" class="rsc-target" data-id="${id}" tabindex="${id === `p-${at.entry}` ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(at.x(i) - w / 2, y, w, h, "rsc-target", { id, label, first: id === `p-${at.entry}`, radius: 0 }) : "";
 }
 
 // A level with its words above its left end, where no wave is.

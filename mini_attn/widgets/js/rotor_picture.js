@@ -1,6 +1,6 @@
 // The rotor's picture: the numbers with their planes, a dial for each plane, the sum, and the score
 // against the distance. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 import { curves } from "./rotor_curves.js";
 import { small, sumOf, turnOf } from "./rotor_words.js";
@@ -20,8 +20,7 @@ function layout(width) {
 
 // A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="4" class="rotor-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "rotor-target", { id, label, first: id === at.entry, radius: 4 }) : "";
 }
 
 // The numbers of query and key before turning; the letter says which plane each belongs to.

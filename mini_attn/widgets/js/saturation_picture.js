@@ -1,7 +1,7 @@
 // The picture of saturation: scores and weights of eight keys, and two curves over head_dim.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
 import { decimal, escape, whole } from "./core/text.js";
 
 const WIDE = 600;
@@ -10,9 +10,7 @@ const PLOT = 130; // height of a curve
 const WAYS = { one: "divided by 1", head_dim: "by √head_dim", d_model: "by √d_model" };
 
 function target(at, id, x, y, w, h, label) {
-  if (!at.live) return "";
-  const tab = id === "w-0" ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" rx="3" class="sat-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, h, "sat-target", { id, label, first: id === "w-0" }) : "";
 }
 
 // Eight scores around zero. The axis grows with them, so its ends are written.

@@ -1,6 +1,6 @@
 // The picture of the softmax: a line per token with its score, its power of e and its share.
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, box, hit, stroke, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 
 const ROW = 40;
@@ -18,8 +18,7 @@ function layout(width) {
 }
 
 function target(at, id, x, y, label) {
-  if (!at.live) return "";
-  return `<rect x="${round(x)}" y="${y}" width="${round(at.column)}" height="${TALL}" rx="3" class="soft-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, at.column, TALL, "soft-target", { id, label, first: id === at.entry }) : "";
 }
 
 // A score is drawn from a zero in the middle, as far as the largest score of all reaches.

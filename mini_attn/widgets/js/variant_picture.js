@@ -1,7 +1,7 @@
 // The comparison's picture: a line for each variant, a column of bars for each question. Pure:
 // numbers in, SVG out, in CSS pixels of the width that it is given.
 import { scaleLinear } from "d3-scale";
-import { box, round, stroke, text } from "./core/svg.js";
+import { box, hit, stroke, text } from "./core/svg.js";
 import { escape } from "./core/text.js";
 import { METRICS, shown } from "./variant_words.js";
 
@@ -10,9 +10,7 @@ const LINE = 46;
 const LABEL = { wide: 120, narrow: 112 };
 
 function target(at, id, x, y, w, label) {
-  if (!at.live) return "";
-  const tab = id === "cache-0" ? 0 : -1;
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${LINE - 6}" rx="3" class="vary-target" data-id="${id}" tabindex="${tab}" role="img" aria-label="${escape(label)}"/>`;
+  return at.live ? hit(x, y, w, LINE - 6, "vary-target", { id, label, first: id === "cache-0" }) : "";
 }
 
 // One number: written out, with its bar below; the best of its column has a mark and a frame.
