@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import tempfile
@@ -10,16 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.scripts import script
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @cache
 def bundler() -> Any:
     """The module ``.ci/bundle.py``."""
-    spec = importlib.util.spec_from_file_location("bundle", ROOT / ".ci/bundle.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(".ci/bundle.py")
 
 
 @cache

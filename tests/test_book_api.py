@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 import re
@@ -14,6 +13,7 @@ import pytest
 import mini_attn
 import mini_attn.numpy
 import mini_attn.torch
+from tests.scripts import script
 
 BOOK = Path(__file__).parents[1] / "book"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("api-*.md"))}
@@ -41,10 +41,7 @@ def public_stems() -> set[str]:
 
 def extension():
     """The code that makes the pages."""
-    spec = importlib.util.spec_from_file_location("docstrings", BOOK / "_ext/docstrings.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("book/_ext/docstrings.py")
 
 
 DOCSTRINGS = extension()

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.site import ROOT, serve
+from tests.scripts import script
+from tests.site import serve
 
 
 @pytest.fixture
 def links() -> Any:
-    spec = importlib.util.spec_from_file_location("links", ROOT / ".ci/links.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(".ci/links.py")
 
 
 def test_dead_addresses_are_named_with_their_pages(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 from http.client import IncompleteRead
 from pathlib import Path
@@ -12,7 +11,7 @@ from urllib.error import URLError
 
 import pytest
 
-from tests.site import ROOT
+from tests.scripts import script
 
 NAME, GOOD = "pyodide.js", b"what the list names"
 LISTED = hashlib.sha256(GOOD).hexdigest()
@@ -34,11 +33,7 @@ class Answer(io.BytesIO):
 @pytest.fixture
 def loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The downloader with one listed file, an empty cache and no way out."""
-    spec = importlib.util.spec_from_file_location("download", ROOT / "book/_lite/download.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("book/_lite/download.py")
     monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(module, "PYODIDE", {NAME: LISTED})
     answers(module, monkeypatch, URLError("no route to host"))

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
 
-from tests.site import ROOT
+from tests.scripts import script
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def printer() -> Any:
-    spec = importlib.util.spec_from_file_location("pdf", ROOT / ".ci/pdf.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(".ci/pdf.py")
 
 
 @pytest.fixture(scope="module")
