@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from textwrap import fill
 from typing import Any
 
@@ -14,7 +15,9 @@ from mini_attn.exercises.form import Missing, arrays_of, check_finite
 from mini_attn.exercises.runner import Run, run
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs, exercise
 
-__all__ = ["CHECKS", "Report", "check", "examine", "grade"]
+__all__ = ["CHECKS", "Report", "check", "examine", "examine_function", "examine_number", "grade"]
+
+Call = Callable[[Inputs], Run]
 
 FORM = ("attempted", "runs", "type", "shape", "dtype", "finite", "repeatable")
 CHECKS = (*FORM, "by hand", "random", "property", "edges")
@@ -66,9 +69,9 @@ class Report:
         return "\n".join(fill(line, LINE, subsequent_indent="    ") for line in lines)
 
 
-def _call(answer: Callable[..., Any], inputs: Inputs, report: Report) -> Run:
+def _call(call: Call, inputs: Inputs, report: Report) -> Run:
     """One call; what it wrote, warned or changed becomes advice."""
-    result = run(answer, inputs)
+    result = call(inputs)
     advice = []
     if result.complaints:
         advice.append(f"while running it warned: {result.complaints.splitlines()[0][:160]}")
@@ -91,29 +94,29 @@ def _same(first: Outputs, second: Outputs) -> bool:
 
 
 def _examine_case(
-    task: Exercise, answer: Any, inputs: Inputs, report: Report, *, twice: bool
+    task: Exercise, call: Call, inputs: Inputs, report: Report, *, twice: bool
 ) -> str | None:
     """One case: everything up to the idea that the judge misses."""
     expected = task.expected(inputs)
-    outputs = arrays_of(_call(answer, inputs, report).value, expected)
+    outputs = arrays_of(_call(call, inputs, report).value, expected)
     check_finite(outputs, inputs)
-    if twice and not _same(outputs, arrays_of(_call(answer, inputs, report).value, expected)):
+    if twice and not _same(outputs, arrays_of(_call(call, inputs, report).value, expected)):
         raise Missing("repeatable", "The same inputs give another answer the second time.")
     with np.errstate(all="ignore"):
         return task.judge(inputs, outputs)
 
 
-def _examine_function(task: Exercise, answer: Any, seed: int, report: Report) -> None:
+def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> None:
     """All cases, group by group; the first of each group is called twice."""
     for group, drawn in task.cases(np.random.default_rng(seed)).items():
         for number, inputs in enumerate(drawn):
-            idea = _examine_case(task, answer, inputs, report, twice=number == 0)
+            idea = _examine_case(task, call, inputs, report, twice=number == 0)
             if idea:
                 raise Missing(group, idea)
 
 
-def _examine_value(task: Exercise, answer: Any) -> None:
-    """A pencil exercise: one number."""
+def _one_number(task: Exercise, answer: Any) -> None:
+    """A pencil exercise."""
     if answer is None or answer is ...:
         raise Missing("attempted", "Put your number in place of the three dots.")
     if isinstance(answer, np.ndarray) and answer.ndim == 0:
@@ -129,6 +132,54 @@ def _examine_value(task: Exercise, answer: Any) -> None:
     idea = task.judge({}, {"answer": np.asarray(number)})
     if idea:
         raise Missing("by hand", idea)
+
+
+def examine_function(task: Exercise, call: Call, *, seed: int) -> Report:
+    """Check a function, however it is called: here, or in a process of its own.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    call : callable (inputs) -> Run
+        Calls the answer with one case.
+    seed : int
+        Seeds the random cases.
+
+    Returns
+    -------
+    Report
+        How far it came.
+    """
+    report = Report(task)
+    try:
+        _all_cases(task, call, seed, report)
+    except Missing as missing:
+        report.failed, report.message = missing.name, missing.message
+    return report
+
+
+def examine_number(task: Exercise, answer: Any) -> Report:
+    """Check the number of a pencil exercise.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    answer : number
+        What the learner found; anything else is told what it is.
+
+    Returns
+    -------
+    Report
+        Whether it is right.
+    """
+    report = Report(task)
+    try:
+        _one_number(task, answer)
+    except Missing as missing:
+        report.failed, report.message = missing.name, missing.message
+    return report
 
 
 def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
@@ -154,17 +205,14 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
         If there is no such exercise.
     """
     task = exercise(exercise_id)
-    report = Report(task)
-    try:
-        if task.kind == "pencil":
-            _examine_value(task, answer)
-        elif not callable(answer):
-            kind = type(answer).__name__
-            raise Missing("type", f"Pass the function itself, without brackets; this is a {kind}.")
-        else:
-            _examine_function(task, answer, seed, report)
-    except Missing as missing:
-        report.failed, report.message = missing.name, missing.message
+    if task.kind == "pencil":
+        report = examine_number(task, answer)
+    elif callable(answer):
+        report = examine_function(task, partial(run, answer), seed=seed)
+    else:
+        kind = type(answer).__name__
+        words = f"Pass the function itself, without brackets; this is a {kind}."
+        report = Report(task, "type", words)
     earlier = attempts.get(task.id)
     if earlier is None or not earlier.points:
         attempts[task.id] = report  # what was solved once stays solved
