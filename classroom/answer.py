@@ -1,0 +1,203 @@
+"""Runs one answer in a process of its own and judges it here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mini_attn.exercises
+from classroom import wire
+from classroom.cage import PROCESSOR_SECONDS
+from mini_attn.exercises.checker import Report, examine_function, examine_number
+from mini_attn.exercises.runner import Run
+from mini_attn.exercises.spec import Exercise, Inputs
+
+__all__ = ["WALL_SECONDS", "Judged", "judge"]
+
+WALL_SECONDS = 30.0
+TEXT = 2_000
+RUNNER = Path(mini_attn.exercises.__file__).parent
+CHILD = Path(__file__).with_name("child.py")
+# One thread each, and nothing else of the teacher's environment.
+ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+if os.name == "nt":
+    ENVIRONMENT["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+
+
+@dataclass
+class Judged:
+    """How one answer did.
+
+    Parameters
+    ----------
+    report : Report
+        The checks, as in the notebook.
+    stopped : bool
+        Whether its process was ended or ended itself.
+    notes : list of str
+        What its cells complained about.
+    in_force : dict of str to bool
+        Layers of isolation that held, as its process found them before the cells ran.
+    """
+
+    report: Report
+    stopped: bool = False
+    notes: list[str] = field(default_factory=list)
+    in_force: dict[str, bool] = field(default_factory=dict)
+
+
+class _Stopped(Exception):
+    """The process is gone; the message says why."""
+
+
+class _Process:
+    """The process of one answer."""
+
+    def __init__(self, wall_seconds: float) -> None:
+        packages = Path(np.__file__).parents[1]
+        command = [sys.executable, "-I", "-S", str(CHILD), str(packages), str(RUNNER)]
+        self.child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=CHILD.anchor,
+            env=ENVIRONMENT,
+            start_new_session=True,
+        )
+        self.late = False
+        self.timer = threading.Timer(wall_seconds, self._end_late)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _end_late(self) -> None:
+        self.late = True
+        self._kill()
+
+    def _kill(self) -> None:
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.kill()
+
+    def close(self) -> None:
+        """End it, whatever it is doing."""
+        self.timer.cancel()
+        self._kill()
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout):
+            with contextlib.suppress(OSError):  # what was to be written has nobody to read it
+                pipe.close()  # type: ignore[union-attr]
+
+    def _why(self) -> str:
+        """Why it has gone."""
+        if self.late:
+            return f"It did not come to an end in {WALL_SECONDS:.0f} s: does it wait or loop?"
+        status = self.child.wait()
+        limits = (-getattr(signal, "SIGXCPU", 24), -getattr(signal, "SIGKILL", 9))
+        if status in limits:
+            return f"It used more than {PROCESSOR_SECONDS} s of computing time: does a loop stop?"
+        if status < 0:
+            return f"Its process crashed ({signal.Signals(-status).name})."
+        return "It ended its own process: return the answer instead."
+
+    def ask(self, message: dict[str, Any] | None, blobs: list[bytes]) -> Any:
+        """Send a message, if there is one, and wait for what comes back."""
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        try:
+            if message is not None:
+                wire.send(self.child.stdin, message, blobs)
+            return wire.receive(self.child.stdout)
+        except (EOFError, BrokenPipeError, OSError):
+            raise _Stopped(self._why()) from None
+        except wire.WireError:
+            raise _Stopped("It wrote into the grader's channel: return the answer.") from None
+
+    def call(self, inputs: Inputs) -> Run:
+        """One case."""
+        blobs: list[bytes] = []
+        entries = {name: wire.encode(value, blobs) for name, value in inputs.items()}
+        message, back = self.ask({"inputs": entries}, blobs)
+        try:
+            problem = message["problem"]
+            return Run(
+                value=None if problem else wire.decode(message["value"], back),
+                problem=None if problem is None else str(problem)[:TEXT],
+                attempted=bool(message["attempted"]),
+                printed=str(message["printed"])[:TEXT],
+                complaints=str(message["complaints"])[:TEXT],
+                mutated=[name for name in inputs if name in list(message["mutated"])],
+            )
+        except (wire.WireError, LookupError, TypeError):
+            raise _Stopped("It wrote into the grader's channel: return the answer.") from None
+
+
+def _missing_name(task: Exercise, name: str, notes: list[str]) -> Report:
+    kind = "number" if task.kind == "pencil" else "function"
+    words = f"The cells define no {kind} called {name}"
+    return Report(task, "runs", f"{words}: {notes[0]}" if notes else f"{words}.")
+
+
+def _examine(task: Exercise, process: _Process, prepared: Any, blobs: list[bytes], *,
+             name: str, seed: int, notes: list[str]) -> Report:  # fmt: skip
+    if prepared.get("known") is not True:
+        return _missing_name(task, name, notes)
+    value = wire.decode(prepared.get("value"), blobs)
+    if task.kind == "pencil":
+        return examine_number(task, value)
+    if prepared.get("callable") is not True:
+        kind = type(value).__name__
+        return Report(task, "type", f"{name} should be a function; it is a {kind}.")
+    return examine_function(task, process.call, seed=seed)
+
+
+def judge(
+    task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float = WALL_SECONDS
+) -> Judged:
+    """Run an answer's cells and judge what they define.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    cells : list of str
+        Sources of the student's cells, in order.
+    name : str
+        What they should define: a function, or the number of a pencil exercise.
+    seed : int
+        Seeds the cases. They are drawn here, one by one, after the answer asked for them.
+    wall_seconds : float
+        When its process is ended, whatever it does.
+
+    Returns
+    -------
+    Judged
+        Never raises because of what an answer does.
+    """
+    process = _Process(wall_seconds)
+    judged = Judged(Report(task))
+    try:
+        hello, _ = process.ask(None, [])
+        judged.in_force = {str(k): bool(v) for k, v in hello["in_force"].items()}
+        prepared, blobs = process.ask({"cells": cells, "name": name}, [])
+        judged.notes = [str(note)[:TEXT] for note in prepared.get("notes", [])][:3]
+        judged.report = _examine(task, process, prepared, blobs, name=name, seed=seed,
+                                 notes=judged.notes)  # fmt: skip
+    except _Stopped as stopped:
+        judged.report, judged.stopped = Report(task, "runs", str(stopped)), True
+    except (wire.WireError, TypeError, AttributeError, LookupError):
+        words = "It wrote into the grader's channel: return the answer."
+        judged.report, judged.stopped = Report(task, "runs", words), True
+    finally:
+        process.close()
+    return judged

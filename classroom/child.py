@@ -1,0 +1,184 @@
+"""The process of one answer: locks itself, runs the student's cells, calls what they define.
+
+Started as ``python -I -S child.py NUMPY RUNNER``: without the environment, without installed
+packages. It gets inputs and gives back what the answer returned; it holds no check, no expected
+value and no solution. Nothing it says is believed: the grader judges the arrays.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib.util
+import math
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+HERE = Path(__file__).resolve().parent
+TEXT = 2_000  # characters of a text that goes back
+NOTES = 3
+MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+ABSENT = "is not there where answers are graded: write the answer with NumPy"
+
+
+def load(path: Path, name: str, *, shown: str | None = None) -> types.ModuleType:
+    """A module by its file: no folder of ours is ever on the path.
+
+    ``shown`` is the file that tracebacks name; in angle brackets it counts as the interpreter's
+    own, so that an error names the student's line and not ours.
+    """
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    exec(compile(path.read_text(encoding="utf-8"), shown or str(path), "exec"), vars(module))
+    return module
+
+
+def load_runner(folder: Path) -> Callable[..., Any]:
+    """The notebook's own runner, so that an answer is told the same words here as there."""
+    for name in ("mini_attn", "mini_attn.exercises"):
+        sys.modules[name] = types.ModuleType(name)
+    load(folder / "budget.py", "mini_attn.exercises.budget")
+    run: Callable[..., Any] = load(folder / "runner.py", "mini_attn.exercises.runner").run
+    for name in [name for name in sys.modules if name.startswith("mini_attn")]:
+        del sys.modules[name]
+    return run
+
+
+class Absent:
+    """Stands for the package in the names of a student's cells."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"mini_attn {ABSENT}")
+
+
+class NoPackage:
+    """Says why an import of these packages fails."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Refuse them; others are looked for as usual."""
+        if name.split(".")[0] in ("mini_attn", "solutions", "torch"):
+            raise ModuleNotFoundError(f"{name} {ABSENT}", name=name)
+
+
+def quiet(*_: Any, **__: Any) -> None:
+    """In the place of check, grade, hint and progress, which cells may call."""
+
+
+def statements(source: str) -> Iterator[Any]:
+    """The statements of a cell, one by one: an error in a trial line does not lose the rest."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # lines that only a notebook understands
+        tree = ast.parse(MAGIC.sub(r"\1pass", source))
+    for node in tree.body:
+        yield ast.Module([node], [])
+
+
+def run_cells(run: Callable[..., Any], cells: list[str], space: dict[str, Any]) -> list[str]:
+    """Run the cells as a notebook would, and say what went wrong on the way."""
+    notes = []
+    for number, source in enumerate(cells, 1):
+        try:
+            parts = list(statements(source))
+            codes = [compile(part, f"<cell {number}>", "exec") for part in parts]
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            place = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+            words = str(getattr(error, "msg", error))[:200]
+            notes.append(f"the cell cannot be read: {words}{place}")
+            continue
+        for code in codes:
+            done = run(functools.partial(exec, code, space), {})
+            if done.problem and done.attempted:
+                notes.append(f"while its cell ran: {done.problem}")
+    return [note[:TEXT] for note in dict.fromkeys(notes)][:NOTES]
+
+
+def short(text: Any) -> str:
+    """A text of the answer's, cut."""
+    return str(text)[:TEXT]
+
+
+class Worker:
+    """Answers the grader's messages until it has no more."""
+
+    def __init__(self, wire: Any, run: Callable[..., Any], source: IO[bytes], sink: IO[bytes]):
+        self.wire, self.run, self.source, self.sink = wire, run, source, sink
+
+    def say(self, message: dict[str, Any], blobs: list[bytes] | None = None) -> None:
+        """Send one message."""
+        self.wire.send(self.sink, message, blobs or [])
+
+    def prepare(self, np: Any) -> Any:
+        """Run the cells; gives the answer that they define."""
+        job, _ = self.wire.receive(self.source)
+        space: dict[str, Any] = {"__name__": "__main__", "np": np, "math": math}
+        space |= dict.fromkeys(("check", "grade", "hint", "progress"), quiet)
+        space |= dict.fromkeys(("ma", "mt", "mini_attn"), Absent())
+        notes = run_cells(self.run, job["cells"], space)
+        name = job["name"]
+        blobs: list[bytes] = []
+        answer = space.get(name)
+        entry = self.wire.encode(answer, blobs)
+        known = name in space
+        self.say({"known": known, "callable": callable(answer), "value": entry, "notes": notes},
+                 blobs)  # fmt: skip
+        return answer
+
+    def call(self, answer: Any) -> None:
+        """One case: inputs in, what was returned out."""
+        message, blobs = self.wire.receive(self.source)
+        inputs = {k: self.wire.decode(v, blobs) for k, v in message["inputs"].items()}
+        # Arrays that came over the wire cannot be written to, and an answer may try.
+        inputs = {k: v.copy() if hasattr(v, "copy") else v for k, v in inputs.items()}
+        done = self.run(answer, inputs)
+        out: list[bytes] = []
+        value, problem = None, done.problem
+        try:
+            value = self.wire.encode(done.value, out)
+        except BaseException as error:  # a type of the answer's own may do anything here
+            problem, out = f"What it returned cannot be read: {type(error).__name__}.", []
+        texts = {"printed": short(done.printed), "complaints": short(done.complaints)}
+        self.say({
+            "value": value, "problem": problem and short(problem), "attempted": done.attempted,
+            "mutated": [str(name) for name in done.mutated], **texts,
+        }, out)  # fmt: skip
+
+
+def main() -> None:
+    """Load, lock, and only then look at the student's cells."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    packages, folder = sys.argv[1:3]
+    sys.path.append(packages)
+    import numpy as np  # with its libraries, before reading is limited
+
+    sys.path.remove(packages)
+    sys.argv = [""]
+    run = load_runner(Path(folder))
+    cage, wire = (load(HERE / f"{n}.py", n, shown=f"<frozen {n}>") for n in ("cage", "wire"))
+    del sys.modules["cage"], sys.modules["wire"]
+    numpy = Path(np.__file__).parent
+    sys.meta_path.insert(0, NoPackage)
+    in_force = cage.lock([str(numpy), str(numpy.with_name("numpy.libs"))])
+    worker = Worker(wire, run, source, sink)
+    worker.say({"in_force": in_force})
+    answer = worker.prepare(np)
+    while True:
+        worker.call(answer)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        main()
+    os._exit(0)  # nothing that an answer left behind runs at the end
