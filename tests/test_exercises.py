@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mini_attn.errors import CheckFailed, ConfigError
-from mini_attn.exercises import check, checker, exercise, exercise_ids, grade, hint, progress
+from mini_attn.exercises import check, checker, exercise, exercise_ids, grade, hint
 from mini_attn.exercises.budget import LINE_BUDGET, is_learners
 from mini_attn.exercises.runner import run
 
@@ -293,13 +293,6 @@ def test_bad_manners_are_noted_and_cost_nothing(answer: Any, note: str) -> None:
     assert all(len(line) < 250 for line in report.notes)
 
 
-def test_what_is_solved_stays_solved() -> None:
-    checker.attempts.clear()
-    for number in (1, SOLUTIONS["cache_budget"].REFERENCE, 1):
-        checker.examine("cache_budget", number)
-    assert checker.attempts["cache_budget"].points == 2
-
-
 def test_libraries_are_not_counted() -> None:
     import json
 
@@ -349,22 +342,6 @@ def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> N
     assert [line[:12] for line in printed] == ["Hint 1 of 2:", "Hint 2 of 2:"]
     with pytest.raises(ConfigError, match="hints 1 to 2"):
         hint("cached_step", 3)
-
-
-def test_progress_says_what_is_solved_and_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    """What was checked, chapter by chapter; other exercises are not listed."""
-    checker.attempts.clear()
-    progress()
-    assert "No exercise was checked" in capsys.readouterr().out
-    checker.examine("chunk_mask", lambda **_: None)
-    checker.examine("half_temperature", ...)
-    checker.examine("cache_budget", SOLUTIONS["cache_budget"].REFERENCE)
-    progress()
-    lines = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
-    assert [line[0] or line[-1].strip() for line in lines] == [
-        "kv-cache", "missing: type", "solved", "start", "not attempted",
-        "2 of 8 points in this session",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", ["", "no_such", "__init__", "../cached_step", None, 3])

@@ -1,7 +1,24 @@
 """Exercises: ``check`` names the missing idea, ``hint`` helps, ``progress`` shows where you are."""
 
 from mini_attn.exercises.checker import check, grade
-from mini_attn.exercises.guide import hint, progress
+from mini_attn.exercises.guide import (
+    export_progress,
+    hint,
+    import_progress,
+    progress,
+    reset_progress,
+)
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
 
-__all__ = ["Exercise", "check", "exercise", "exercise_ids", "grade", "hint", "progress"]
+__all__ = [
+    "Exercise",
+    "check",
+    "exercise",
+    "exercise_ids",
+    "export_progress",
+    "grade",
+    "hint",
+    "import_progress",
+    "progress",
+    "reset_progress",
+]

@@ -12,6 +12,7 @@ import numpy as np
 
 from mini_attn.errors import CheckFailed
 from mini_attn.exercises.form import Missing, arrays_of, check_finite
+from mini_attn.exercises.kept import remember
 from mini_attn.exercises.runner import Run, run
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs, exercise
 
@@ -24,8 +25,6 @@ CHECKS = (*FORM, "by hand", "random", "property", "edges")
 PENCIL_CHECKS = ("attempted", "type", "finite", "by hand")
 LINE = 84  # characters that a cell's output shows without scrolling
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
-
-attempts: dict[str, Report] = {}
 
 
 @dataclass
@@ -213,14 +212,11 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
         kind = type(answer).__name__
         words = f"Pass the function itself, without brackets; this is a {kind}."
         report = Report(task, "type", words)
-    earlier = attempts.get(task.id)
-    if earlier is None or not earlier.points:
-        attempts[task.id] = report  # what was solved once stays solved
     return report
 
 
 def check(exercise_id: str, answer: Any) -> None:
-    """Say how far an answer came, and which idea is missing.
+    """Say how far an answer came, and which idea is missing; `progress` keeps it.
 
     Parameters
     ----------
@@ -240,11 +236,13 @@ def check(exercise_id: str, answer: Any) -> None:
     How many fit?: not attempted, 0 of 2 points
       ✗ attempted: Put your number in place of the three dots.
     """
-    print(examine(exercise_id, answer))
+    report = examine(exercise_id, answer)
+    print(report)
+    remember(report.exercise, report.failed)
 
 
 def grade(exercise_id: str, answer: Any) -> None:
-    """Raise if an answer is not right.
+    """Raise if an answer is not right; `progress` knows nothing of it.
 
     Parameters
     ----------

@@ -1,0 +1,218 @@
+"""What is kept of a learner's work, and how two such records become one.
+
+One format for the page and for Python: what either of them exports, the other imports. A
+chapter holds the predictions that were answered and the exercises that were tried::
+
+    {"format": "living-attention-progress", "version": 1, "chapters": {"kv-cache": {
+      "predictions": {"passes": {"attempt": "5,050", "verdict": "right", "shown": false}},
+      "exercises": {"cached_step": {"state": "solved", "points": 4}}}}}
+
+``state`` is ``"solved"`` (a check passed), ``"done"`` (ticked by hand) or ``"tried"``, and then
+``missing`` may name the check that failed. ``progress_format.js`` holds the same rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mini_attn.errors import ConfigError
+
+__all__ = ["LARGEST", "Entry", "OtherVersion", "Record", "as_text", "entries", "merged", "parse"]
+
+FORMAT = "living-attention-progress"
+VERSION = 1
+LARGEST = 1_000_000  # bytes; the whole book answered makes about 12,000
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+# What a typed number may consist of; a prediction takes no other text for an answer.
+ATTEMPT = re.compile(r"[0-9A-Za-z+.,_' \u00a0\u2009\u202f-]{1,40}")
+KINDS = ("predictions", "exercises")
+VERDICTS = ("wrong", "mistake", "right")
+STATES = ("tried", "done", "solved")  # each outlasts those before it
+
+Entry = dict[str, Any]
+Record = dict[str, dict[str, dict[str, Entry]]]
+
+
+class OtherVersion(ConfigError):
+    """The record is whole, but another version of the book wrote it."""
+
+
+def _refuse(what: str) -> ConfigError:
+    return ConfigError(f"this is no progress that can be read: {what}")
+
+
+def _short(value: Any) -> str:
+    """A foreign value in a message: cut, and without line breaks."""
+    return repr(value)[:40]
+
+
+def _object(value: Any, where: str, allowed: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """A JSON object with nothing but the keys that it may have."""
+    if not isinstance(value, dict):
+        raise _refuse(f"{where} is {_short(value)}, expected named values")
+    for key in value:
+        if allowed is None:
+            if not NAME.fullmatch(key):
+                raise _refuse(f"{where} has the name {_short(key)}")
+        elif key not in allowed:
+            raise _refuse(f"{where} has the unknown key {_short(key)}")
+    return value
+
+
+def _one_of(value: Any, choices: tuple[str, ...], where: str) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise _refuse(f"{where} is {_short(value)}, expected one of {', '.join(choices)}")
+    return value
+
+
+def _prediction(given: Any, where: str) -> Entry:
+    """One prediction, every key checked."""
+    entry = _object(given, where, ("attempt", "verdict", "shown"))
+    attempt, shown = entry.get("attempt"), entry.get("shown", False)
+    if not isinstance(attempt, str) or not ATTEMPT.fullmatch(attempt):
+        raise _refuse(f"the attempt of {where} is {_short(attempt)}, expected a typed number")
+    if not isinstance(shown, bool):
+        raise _refuse(f"shown of {where} is {_short(shown)}, expected true or false")
+    verdict = _one_of(entry.get("verdict"), VERDICTS, f"the verdict of {where}")
+    return {"attempt": attempt, "verdict": verdict, "shown": shown}
+
+
+def _exercise(given: Any, where: str) -> Entry:
+    """One exercise, every key checked."""
+    entry = _object(given, where, ("state", "points", "missing"))
+    state = _one_of(entry.get("state"), STATES, f"the state of {where}")
+    points, missing = entry.get("points"), entry.get("missing")
+    if not isinstance(points, int) or isinstance(points, bool) or not 0 <= points <= 100:
+        raise _refuse(f"the points of {where} are {_short(points)}, expected 0 to 100")
+    if points and state != "solved":
+        raise _refuse(f"{where} has points and is not solved")
+    if missing is None:
+        return {"state": state, "points": points}
+    if not isinstance(missing, str) or not re.fullmatch(r"[a-z ]{1,20}", missing):
+        raise _refuse(f"what is missing in {where} is {_short(missing)}, expected a check's name")
+    return {"state": state, "points": points, "missing": missing}
+
+
+READERS: dict[str, Callable[[Any, str], Entry]] = {
+    "predictions": _prediction,
+    "exercises": _exercise,
+}
+
+
+def parse(content: bytes) -> Record:
+    """Read a file's content.
+
+    Parameters
+    ----------
+    content : bytes
+        JSON in UTF-8, at most `LARGEST` bytes.
+
+    Returns
+    -------
+    Record
+        Chapter, then ``"predictions"`` or ``"exercises"``, then name, then what is kept.
+
+    Raises
+    ------
+    ConfigError
+        With the first thing that does not fit the format; nothing is taken from such a file.
+    OtherVersion
+        If the format has another version.
+    """
+    if len(content) > LARGEST:
+        raise _refuse(f"it has {len(content):,} bytes, expected at most {LARGEST:,}")
+    try:
+        data = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise _refuse("it is not JSON text") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise _refuse(f"it does not say that its format is {FORMAT!r}")
+    if data.get("version") != VERSION or isinstance(data["version"], bool):
+        version = _short(data.get("version"))
+        raise OtherVersion(
+            f"the progress has version {version} of its format, this book reads {VERSION}"
+        )
+    _object(data, "the file", ("format", "version", "chapters"))
+    record: Record = {}
+    for page, kinds in _object(data.get("chapters"), "the list of chapters").items():
+        _object(kinds, f"chapter {page}", KINDS)
+        record[page] = {
+            kind: {
+                name: READERS[kind](entry, f"{page}/{name}")
+                for name, entry in _object(kinds.get(kind, {}), f"{kind} of {page}").items()
+            }
+            for kind in KINDS
+        }
+    return record
+
+
+def as_text(record: Record) -> str:
+    """The file's content, one value a line; the same text for the same record.
+
+    Parameters
+    ----------
+    record : Record
+        What `parse` gives.
+
+    Returns
+    -------
+    str
+        JSON.
+    """
+    chapters = {page: {k: v for k, v in kinds.items() if v} for page, kinds in record.items()}
+    data = {
+        "format": FORMAT,
+        "version": VERSION,
+        "chapters": {page: kinds for page, kinds in chapters.items() if kinds},
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def entries(record: Record) -> Iterator[tuple[str, str, str, Entry]]:
+    """Everything in a record, as (page, kind, name, entry).
+
+    Parameters
+    ----------
+    record : Record
+        What `parse` gives.
+
+    Yields
+    ------
+    tuple
+        One for each prediction and exercise.
+    """
+    for page, kinds in record.items():
+        for kind, named in kinds.items():
+            for name, entry in named.items():
+                yield page, kind, name, entry
+
+
+def _rank(kind: str, entry: Entry) -> int:
+    if kind == "exercises":
+        return STATES.index(entry["state"])
+    return int(entry["verdict"] == "right")
+
+
+def merged(older: Record, newer: Record) -> Record:
+    """Both records in one: what was solved once stays solved, else the newer counts.
+
+    Parameters
+    ----------
+    older, newer : Record
+        Neither is changed.
+
+    Returns
+    -------
+    Record
+        The chapters of both, those of the older first.
+    """
+    result: Record = {}
+    for record in (older, newer):
+        for page, kind, name, entry in entries(record):
+            named = result.setdefault(page, {k: {} for k in KINDS})[kind]
+            if name not in named or _rank(kind, entry) >= _rank(kind, named[name]):
+                named[name] = entry
+    return result
