@@ -1,0 +1,173 @@
+"""What a class gets back: grades.csv, feedback for each student, and a summary for the teacher.
+
+Everything is worked out before the first file is written, and each file appears whole. Nothing
+of it knows the time, so that the same results give the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from classroom.feedback import feedback
+from classroom.summary import summary
+from classroom.wording import clean, file_names, for_markdown, for_spreadsheet
+from mini_attn.errors import ConfigError
+
+__all__ = ["grades", "write_reports"]
+
+HERE = Path(__file__).resolve().parent
+NAME = 80  # characters of a name that are shown
+
+
+def _markdown(value: object) -> object:
+    """Escapes what a template prints, as autoescaping does for HTML."""
+    return value if isinstance(value, Markup | int | float) else Markup(for_markdown(str(value)))
+
+
+@cache
+def _templates(kind: str) -> jinja2.Environment:
+    """The templates of ``html`` or ``md``; both escape all that is not theirs."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=kind == "html",
+        finalize=_markdown if kind == "md" else None,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+@cache
+def _style() -> tuple[Markup, str]:
+    """The stylesheet, and its hash, which alone the page allows."""
+    text = (HERE / "report.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).digest()
+    return Markup(text), f"sha256-{base64.b64encode(digest).decode()}"  # noqa: S704
+
+
+def _page(name: str, kind: str, view: dict[str, Any]) -> str:
+    """One page of feedback or summary."""
+    style, digest = _style()
+    template = _templates(kind).get_template(f"{name}.{kind}.jinja")
+    return template.render(view, style=style, style_hash=digest)
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file or nothing of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(text.encode("utf-8"))
+    os.replace(part, path)
+
+
+def _in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By name, small and capital letters alike."""
+    ordered = sorted(results, key=lambda r: (r["student"].casefold(), r["student"]))
+    twice = [name for name, n in Counter(r["student"] for r in ordered).items() if n > 1]
+    if twice:
+        raise ConfigError(f"two results for the same student: {clean(twice[0], NAME)}")
+    return ordered
+
+
+def _points(answer: dict[str, Any] | None) -> int | str:
+    """Points of an exercise; an empty cell where nothing was handed in."""
+    return "" if answer is None or answer["state"] == "not handed in" else int(answer["points"])
+
+
+def grades(
+    run: dict[str, Any], results: Sequence[dict[str, Any]], roster: Sequence[str] = ()
+) -> str:
+    """The table of grades.
+
+    Parameters
+    ----------
+    run, results
+        As the grader writes them.
+    roster : sequence of str
+        Names of everybody; who is missing among the results gets a row with 0 points.
+
+    Returns
+    -------
+    str
+        Comma-separated values with a byte order mark, which makes spreadsheets read UTF-8.
+    """
+    out = io.StringIO(newline="")
+    out.write("\ufeff")
+    table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
+    ids = list(run["exercises"])
+    table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback"])
+    names = file_names(r["student"] for r in results)
+    rows = []
+    for result in _in_order(results):
+        answers = {answer["id"]: answer for answer in result["answers"]}
+        problems = " · ".join(clean(p, 300) for p in result["problems"][:5])
+        texts = (result["student"], result["written_name"])
+        rows.append((
+            *(for_spreadsheet(clean(text, NAME)) for text in texts),
+            *(_points(answers.get(i)) for i in ids),
+            int(result["points"]), int(result["of"]),
+            for_spreadsheet(problems), f"feedback/{names[result['student']]}.html",
+        ))  # fmt: skip
+    for name in missing(results, roster):
+        shown = for_spreadsheet(clean(name, NAME))
+        rows.append((shown, "", *[""] * len(ids), 0, int(run["of"]), "nothing handed in", ""))
+    rows.sort(key=lambda row: (row[0].casefold(), row[0]))
+    table.writerows(rows)
+    return out.getvalue()
+
+
+def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
+    """Names of the roster from whom nothing came."""
+    here = {clean(r["student"], 300).casefold() for r in results}
+    return [name for name in dict.fromkeys(roster) if clean(name, 300).casefold() not in here]
+
+
+def write_reports(
+    out: Path,
+    run: dict[str, Any],
+    results: Sequence[dict[str, Any]],
+    *,
+    roster: Sequence[str] = (),
+) -> None:
+    """Write grades, feedback and summary.
+
+    Parameters
+    ----------
+    out : Path
+        Folder that gets ``grades.csv``, ``feedback/``, ``summary.md`` and ``summary.html``.
+    run, results
+        As the grader writes them.
+    roster : sequence of str
+        Names of everybody in the class, as the grader names them; empty if not known.
+
+    Raises
+    ------
+    ConfigError
+        If two results are of the same student; nothing is written.
+    """
+    ordered = _in_order(results)
+    names = file_names(r["student"] for r in ordered)
+    views = {f"feedback/{names[r['student']]}": feedback(run, r) for r in ordered}
+    files = {
+        f"{stem}.{kind}": _page("feedback", kind, view)
+        for stem, view in views.items()
+        for kind in ("md", "html")
+    }
+    whole = summary(run, ordered, names, missing(ordered, roster))
+    files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
+    files["grades.csv"] = grades(run, ordered, roster)
+    for name, text in files.items():
+        _write(out / name, text)

@@ -1,0 +1,121 @@
+"""Words that students wrote, made harmless: for a page, for Markdown, a spreadsheet, a file name.
+
+Names, messages, notes and file names come from outside. Each is cleaned once, when it is read;
+the escape that its place needs comes last, from the template or the writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
+__all__ = ["clean", "file_names", "for_markdown", "for_spreadsheet"]
+
+KEPT = "\u200c\u200d"  # joiners, which some scripts need inside a word
+# Drawn as nothing, or as a change of the character before: they only hide differences.
+UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+MARKS = 3  # marks on one letter; more would be drawn across the lines above
+RESERVED = {"con", "prn", "aux", "nul"} | {f"{n}{i}" for n in ("com", "lpt") for i in range(10)}
+NAME_LENGTH = 50  # characters, at most 200 bytes: a file system takes 255
+# A cell that begins like a formula, also where another separator would begin a new cell.
+FORMULA = re.compile(r"(^|[;,|\t])(?=[\s\"'\u200c\u200d]*[=+\-@＝＋－＠])")
+# What emphasises, links, quotes or includes, anywhere or at the start of a line.
+MARKDOWN = re.compile(
+    r"(?<![^\W_])_|_(?![^\W_])|[\\`*\[\]{}~$@#|]|^[-+=:%(!]"
+    r"|:(?=//)|/(?=/\S)|(?<=www)\.",  # an address becomes a link without brackets
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
+
+
+def _seen(letter: str) -> str:
+    """A character, or its number where it would be unseen or turn the line round."""
+    return letter if letter.isprintable() or letter in KEPT else ascii(letter)[1:-1]
+
+
+def clean(text: object, limit: int) -> str:
+    """One line that shows what it holds.
+
+    Parameters
+    ----------
+    text : object
+        What a student wrote; None is empty.
+    limit : int
+        Characters that are kept; an ellipsis stands for the rest.
+
+    Returns
+    -------
+    str
+        Without line breaks, control characters, changes of direction and half characters:
+        these are written as numbers, such as ``\\u202e``.
+    """
+    raw = "" if text is None else str(text)
+    kept, marks = [], 0
+    for letter in UNSEEN.sub("", " ".join(raw[: 8 * limit].split())):
+        marks = marks + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
+        if marks <= MARKS:
+            kept.append(_seen(letter))
+    line = "".join(kept)
+    return line if len(line) <= limit and len(raw) <= 8 * limit else f"{line[: limit - 1]}…"
+
+
+def for_markdown(text: str) -> str:
+    """A cleaned line in which Markdown finds nothing to interpret.
+
+    Entities where a reader of Markdown may not know the backslash, so that no tag survives.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = NUMBERED.sub(r"\1\\\2", text)
+    return MARKDOWN.sub(lambda found: f"\\{found.group()}", text)
+
+
+def for_spreadsheet(text: str) -> str:
+    """A cleaned line that no spreadsheet computes: an apostrophe before what begins a formula."""
+    return FORMULA.sub(r"\1'", text)
+
+
+def _stem(name: str) -> str:
+    """Letters and digits of a name, the rest as hyphens."""
+    text = unicodedata.normalize("NFKC", UNSEEN.sub("", name))
+    letters = [c if unicodedata.category(c)[0] in "LNM" or c == "_" else "-" for c in text]
+    stem = re.sub("-+", "-", "".join(letters)[: 4 * NAME_LENGTH])[:NAME_LENGTH].strip("-_")
+    stem = stem or "student"
+    return f"{stem}-" if stem.casefold() in RESERVED else stem
+
+
+def file_names(students: Iterable[str]) -> dict[str, str]:
+    """A safe, readable file name without its ending for each student.
+
+    Parameters
+    ----------
+    students : iterable of str
+        As they were found; any text.
+
+    Returns
+    -------
+    dict of str to str
+        Different also on a disk that takes small and capital letters for the same. Students
+        whose names would meet all get an addition from the name, whoever comes first.
+    """
+    students = sorted(set(students))
+    stems = {student: _stem(student) for student in students}
+    folded = {student: _folded(stem) for student, stem in stems.items()}
+    count = Counter(folded.values())
+    names = {s: stem for s, stem in stems.items() if count[folded[s]] == 1}
+    taken = {folded[s] for s in names}
+    for student in (s for s in students if s not in names):
+        mark = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
+        sizes = (n for n in range(6, 65) if f"{folded[student]}-{mark[:n]}" not in taken)
+        names[student] = f"{stems[student]}-{mark[: next(sizes)]}"
+        taken.add(_folded(names[student]))
+    return names
+
+
+def _folded(stem: str) -> str:
+    """What a careless file system makes of a name."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", stem).casefold())
