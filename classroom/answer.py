@@ -17,11 +17,12 @@ import numpy as np
 import mini_attn.exercises
 from classroom import wire
 from classroom.cage import PROCESSOR_SECONDS
+from mini_attn.errors import ConfigError
 from mini_attn.exercises.checker import Report, examine_function, examine_number
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import Exercise, Inputs
 
-__all__ = ["WALL_SECONDS", "Judged", "judge"]
+__all__ = ["WALL_SECONDS", "Judged", "end_all", "judge", "probe"]
 
 WALL_SECONDS = 30.0
 TEXT = 2_000
@@ -55,6 +56,9 @@ class Judged:
     in_force: dict[str, bool] = field(default_factory=dict)
 
 
+_running: set[_Process] = set()
+
+
 class _Stopped(Exception):
     """The process is gone; the message says why."""
 
@@ -74,6 +78,7 @@ class _Process:
             env=ENVIRONMENT,
             start_new_session=True,
         )
+        _running.add(self)
         self.late = False
         self.timer = threading.Timer(wall_seconds, self._end_late)
         self.timer.daemon = True
@@ -81,9 +86,10 @@ class _Process:
 
     def _end_late(self) -> None:
         self.late = True
-        self._kill()
+        self.kill()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """End it and what it may have started."""
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.child.pid, signal.SIGKILL)
@@ -91,8 +97,9 @@ class _Process:
 
     def close(self) -> None:
         """End it, whatever it is doing."""
+        _running.discard(self)
         self.timer.cancel()
-        self._kill()
+        self.kill()
         self.child.wait()
         for pipe in (self.child.stdin, self.child.stdout):
             with contextlib.suppress(OSError):  # what was to be written has nobody to read it
@@ -201,3 +208,37 @@ def judge(
     finally:
         process.close()
     return judged
+
+
+def probe() -> dict[str, bool]:
+    """See whether an answer can be run here at all, and how well it is locked up.
+
+    Returns
+    -------
+    dict of str to bool
+        Layers of isolation: ``limits``, ``landlock``, ``seccomp``, ``hook``.
+
+    Raises
+    ------
+    ConfigError
+        If an honest answer does not run: every grade would be wrong.
+    """
+    process = _Process(WALL_SECONDS)
+    try:
+        hello, _ = process.ask(None, [])
+        job = {"cells": ["answer = float(np.arange(5).sum())"], "name": "answer"}
+        prepared, blobs = process.ask(job, [])
+        value = wire.decode(prepared["value"], blobs)
+    except _Stopped as stopped:
+        raise ConfigError(f"answers cannot be run on this machine: {stopped}") from None
+    finally:
+        process.close()
+    if value != 10:
+        raise ConfigError(f"answers cannot be run on this machine: {prepared['notes']}")
+    return {str(layer): bool(held) for layer, held in hello["in_force"].items()}
+
+
+def end_all() -> None:
+    """End the processes of all answers that are being graded."""
+    for process in list(_running):
+        process.kill()

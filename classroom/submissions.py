@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ SOURCE_CHARACTERS = 200_000  # of one exercise
 CHECK = re.compile(r"""^\s*check\(\s*["'](\w{1,60})["']""", re.MULTILINE)
 NAME = re.compile(r"^[^\w\n]*name[^\w\n]*:[^\w\n]*(\w.{0,80})", re.IGNORECASE)
 PROBLEMS = 20  # of one file
+RELEASE = version("mini_attn")
 
 
 @dataclass
@@ -75,8 +77,16 @@ def _cell(data: Any) -> _Cell | None:
     )
 
 
-def _parse(content: bytes) -> list[_Cell] | str:
-    """The cells of a notebook, or why it is none."""
+def _version(data: dict[str, Any]) -> str | None:
+    """The version of the project that a notebook was handed out by, if it says so."""
+    metadata = data.get("metadata")
+    own = metadata.get("mini_attn") if isinstance(metadata, dict) else None
+    made = own.get("version") if isinstance(own, dict) else None
+    return made[:20] if isinstance(made, str) else None
+
+
+def _parse(content: bytes) -> tuple[list[_Cell], str | None] | str:
+    """The cells of a notebook and its version, or why it is none."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
@@ -85,7 +95,7 @@ def _parse(content: bytes) -> list[_Cell] | str:
         return "saved in notebook format 3: open it in a current Jupyter and save it again"
     if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
         return "this file is no notebook (it has no cells)"
-    return [cell for cell in map(_cell, data["cells"]) if cell is not None]
+    return [cell for cell in map(_cell, data["cells"]) if cell is not None], _version(data)
 
 
 def _by_tags(cells: list[_Cell]) -> dict[str, list[str]]:
@@ -138,10 +148,13 @@ class _Notebook:
 def _read_file(file: Found, known: set[str]) -> _Notebook:
     """One file: the cells by exercise, and what could not be used."""
     place = "/".join(file.parts)
-    cells = _parse(file.content) if file.content is not None else str(file.problem)
-    if isinstance(cells, str):
-        return _Notebook(file.parts, {}, [f"{place}: {cells}"])
+    parsed = _parse(file.content) if file.content is not None else str(file.problem)
+    if isinstance(parsed, str):
+        return _Notebook(file.parts, {}, [f"{place}: {parsed}"])
+    cells, made = parsed
     problems = []
+    if made not in (None, RELEASE):
+        problems.append(f"{place}: handed out by version {made}, graded by {RELEASE}")
     found = _by_tags(cells)
     lost = {k: v for k, v in _by_checks(cells).items() if k in known and k not in found}
     if lost:

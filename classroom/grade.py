@@ -1,0 +1,286 @@
+"""Grades a folder of notebooks: ``make grade DIR=submissions/``.
+
+A student's result is kept as soon as it is there, under a name that depends on everything that
+could change it. A run that was interrupted goes on where it was, and a second run repeats
+nothing and writes the same files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from classroom.answer import Judged, end_all, judge, probe
+from classroom.report import write_reports
+from classroom.sheet import ROOT, Sheet, chapters, chosen, task, tasks_of
+from classroom.submissions import RELEASE, Submission, read
+from mini_attn.errors import ConfigError
+from mini_attn.exercises.checker import Report
+
+__all__ = ["grade_folder"]
+
+NOT_CHANGED = "The cell is as it was handed out."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every grade of a run depends on, besides the answer."""
+
+    sheet: str
+    exercises: tuple[str, ...]
+    seed: str
+    graders: str  # digest of the code that grades
+
+
+def _digest(*values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _graders() -> str:
+    """Digest of all code that a grade depends on."""
+    total = hashlib.sha256()
+    folders = [ROOT / "classroom", ROOT / "book", *(ROOT / "mini_attn").glob("*/")]
+    files = [p for f in folders if f.name not in ("torch", "widgets") for p in f.rglob("*.py")]
+    files += [*(ROOT / "mini_attn").glob("*.py"), *(ROOT / "book").glob("*.ipynb")]
+    for path in sorted(set(files)):
+        total.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def _write(path: Path, data: Any) -> None:
+    """The whole file or nothing of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def _secret_seed(out: Path, given: str | None) -> str:
+    """The seed of the run: as asked for, as in an earlier run, or new."""
+    path = out / "seed.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))["seed"] if path.exists() else None
+    seed = given or kept or secrets.token_hex(16)
+    if seed != kept:
+        _write(path, {"seed": seed})
+        path.chmod(0o600)  # who knows it knows the cases
+    return str(seed)
+
+
+def _case_seed(settings: Settings, exercise_id: str) -> int:
+    """All students of a run get the same cases."""
+    return int(_digest(settings.seed, exercise_id)[:16], 16)
+
+
+def _judge(exercise_id: str, cells: list[str], settings: Settings) -> Judged:
+    """Judge one answer; a check that fails itself is nobody's zero without a word."""
+    asked = task(exercise_id)
+    try:
+        return judge(asked.exercise, cells, asked.name, seed=_case_seed(settings, exercise_id))
+    except (OSError, RuntimeError):  # no process could be started: not the answer's fault
+        raise
+    except Exception as error:
+        words = f"The check itself failed ({type(error).__name__}): show this to your teacher."
+        return Judged(Report(asked.exercise, "runs", words), stopped=True)
+
+
+def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
+    asked = task(exercise_id)
+    about = {
+        "id": exercise_id, "title": asked.exercise.title, "page": asked.exercise.page,
+        "kind": asked.exercise.kind, "of": asked.exercise.points, "points": 0, "failed": None,
+        "message": "", "notes": [],
+    }  # fmt: skip
+    if cells is None:
+        return {**about, "state": "not handed in"}
+    if "".join(cells).strip() == asked.starter.strip():
+        unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
+        return {**about, **unchanged}
+    judged = _judge(exercise_id, cells, settings)
+    report = judged.report
+    state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
+    if report.failed == "attempted":
+        state = "not attempted"
+    notes = list(dict.fromkeys([*report.notes, *judged.notes]))
+    return {
+        **about, "state": state, "points": report.points, "failed": report.failed,
+        "message": report.message, "notes": notes,
+    }  # fmt: skip
+
+
+def _grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
+    """The result of one student."""
+    answers = [_grade_answer(i, sent.cells.get(i), settings) for i in settings.exercises]
+    return {
+        "student": sent.student,
+        "written_name": sent.written_name,
+        "files": sent.files,
+        "problems": sent.problems,
+        "answers": answers,
+        "points": sum(answer["points"] for answer in answers),
+        "of": sum(answer["of"] for answer in answers),
+    }
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """A result of an earlier run, if it is whole."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found if found["student"] is not None else None
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
+
+
+def _handed_in(sent: list[Submission]) -> Sheet:
+    """Without a sheet: every exercise that somebody handed in, in the order of the book."""
+    seen = {i for one in sent for i in one.cells}
+    ids = tuple(i for page in chapters() for i in tasks_of(page) if i in seen)
+    return Sheet("all that was handed in", ids, RELEASE)
+
+
+def _grade_all(
+    sent: list[Submission], settings: Settings, work: Path, jobs: int, show: Callable[[int], None]
+) -> list[dict[str, Any]]:
+    """Results of all students, those of earlier runs included."""
+    paths = {s.student: work / f"{_digest(asdict(settings), asdict(s))}.json" for s in sent}
+    results = {student: _kept(path) for student, path in paths.items()}
+    open_ones = [s for s in sent if results[s.student] is None]
+    show(len(sent) - len(open_ones))
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(_grade_student, s, settings): s.student for s in open_ones}
+        try:
+            for future in as_completed(futures):
+                student = futures[future]
+                results[student] = future.result()
+                _write(paths[student], results[student])
+                show(sum(result is not None for result in results.values()))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
+    for path in set(work.glob("*.json")) - set(paths.values()):
+        path.unlink()  # of an answer, a seed or a grader that is no more
+    return [result for _, result in sorted(results.items()) if result is not None]
+
+
+def _bar(total: int) -> Callable[[int], None]:
+    """Shows how many students are done: a bar on a terminal, else a line every tenth."""
+    last = -1
+
+    def show(done: int) -> None:
+        nonlocal last
+        tenth = done * 10 // total if total else 10
+        if sys.stderr.isatty():
+            full = done * 30 // total if total else 30
+            bar = "█" * full + "░" * (30 - full)
+            print(f"\r[grade] {bar} {done} of {total}", end="", file=sys.stderr, flush=True)
+        elif tenth != last:
+            print(f"[grade] {done} of {total} students", file=sys.stderr, flush=True)
+        last = tenth
+
+    return show
+
+
+def grade_folder(
+    folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
+    jobs: int | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Grade all submissions in a folder and write grades, feedback and summary.
+
+    Parameters
+    ----------
+    folder : Path
+        The submissions, as in `classroom.submissions.read`. Nothing in it is changed.
+    out : Path
+        Where grades go. What an earlier run has graded there is used again.
+    sheet : Sheet or None
+        What was asked for; None takes every exercise that somebody handed in.
+    seed : str or None
+        Seeds the cases; None keeps that of an earlier run or draws a secret one.
+    jobs : int or None
+        Answers graded at the same time; None for one a core.
+
+    Returns
+    -------
+    list of dict
+        A result for each student.
+
+    Raises
+    ------
+    ConfigError
+        If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
+        or this machine cannot run answers.
+    """
+    if out.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError("the grades would lie among the submissions: choose another OUT")
+    sent = read(folder)
+    if not sent:
+        raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
+    sheet = sheet or _handed_in(sent)
+    in_force = probe()
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(out / ".lock", timeout=0):
+            settings = Settings(sheet.name, sheet.exercises, _secret_seed(out, seed), _graders())
+            results = _grade_all(
+                sent, settings, out / "work", jobs or os.cpu_count() or 1, _bar(len(sent))
+            )
+            run = {
+                "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
+                "version": RELEASE, "isolation": in_force, "students": len(results),
+            }  # fmt: skip
+            write_reports(out, run, results)
+    except Timeout:
+        raise ConfigError(f"another run is grading into {str(out)!r}") from None
+    return results
+
+
+def _from_file(path: Path) -> Sheet:
+    """The sheet that a release wrote beside its notebook."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return chosen(exercises=" ".join(data["exercises"]), name=data["sheet"])[0]
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        raise ConfigError(f"{path} is not the file of a sheet: {error}") from None
+
+
+def main() -> None:
+    """The command behind ``make grade``."""
+    parser = argparse.ArgumentParser(prog="make grade", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--sheet", type=Path, help="the .json file of a released sheet")
+    parser.add_argument("--chapter")
+    parser.add_argument("--exercises")
+    parser.add_argument("--seed")
+    parser.add_argument("--jobs", type=int)
+    asked = parser.parse_args()
+    out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
+    try:
+        if sum(map(bool, (asked.sheet, asked.chapter, asked.exercises))) > 1:
+            raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
+        sheet = _from_file(asked.sheet) if asked.sheet else None
+        if asked.chapter or asked.exercises:
+            sheet = chosen(chapter=asked.chapter, exercises=asked.exercises)[0]
+        results = grade_folder(asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs)
+    except ConfigError as error:
+        sys.exit(f"[grade] {error}")
+    except KeyboardInterrupt:
+        sys.exit("\n[grade] interrupted; what was graded is kept, the same command goes on")
+    mean = sum(result["points"] for result in results) / len(results)
+    print(f"\n[grade] {len(results)} students, {mean:.1f} of {results[0]['of']} points on average")
+    print(f"[grade] {out / 'grades.csv'}, {out / 'summary.html'}, feedback in {out / 'feedback'}")
+
+
+if __name__ == "__main__":
+    main()
