@@ -25,7 +25,8 @@ from mini_attn.exercises.spec import Exercise, Inputs
 __all__ = ["WALL_SECONDS", "Judged", "end_all", "judge", "probe"]
 
 WALL_SECONDS = 30.0
-TEXT = 2_000
+TEXT = 2_000  # characters of a text that a process may send
+FORGED = "It wrote where only the grader reads: return the answer instead."
 RUNNER = Path(mini_attn.exercises.__file__).parent
 CHILD = Path(__file__).with_name("child.py")
 # One thread each, and nothing else of the teacher's environment.
@@ -46,14 +47,11 @@ class Judged:
         Whether its process was ended or ended itself.
     notes : list of str
         What its cells complained about.
-    in_force : dict of str to bool
-        Layers of isolation that held, as its process found them before the cells ran.
     """
 
     report: Report
     stopped: bool = False
     notes: list[str] = field(default_factory=list)
-    in_force: dict[str, bool] = field(default_factory=dict)
 
 
 _running: set[_Process] = set()
@@ -128,7 +126,23 @@ class _Process:
         except (EOFError, BrokenPipeError, OSError):
             raise _Stopped(self._why()) from None
         except wire.WireError:
-            raise _Stopped("It wrote into the grader's channel: return the answer.") from None
+            raise _Stopped(FORGED) from None
+
+    def start(self) -> dict[str, bool]:
+        """Wait until it has locked itself; gives the layers that are in force."""
+        hello, _ = self.ask(None, [])
+        return {layer: held is True for layer, held in hello["in_force"].items()}
+
+    def prepare(self, cells: list[str], name: str) -> dict[str, Any]:
+        """Let it run the cells; gives what they define under the name."""
+        message, blobs = self.ask({"cells": cells, "name": name}, [])
+        try:
+            value = wire.decode(message["value"], blobs)
+            notes = [str(note)[:TEXT] for note in list(message["notes"])[:3]]
+            known, function = message["known"] is True, message["callable"] is True
+        except (wire.WireError, LookupError, TypeError):
+            raise _Stopped(FORGED) from None
+        return {"known": known, "callable": function, "value": value, "notes": notes}
 
     def call(self, inputs: Inputs) -> Run:
         """One case."""
@@ -146,26 +160,25 @@ class _Process:
                 mutated=[name for name in inputs if name in list(message["mutated"])],
             )
         except (wire.WireError, LookupError, TypeError):
-            raise _Stopped("It wrote into the grader's channel: return the answer.") from None
+            raise _Stopped(FORGED) from None
 
 
-def _missing_name(task: Exercise, name: str, notes: list[str]) -> Report:
-    kind = "number" if task.kind == "pencil" else "function"
-    words = f"The cells define no {kind} called {name}"
-    return Report(task, "runs", f"{words}: {notes[0]}" if notes else f"{words}.")
-
-
-def _examine(task: Exercise, process: _Process, prepared: Any, blobs: list[bytes], *,
-             name: str, seed: int, notes: list[str]) -> Report:  # fmt: skip
-    if prepared.get("known") is not True:
-        return _missing_name(task, name, notes)
-    value = wire.decode(prepared.get("value"), blobs)
+def _examine(task: Exercise, process: _Process, cells: list[str], name: str, *,
+             seed: int) -> tuple[Report, list[str]]:  # fmt: skip
+    """The report on an answer, and what its cells complained about."""
+    process.start()
+    found = process.prepare(cells, name)
+    notes, value = found["notes"], found["value"]
+    if not found["known"]:
+        kind = "number" if task.kind == "pencil" else "function"
+        why = f": {notes[0]}" if notes else "."
+        return Report(task, "runs", f"The cells define no {kind} called {name}{why}"), notes
     if task.kind == "pencil":
-        return examine_number(task, value)
-    if prepared.get("callable") is not True:
+        return examine_number(task, value), notes
+    if not found["callable"]:
         kind = type(value).__name__
-        return Report(task, "type", f"{name} should be a function; it is a {kind}.")
-    return examine_function(task, process.call, seed=seed)
+        return Report(task, "type", f"{name} should be a function; it is a {kind}."), notes
+    return examine_function(task, process.call, seed=seed), notes
 
 
 def judge(
@@ -194,17 +207,9 @@ def judge(
     process = _Process(wall_seconds)
     judged = Judged(Report(task))
     try:
-        hello, _ = process.ask(None, [])
-        judged.in_force = {str(k): bool(v) for k, v in hello["in_force"].items()}
-        prepared, blobs = process.ask({"cells": cells, "name": name}, [])
-        judged.notes = [str(note)[:TEXT] for note in prepared.get("notes", [])][:3]
-        judged.report = _examine(task, process, prepared, blobs, name=name, seed=seed,
-                                 notes=judged.notes)  # fmt: skip
+        judged.report, judged.notes = _examine(task, process, cells, name, seed=seed)
     except _Stopped as stopped:
         judged.report, judged.stopped = Report(task, "runs", str(stopped)), True
-    except (wire.WireError, TypeError, AttributeError, LookupError):
-        words = "It wrote into the grader's channel: return the answer."
-        judged.report, judged.stopped = Report(task, "runs", words), True
     finally:
         process.close()
     return judged
@@ -225,17 +230,15 @@ def probe() -> dict[str, bool]:
     """
     process = _Process(WALL_SECONDS)
     try:
-        hello, _ = process.ask(None, [])
-        job = {"cells": ["answer = float(np.arange(5).sum())"], "name": "answer"}
-        prepared, blobs = process.ask(job, [])
-        value = wire.decode(prepared["value"], blobs)
+        in_force = process.start()
+        found = process.prepare(["answer = float(np.arange(5).sum())"], "answer")
     except _Stopped as stopped:
         raise ConfigError(f"answers cannot be run on this machine: {stopped}") from None
     finally:
         process.close()
-    if value != 10:
-        raise ConfigError(f"answers cannot be run on this machine: {prepared['notes']}")
-    return {str(layer): bool(held) for layer, held in hello["in_force"].items()}
+    if found["value"] != 10:
+        raise ConfigError(f"answers cannot be run on this machine: {found['notes']}")
+    return in_force
 
 
 def end_all() -> None:

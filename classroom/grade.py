@@ -21,12 +21,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from classroom.answer import Judged, end_all, judge, probe
+from classroom.answer import end_all, judge, probe
 from classroom.report import write_reports
 from classroom.sheet import ROOT, Sheet, chapters, chosen, task, tasks_of
 from classroom.submissions import RELEASE, Submission, read
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.checker import Report
 
 __all__ = ["grade_folder"]
 
@@ -82,18 +81,6 @@ def _case_seed(settings: Settings, exercise_id: str) -> int:
     return int(_digest(settings.seed, exercise_id)[:16], 16)
 
 
-def _judge(exercise_id: str, cells: list[str], settings: Settings) -> Judged:
-    """Judge one answer; a check that fails itself is nobody's zero without a word."""
-    asked = task(exercise_id)
-    try:
-        return judge(asked.exercise, cells, asked.name, seed=_case_seed(settings, exercise_id))
-    except (OSError, RuntimeError):  # no process could be started: not the answer's fault
-        raise
-    except Exception as error:
-        words = f"The check itself failed ({type(error).__name__}): show this to your teacher."
-        return Judged(Report(asked.exercise, "runs", words), stopped=True)
-
-
 def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
     asked = task(exercise_id)
     about = {
@@ -106,7 +93,8 @@ def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings)
     if "".join(cells).strip() == asked.starter.strip():
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
-    judged = _judge(exercise_id, cells, settings)
+    seed = _case_seed(settings, exercise_id)
+    judged = judge(asked.exercise, cells, asked.name, seed=seed)
     report = judged.report
     state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
     if report.failed == "attempted":

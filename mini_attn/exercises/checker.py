@@ -92,6 +92,16 @@ def _same(first: Outputs, second: Outputs) -> bool:
     )
 
 
+def _judge(task: Exercise, inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the outputs lack; an error in a check is never the learner's."""
+    try:
+        with np.errstate(all="ignore"):
+            return task.judge(inputs, outputs)
+    except Exception as error:  # an odd answer may reach a line that no test has reached
+        name = type(error).__name__
+        return f"The check itself failed on this answer, with {name}: please report it."
+
+
 def _examine_case(
     task: Exercise, call: Call, inputs: Inputs, report: Report, *, twice: bool
 ) -> str | None:
@@ -101,8 +111,7 @@ def _examine_case(
     check_finite(outputs, inputs)
     if twice and not _same(outputs, arrays_of(_call(call, inputs, report).value, expected)):
         raise Missing("repeatable", "The same inputs give another answer the second time.")
-    with np.errstate(all="ignore"):
-        return task.judge(inputs, outputs)
+    return _judge(task, inputs, outputs)
 
 
 def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> None:
@@ -128,7 +137,7 @@ def _one_number(task: Exercise, answer: Any) -> None:
         number = np.inf
     if not np.isfinite(number):
         raise Missing("finite", "The answer is a finite number of ordinary size.")
-    idea = task.judge({}, {"answer": np.asarray(number)})
+    idea = _judge(task, {}, {"answer": np.asarray(number)})
     if idea:
         raise Missing("by hand", idea)
 

@@ -13,6 +13,9 @@ __all__ = ["Missing", "arrays_of", "check_finite"]
 KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
 
 
+JUDGED = {"f": np.float64, "b": np.bool_, "i": np.int64, "u": np.int64}
+
+
 class Missing(Exception):
     """A check found what the answer lacks."""
 
@@ -54,7 +57,8 @@ def arrays_of(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> O
             raise Missing(
                 "dtype", f"{name} should be {KINDS[kind[0]]}; it is {arrays[name].dtype}."
             )
-    return {name: array.copy() for name, array in arrays.items()}  # the next call may reuse them
+    # Copies, as the next call may reuse them; of one type, as a judge computes with them.
+    return {name: array.astype(JUDGED[array.dtype.kind]) for name, array in arrays.items()}
 
 
 def check_finite(arrays: Outputs, inputs: Inputs) -> None:

@@ -56,7 +56,7 @@ def _hypotheses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
         "one rises, the others fall."
     )
     return [
-        ("d_v", weights @ v if q.shape == v.shape else weights.T @ v[: len(q)],
+        ("d_v", weights @ v if q.shape == v.shape else weights[: len(v)].T @ v[: len(q)],
          "d_v is built from v. The value of a key collects d_out from all queries, by weight."),
         ("d_v", np.broadcast_to(d_out.sum(axis=0), v.shape),
          "Every value gets the whole of d_out. It gets as much as its weight lets through."),
