@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import nbformat
 
@@ -89,6 +90,12 @@ class Equation:
 
 
 @cache
+def _library() -> Any:
+    """The book's bibliography, read once."""
+    return read_library(BOOK / "references.bib")
+
+
+@cache
 def _markdown(page: str) -> str:
     """All prose of a chapter."""
     cells = nbformat.read(BOOK / f"{page}.ipynb", as_version=4).cells
@@ -133,4 +140,4 @@ def alone(exercise_id: str) -> str:
         came = equation(page, label)
         text += f"\n\nThe equation, from the section *{came.section}*:\n\n{came.source}\n\n"
         text += LETTERS[label]
-    return plain(text, read_library(BOOK / "references.bib")).strip()
+    return plain(text, _library()).strip()

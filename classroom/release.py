@@ -1,72 +1,156 @@
-"""What students get: notebooks without solutions. ``make release``."""
+"""Write what students get: notebooks without solutions, and what runs them. ``make release``."""
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
 import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from classroom.alone import alone, chapter_title, source_line
-from classroom.sheet import Sheet, chapters, task
+from classroom.leaks import leaks
+from classroom.sheet import ROOT, Sheet, chapters, chosen, task
+from classroom.student import student_notebook, title
+from classroom.wheel import build_wheel
+from mini_attn.errors import ConfigError, MiniAttnError
 
-__all__ = ["student_notebook", "title"]
+__all__ = ["archive_name", "main", "release", "student_notebook"]
 
-HOW = """Each exercise has two code cells. Write your answer into the first and run it; then run \
-the second, the check, which says whether the answer is right or which idea is missing. Run \
-checks as often as you like. In a cell of your own, `hint("{first}")` gives a hint to an \
-exercise, and `progress()` shows where you are.
-
-Write your name below. To hand in, save this file and send it as it is; exercises that you leave \
-out cost their own points only. Add cells where you want, but keep the cells that are here.
-
-*{points} points · made from mini_attn {version}*"""
-SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, progress"
+OUT = ROOT / "_build/release"
+README = Path(__file__).with_name("release.md")
+FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of the zip format: an archive must not know when it was made
 
 
-def title(sheet: Sheet) -> str:
-    """The heading of a sheet."""
-    if sheet.name in chapters():
-        return f"{chapter_title(sheet.name)} · exercises"
-    return f"Problem sheet: {sheet.name}"
+def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
+    """What is in a sheet, for the teacher's own tools."""
+    tasks = [task(i).exercise for i in sheet.exercises]
+    rows = [
+        {"id": e.id, "title": e.title, "chapter": e.page, "kind": e.kind, "points": e.points,
+         "minutes": e.minutes, "difficulty": e.difficulty}
+        for e in tasks
+    ]  # fmt: skip
+    return {
+        **sheet.as_data(),
+        "title": title(sheet),
+        "points": sheet.points,
+        "minutes": sum(e.minutes for e in tasks),
+        "tasks": rows,
+        "notebook": f"{sheet.name}.ipynb",
+        "sha256": hashlib.sha256(notebook).hexdigest(),
+    }
 
 
-def _cells(number: int, exercise_id: str) -> list[nbformat.NotebookNode]:
-    """The three cells of an exercise."""
-    found = task(exercise_id)
-    heading = f"### Exercise {number}: {found.exercise.title}"
-    line = f"*{found.exercise.label}*"
-    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{alone(exercise_id)}"
-    cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
-    for role, source in (("starter", found.starter), ("check", found.check)):
-        metadata = {"exercise": {"id": exercise_id, "role": role}}
-        cells.append(new_code_cell(source, id=f"{exercise_id}-{role}", metadata=metadata))
-    return cells
+def readme(sheets: list[Sheet], wheel: str) -> str:
+    """How a student begins, with a table of what is here."""
+    rows = [
+        f"| [{s.name}.ipynb]({s.name}.ipynb) | {title(s)} | {len(s.exercises)} | {s.points} |"
+        for s in sheets
+    ]
+    count = "one notebook" if len(sheets) == 1 else f"{len(sheets)} notebooks"
+    text = README.read_text(encoding="utf-8")
+    for key, value in {
+        "sheets": count, "version": sheets[0].version, "table": "\n".join(rows), "wheel": wheel,
+    }.items():  # fmt: skip
+        text = text.replace(f"{{{key}}}", value)
+    return text
 
 
-def student_notebook(sheet: Sheet) -> nbformat.NotebookNode:
-    """The notebook of a sheet, as a student gets it.
+def archive_name(sheets: list[Sheet]) -> str:
+    """The zip's name: the sheet's, or ``exercises`` for all chapters."""
+    name = sheets[0].name if len(sheets) == 1 else "exercises"
+    return f"{name}-{sheets[0].version}.zip"
+
+
+def pack(folder: Path, name: str) -> None:
+    """One zip of a folder's files, with the same bytes whenever and wherever it is made."""
+    paths = sorted(folder.iterdir())
+    top = Path(name).stem
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in paths:
+            entry = zipfile.ZipInfo(f"{top}/{path.name}", FIRST_DAY)
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, path.read_bytes())
+
+
+def write(sheets: list[Sheet], folder: Path) -> None:
+    """All files of a release."""
+    for sheet in sheets:
+        text = nbformat.writes(student_notebook(sheet)) + "\n"
+        data = text.encode()
+        (folder / f"{sheet.name}.ipynb").write_bytes(data)
+        facts = json.dumps(manifest(sheet, data), indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{sheet.name}.json").write_text(facts, encoding="utf-8")
+    wheel = build_wheel(folder)
+    (folder / "README.md").write_text(readme(sheets, wheel.name), encoding="utf-8")
+    pack(folder, archive_name(sheets))
+
+
+def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
+    """Write a release, unless a solution is in it.
 
     Parameters
     ----------
-    sheet : Sheet
-        Which exercises, in which order.
+    sheets : list of Sheet
+        What to hand out.
+    out : Path
+        The release goes into a folder of its version in here.
 
     Returns
     -------
-    nbformat.NotebookNode
-        Without outputs; the same sheet gives the same notebook, cell ids included.
+    list of Path
+        The files, by name.
+
+    Raises
+    ------
+    ConfigError
+        If a file holds a solution; then nothing is written.
     """
-    how = HOW.format(first=sheet.exercises[0], points=sheet.points, version=sheet.version)
-    name = {"exercise": {"role": "name"}}
-    cells = [
-        new_markdown_cell(f"# {title(sheet)}\n\n{how}", id="sheet-title"),
-        new_markdown_cell("**Name:** ", id="sheet-name", metadata=name),
-        new_code_cell(SETUP, id="sheet-setup"),
-    ]
-    for number, exercise_id in enumerate(sheet.exercises, 1):
-        cells += _cells(number, exercise_id)
-    metadata = {
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "language_info": {"name": "python"},
-        "mini_attn": sheet.as_data(),
-    }
-    return new_notebook(cells=cells, metadata=metadata)
+    taken = set(chapters()) | {"exercises"}
+    for sheet in sheets:
+        if sheet.name in taken and title(sheet).startswith("Problem sheet"):
+            raise ConfigError(f"{sheet.name!r} is the name of a chapter's files: choose another")
+    target = out / sheets[0].version
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix=".unfinished-") as name:
+        folder = Path(name)
+        write(sheets, folder)
+        paths = sorted(folder.iterdir())
+        found = [place for path in paths for place in leaks(path)]
+        if found:
+            raise ConfigError(f"nothing was released: a solution stands in {', '.join(found)}")
+        target.mkdir(exist_ok=True)
+        for path in paths:
+            os.replace(path, target / path.name)
+    return [target / path.name for path in paths]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(prog="release", description=__doc__)
+    parser.add_argument("--chapter", metavar="PAGE", help="one chapter, such as kv-cache")
+    parser.add_argument("--exercises", metavar="IDS", help="ids: one problem sheet")
+    parser.add_argument("--name", help="the problem sheet's name")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of the releases")
+    options = parser.parse_args(arguments)
+    try:
+        sheets = chosen(chapter=options.chapter, exercises=options.exercises, name=options.name)
+        paths = release(sheets, options.out)
+    except MiniAttnError as problem:
+        print(f"[release] {problem}", file=sys.stderr)
+        return 2
+    folder = paths[0].parent
+    exercises = sum(len(sheet.exercises) for sheet in sheets)
+    count = f"{len(sheets)} notebook{'s' * (len(sheets) > 1)}"
+    print(f"[release] {count} with {exercises} exercises in all; no file holds a solution")
+    print(f"[release] hand out {folder / archive_name(sheets)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
