@@ -50,6 +50,7 @@ def _item(answer: dict[str, Any]) -> dict[str, Any]:
     """One exercise as it is shown."""
     state = answer["state"]
     open_still = state in ("not yet", "stopped")
+    message = clean(answer["message"], MESSAGE)
     return {
         "id": clean(answer["id"], NAME),
         "title": clean(answer["title"], LINE),
@@ -60,7 +61,7 @@ def _item(answer: dict[str, Any]) -> dict[str, Any]:
         if state == "not yet" and answer["kind"] != "pencil"
         else "",
         "lacks": "What is missing" if state == "not yet" else "What happened",
-        "message": clean(answer["message"], MESSAGE) or DEFAULT[state],
+        "message": message if open_still and message else f"{DEFAULT[state]} {message}".strip(),
         "open": open_still,
         "notes": shortened(answer["notes"]),
         **place_of(answer["id"], answer["page"]),

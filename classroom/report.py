@@ -55,7 +55,7 @@ def _style() -> tuple[Markup, str]:
     """The stylesheet, and its hash, which alone the page allows."""
     text = (HERE / "report.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).digest()
-    return Markup(text), f"sha256-{base64.b64encode(digest).decode()}"  # noqa: S704
+    return Markup(text), f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _page(name: str, kind: str, view: dict[str, Any]) -> str:
@@ -73,9 +73,14 @@ def _write(path: Path, text: str) -> None:
     os.replace(part, path)
 
 
+def _by_name(name: str) -> tuple[str, str]:
+    """Small and capital letters alike."""
+    return name.casefold(), name
+
+
 def _in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By name, small and capital letters alike."""
-    ordered = sorted(results, key=lambda r: (r["student"].casefold(), r["student"]))
+    """By name, each student once."""
+    ordered = sorted(results, key=lambda r: _by_name(r["student"]))
     twice = [name for name, n in Counter(r["student"] for r in ordered).items() if n > 1]
     if twice:
         raise ConfigError(f"two results for the same student: {clean(twice[0], NAME)}")
@@ -110,22 +115,20 @@ def grades(
     ids = list(run["exercises"])
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback"])
     names = file_names(r["student"] for r in results)
-    rows = []
-    for result in _in_order(results):
+    rows: list[tuple[str, list[str | int]]] = []  # a name to sort by, and the row
+    for result in results:
         answers = {answer["id"]: answer for answer in result["answers"]}
         problems = " · ".join(clean(p, 300) for p in result["problems"][:5])
-        texts = (result["student"], result["written_name"])
-        rows.append((
-            *(for_spreadsheet(clean(text, NAME)) for text in texts),
-            *(_points(answers.get(i)) for i in ids),
-            int(result["points"]), int(result["of"]),
-            for_spreadsheet(problems), f"feedback/{names[result['student']]}.html",
-        ))  # fmt: skip
+        texts = [for_spreadsheet(clean(result[key], NAME)) for key in ("student", "written_name")]
+        cells = [*texts, *(_points(answers.get(i)) for i in ids)]
+        file = f"feedback/{names[result['student']]}.html"
+        cells += [int(result["points"]), int(result["of"]), for_spreadsheet(problems), file]
+        rows.append((result["student"], cells))
     for name in missing(results, roster):
-        shown = for_spreadsheet(clean(name, NAME))
-        rows.append((shown, "", *[""] * len(ids), 0, int(run["of"]), "nothing handed in", ""))
-    rows.sort(key=lambda row: (row[0].casefold(), row[0]))
-    table.writerows(rows)
+        empty = ["", *[""] * len(ids)]
+        cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, int(run["of"])]
+        rows.append((name, [*cells, "nothing handed in", ""]))
+    table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
     return out.getvalue()
 
 

@@ -14,11 +14,12 @@ from classroom.wording import clean
 __all__ = ["summary"]
 
 TOP = 5  # ideas that are listed
+SHARE = 20  # an idea is worth a lesson if one student in so many misses it, and at least two
 # Checks whose messages are about the matter; the others are about Python.
-MATTER = ("shape", "finite", "by hand", "random", "property", "edges")
+MATTER = ("finite", "by hand", "random", "property", "edges")
 PLACE = re.compile(r" \(line \d+ of the cell, in [^)]*\)")
 NUMBER = re.compile(r"[-−+]?\d[\d.,]*(?:e[-+]?\d+)?")
-BARS = 16  # of the distribution, at most
+BARS = (13, 9)  # of the distribution, at most: with totals of two digits, of three
 MEASURES = {
     "landlock": "the kernel gives the answers no files (Landlock)",
     "seccomp": "the kernel refuses network, new processes and signals (seccomp)",
@@ -78,12 +79,14 @@ def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
     for points in worth:
         possible |= {total + points for total in possible}
     steps = sorted(possible | set(totals))
-    size = -(-len(steps) // BARS)
+    size = -(-len(steps) // BARS[steps[-1] > 99])
     bars = []
     for first in range(0, len(steps), size):
-        low, *_, high = (*steps[first : first + size], steps[first : first + size][-1])
+        together = steps[first : first + size]
+        low, high = together[0], together[-1]
         label = str(low) if high == low else f"{low}–{high}"
-        bars.append({"label": label, "count": sum(low <= total <= high for total in totals)})
+        count = sum(low <= total <= high for total in totals)
+        bars.append({"low": low, "label": label, "count": count, "together": len(together)})
     return bars
 
 
@@ -153,10 +156,12 @@ def summary(
         {**idea, "exercise": e["title"], "n": e["n"], "chapter": e["chapter"],
          "section": e["section"]}
         for e in exercises for idea in e.pop("all_ideas")
-        if idea["matter"] and idea["count"] > 1
+        if idea["matter"] and idea["count"] >= max(2, e["n"] / SHARE)
     ]  # fmt: skip
     again.sort(key=lambda idea: -idea["count"])
     totals = [result["points"] for result in results]
+    bars = _distribution(totals, [e["of"] for e in exercises])
+    ranked = sorted(exercises, key=lambda e: e["solved"] / e["n"])
     return {
         "sheet": clean(run["sheet"], NAME),
         "version": clean(run["version"], NAME),
@@ -166,10 +171,13 @@ def summary(
         "median": statistics.median(totals) if totals else 0,
         "full": sum(total == run["of"] for total in totals),
         "zero": sum(total == 0 for total in totals),
-        "bars": _distribution(totals, [e["of"] for e in exercises]),
+        "bars": bars,
+        "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
         "states": STATES,
         "exercises": exercises,
         "again": again[:TOP],
+        "hardest": ranked[0] if len(ranked) > 1 else None,
+        "easiest": ranked[-1] if len(ranked) > 1 else None,
         "missing": [clean(name, NAME) for name in missing],
         **_measures(run["isolation"]),
         **_persons(results, names),

@@ -51,8 +51,8 @@ def clean(text: object, limit: int) -> str:
     Returns
     -------
     str
-        Without line breaks, control characters, changes of direction and half characters:
-        these are written as numbers, such as ``\\u202e``.
+        Without line breaks; control characters, changes of direction and half characters are
+        written as their numbers.
     """
     raw = "" if text is None else str(text)
     kept, marks = [], 0
