@@ -1,13 +1,8 @@
 """Exercises: ``check`` names the missing idea, ``hint`` helps, ``progress`` shows where you are."""
 
+from mini_attn.exercises.carry import export_progress, import_progress, reset_progress
 from mini_attn.exercises.checker import check, grade
-from mini_attn.exercises.guide import (
-    export_progress,
-    hint,
-    import_progress,
-    progress,
-    reset_progress,
-)
+from mini_attn.exercises.guide import hint, progress
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
 
 __all__ = [

@@ -116,7 +116,8 @@ def _read(path: Path) -> Record:
     """What the file holds; one that cannot be read is set aside."""
     try:
         with path.open("rb") as file:
-            return parse(file.read(LARGEST + 1))
+            content = file.read(LARGEST + 1)
+        return parse(content) if content.strip() not in (b"", b"null") else {}
     except FileNotFoundError:
         return {}
     except OtherVersion:  # which will want to read it again
@@ -141,6 +142,9 @@ def write(path: Path, record: Record) -> None:
     OSError
         If it cannot be written; the file is then as it was.
     """
+    if BROWSER:
+        _write_in_browser(path, as_text(record).encode())
+        return
     path = Path(os.path.realpath(path))  # a link stays a link
     descriptor, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
     try:
@@ -152,6 +156,18 @@ def write(path: Path, record: Record) -> None:
         with suppress(OSError):
             os.unlink(name)
         raise
+
+
+def _write_in_browser(path: Path, content: bytes) -> None:
+    """Write where JupyterLite stores a file when it is closed, whole.
+
+    Opening a file to be cut would store it empty first, and no empty file is JSON: the notebook
+    would wait for an answer for ever. So the old file is written over, with blanks at its end.
+    """
+    with path.open("r+b" if path.exists() else "wb") as file:
+        length = file.seek(0, os.SEEK_END) if file.readable() else 0
+        file.seek(0)
+        file.write(content.ljust(length))
 
 
 def change(path: Path, edit: Callable[[Record], Record], patience: float = PATIENCE) -> None:

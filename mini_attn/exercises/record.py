@@ -19,8 +19,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["LARGEST", "Entry", "OtherVersion", "Record", "as_text", "entries", "merged", "parse"]
+__all__ = [
+    "LARGEST",
+    "Entry",
+    "OtherVersion",
+    "Record",
+    "as_text",
+    "entries",
+    "merged",
+    "only_known",
+    "parse",
+    "words",
+]
 
 FORMAT = "living-attention-progress"
 VERSION = 1
@@ -216,3 +228,52 @@ def merged(older: Record, newer: Record) -> Record:
             if name not in named or _rank(kind, entry) >= _rank(kind, named[name]):
                 named[name] = entry
     return result
+
+
+def only_known(record: Record) -> tuple[Record, int]:
+    """A record without exercises that this book does not have.
+
+    Parameters
+    ----------
+    record : Record
+        Perhaps of a book that has others.
+
+    Returns
+    -------
+    Record
+        What this book has; it knows its exercises only, so predictions stay.
+    int
+        How many exercises were left out.
+    """
+    ids = set(exercise_ids())
+    known: Record = {}
+    left_out = 0
+    for page, kind, name, entry in entries(record):
+        if kind == "exercises" and (name not in ids or exercise(name).page != page):
+            left_out += 1
+        else:
+            known.setdefault(page, {k: {} for k in KINDS})[kind][name] = entry
+    return known, left_out
+
+
+def words(record: Record) -> str:
+    """How much is in a record: ``2 exercises (1 solved) and 1 prediction (1 right)``.
+
+    Parameters
+    ----------
+    record : Record
+        What `parse` gives.
+
+    Returns
+    -------
+    str
+        Words for a sentence; "nothing" for an empty record.
+    """
+    parts = []
+    for kind, good in (("exercises", "solved"), ("predictions", "right")):
+        found = [entry for _, k, _, entry in entries(record) if k == kind]
+        best = sum(good in (entry.get("state"), entry.get("verdict")) for entry in found)
+        if found:
+            noun = kind if len(found) > 1 else kind[:-1]
+            parts.append(f"{len(found)} {noun} ({best} {good})")
+    return " and ".join(parts) or "nothing"
