@@ -222,7 +222,8 @@ def hook(event, arguments, refused=refused, modules=modules, allowed=allowed, wi
                 return
         raise error("there are no files where an answer is graded")
     if event == "import" and arguments[0] in modules or starts(event, refused):
-        raise error(event + " is closed where an answer is graded")
+        name = arguments[0] if event == "import" else event
+        raise error(text(name) + " is closed where an answer is graded")
 """
 
 

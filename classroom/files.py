@@ -45,8 +45,8 @@ class Found:
 
 
 def _shown(name: str) -> str:
-    """A file's name as text; bytes that are no text become question marks."""
-    return name.encode("utf-8", "replace").decode()
+    """A file's name as text; bytes that are no text are written as numbers."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _wanted(name: str) -> str | None:

@@ -1,0 +1,266 @@
+"""What students send is found and read, in any arrangement and in any state."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classroom import files, submissions
+from classroom.release import student_notebook
+from classroom.sheet import chosen, task
+from classroom.submissions import read
+from mini_attn.errors import ConfigError
+
+SHEET = chosen(exercises="expand_heads tiled_heads")[0]
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def notebook(**answers: str) -> dict[str, Any]:
+    """A student's notebook with these answers in the place of the starters."""
+    data: dict[str, Any] = json.loads(json.dumps(student_notebook(SHEET)))
+    for cell in data["cells"]:
+        tag = cell["metadata"].get("exercise", {})
+        if tag.get("role") == "starter" and tag["id"] in answers:
+            cell["source"] = answers[tag["id"]]
+    return data
+
+
+def tagged(data: dict[str, Any], role: str, key: str | None = None) -> int:
+    """Index of the cell with a role."""
+    return next(
+        n
+        for n, cell in enumerate(data["cells"])
+        if cell["metadata"].get("exercise", {}).get("role") == role
+        and key in (None, cell["metadata"]["exercise"].get("id"))
+    )
+
+
+def code(source: str) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": []}
+
+
+def save(path: Path, data: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_notebooks_folders_and_archives_are_students(tmp_path: Path) -> None:
+    save(tmp_path / "in/ada.ipynb", notebook(tiled_heads="answer = 1"))
+    save(tmp_path / "in/bo/week/any name.ipynb", notebook(tiled_heads="answer = 2"))
+    save(tmp_path / "cy.ipynb", notebook(tiled_heads="answer = 3"))
+    with zipfile.ZipFile(tmp_path / "in/cy.zip", "w") as archive:
+        archive.write(tmp_path / "cy.ipynb", "deep/er/x.ipynb")
+        archive.writestr("__MACOSX/._x.ipynb", "rubbish")
+    found = read(tmp_path / "in")
+    assert [s.student for s in found] == ["ada", "bo", "cy"]
+    assert [s.cells["tiled_heads"] for s in found] == [[f"answer = {n}"] for n in (1, 2, 3)]
+    assert all(set(s.cells) == {"expand_heads", "tiled_heads"} for s in found)
+    assert all(s.problems == [] for s in found)
+    assert found[2].files == ["cy.zip/deep/er/x.ipynb"]
+
+
+@pytest.mark.parametrize("wrapped", ["", "the course/"])
+def test_one_archive_of_the_whole_class(tmp_path: Path, wrapped: str) -> None:
+    """As learning platforms hand it out; archives of students may stand inside."""
+    save(tmp_path / "one.ipynb", notebook())
+    with zipfile.ZipFile(tmp_path / "cy.zip", "w") as inner:
+        inner.write(tmp_path / "one.ipynb", "x.ipynb")
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in/all.zip", "w") as archive:
+        archive.write(tmp_path / "one.ipynb", f"{wrapped}ada/x.ipynb")
+        archive.write(tmp_path / "one.ipynb", f"{wrapped}bo.ipynb")
+        archive.write(tmp_path / "cy.zip", f"{wrapped}cy.zip")
+    assert [s.student for s in read(tmp_path / "in")] == ["ada", "bo", "cy"]
+
+
+def test_a_class_of_one_keeps_its_name(tmp_path: Path) -> None:
+    save(tmp_path / "ada/a.ipynb", notebook())
+    save(tmp_path / "ada/b.ipynb", notebook())
+    (found,) = read(tmp_path)
+    assert found.student == "ada"
+    assert "more than once" in found.problems[0]
+
+
+def test_the_name_that_a_student_wrote(tmp_path: Path) -> None:
+    data = notebook()
+    data["cells"][tagged(data, "name")]["source"] = "**Name:** Ada *L.*\n\nmore"
+    save(tmp_path / "a.ipynb", data)
+    save(tmp_path / "b.ipynb", notebook())
+    assert [s.written_name for s in read(tmp_path)] == ["Ada *L.*", None]
+
+
+def test_a_helper_between_starter_and_check_belongs_to_the_answer(tmp_path: Path) -> None:
+    data = notebook()
+    place = tagged(data, "check", "expand_heads")
+    data["cells"].insert(place, code("def helper(): ..."))
+    data["cells"].insert(place + 2, code("print('after the check')"))
+    save(tmp_path / "a.ipynb", data)
+    (found,) = read(tmp_path)
+    assert found.cells["expand_heads"] == [task("expand_heads").starter, "def helper(): ..."]
+
+
+def test_a_deleted_check_cell_changes_nothing(tmp_path: Path) -> None:
+    data = notebook(expand_heads="mine = 1")
+    del data["cells"][tagged(data, "check", "expand_heads")]
+    save(tmp_path / "a.ipynb", data)
+    (found,) = read(tmp_path)
+    assert found.cells["expand_heads"] == ["mine = 1"]
+    assert found.problems == []
+
+
+def test_cells_without_marks_are_found_by_their_checks(tmp_path: Path) -> None:
+    data = notebook(expand_heads="mine = 1")
+    for cell in data["cells"]:
+        cell["metadata"] = {}
+    save(tmp_path / "a.ipynb", data)
+    (found,) = read(tmp_path)
+    assert found.cells["expand_heads"] == ["mine = 1"]
+    assert found.cells["tiled_heads"] == [task("tiled_heads").starter]
+    assert "marks of expand_heads, tiled_heads are lost" in found.problems[0]
+
+
+def test_a_check_in_the_answer_s_own_cell_is_cut_off(tmp_path: Path) -> None:
+    source = 'answer = 4\ncheck("tiled_heads", answer)\nanswer = 5'
+    save(tmp_path / "a.ipynb", {"cells": [code(source)]})
+    (found,) = read(tmp_path)
+    assert found.cells == {"tiled_heads": ["answer = 4\n"]}
+
+
+def test_chapters_themselves_can_be_handed_in(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_bytes((ROOT / "book/mqa-gqa.ipynb").read_bytes())
+    (found,) = read(tmp_path)
+    assert list(found.cells) == ["grouped_attention", "expand_heads", "pool_heads", "tiled_heads"]
+    assert found.cells["expand_heads"] == [task("expand_heads").starter]
+
+
+def test_another_version_is_said(tmp_path: Path) -> None:
+    data = notebook()
+    data["metadata"]["mini_attn"]["version"] = "0.0.1"
+    save(tmp_path / "a.ipynb", data)
+    assert "handed out by version 0.0.1" in read(tmp_path)[0].problems[0]
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"not JSON", "broken"),
+        (json.dumps(notebook()).encode()[:-9], "broken"),
+        (b"\xff\xfe\x00", "broken"),
+        (DEEP, "broken"),
+        (b"[1, 2]", "no cells"),
+        (b'{"cells": 3}', "no cells"),
+        (b'{"worksheets": [{"cells": []}]}', "format 3"),
+        (b'{"cells": []}', "no exercise"),
+        (b'{"cells": [1, null, {}, {"cell_type": "code", "source": {"a": 1}}]}', "no exercise"),
+        (b"x" * (files.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
+    ],
+)
+def test_what_is_no_notebook_costs_its_author_alone(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    (tmp_path / "bad.ipynb").write_bytes(content)
+    save(tmp_path / "good.ipynb", notebook())
+    bad, good = read(tmp_path)
+    assert words in bad.problems[0]
+    assert bad.cells == {}
+    assert good.problems == []
+    assert len(good.cells) == 2
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, 3, [], {"exercise": 3}, {"exercise": {"id": 3, "role": ["starter"]}}]
+)
+def test_odd_marks_are_no_marks(tmp_path: Path, metadata: Any) -> None:
+    cell = {"cell_type": "code", "metadata": metadata, "source": ["x = 1\n", 3]}
+    save(tmp_path / "a.ipynb", {"cells": [cell], "metadata": metadata})
+    assert read(tmp_path)[0].cells == {}
+
+
+def test_unknown_and_endless_answers_are_said(tmp_path: Path) -> None:
+    data = notebook(expand_heads="x" * (submissions.SOURCE_CHARACTERS + 1))
+    data["cells"][tagged(data, "starter", "tiled_heads")]["metadata"]["exercise"]["id"] = "no_such"
+    data["cells"] = [c for c in data["cells"] if not str(c["source"]).startswith("check(")]
+    save(tmp_path / "a.ipynb", data)
+    (found,) = read(tmp_path)
+    assert found.cells == {}
+    assert "too long" in found.problems[0]
+    assert "no exercise 'no_such'" in found.problems[1]
+
+
+def test_links_pipes_and_hidden_files_are_not_opened(tmp_path: Path) -> None:
+    secret = save(tmp_path / "secret.ipynb", notebook())
+    folder = tmp_path / "in"
+    save(folder / "good.ipynb", notebook())
+    save(folder / ".ipynb_checkpoints/good-checkpoint.ipynb", notebook())
+    (folder / "link.ipynb").symlink_to(secret)
+    (folder / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.ipynb")
+    (folder / "folder.ipynb").mkdir()
+    found = {s.student: s for s in read(folder)}
+    assert set(found) == {"good", "link", "pipe"}
+    assert found["link"].cells == found["pipe"].cells == {}
+    assert "not a file" in found["link"].problems[0]
+
+
+def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> None:
+    folder = tmp_path / "in"
+    save(folder / "good.ipynb", notebook())
+    (folder / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
+    with zipfile.ZipFile(folder / "out.zip", "w") as archive:
+        archive.writestr("../../../escaped.ipynb", json.dumps(notebook()))
+        archive.writestr("/etc/absolute.ipynb", "{}")
+    with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.ipynb", b" " * (files.NOTEBOOK_BYTES + 10))
+    inner = (folder / "bomb.zip").read_bytes()
+    for level in range(files.DEPTH + 2):
+        with zipfile.ZipFile(folder / "nest.zip", "w") as archive:
+            archive.writestr(f"level{level}.zip", inner)
+        inner = (folder / "nest.zip").read_bytes()
+    with zipfile.ZipFile(folder / "many.zip", "w") as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.ipynb", "{}")
+    monkeypatch.setattr(files, "ENTRIES", 4)
+    locked = zipfile.ZipInfo("locked.ipynb")
+    with zipfile.ZipFile(folder / "locked.zip", "w") as archive:
+        archive.writestr(locked, "{}")
+    data = bytearray((folder / "locked.zip").read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the mark of an encrypted entry
+    data[6] |= 1
+    (folder / "locked.zip").write_bytes(data)
+    found = {s.student: s for s in read(folder)}
+    assert set(found) == {"good", "broken", "out", "bomb", "nest", "many", "locked"}
+    said = {name: " ".join(sent.problems) for name, sent in found.items()}
+    assert "broken" in said["broken"]
+    assert "larger than 20 MB" in said["bomb"]
+    assert "too deep" in said["nest"]
+    assert "more than 4 files" in said["many"]
+    assert "encrypted" in said["locked"]
+    assert found["out"].files == ["out.zip/escaped.ipynb"]
+    assert not list(tmp_path.parent.glob("escaped*"))
+    assert len(found["good"].cells) == 2
+
+
+def test_names_of_any_kind(tmp_path: Path) -> None:
+    names = ["a b", "Ünïcode", "new\nline", "=1+1", "quote'\"", "x" * 240]
+    for name in names:
+        save(tmp_path / f"{name}.ipynb", notebook())
+    with open(os.fsencode(tmp_path) + b"/bytes\xff.ipynb", "w") as file:
+        json.dump(notebook(), file)
+    found = read(tmp_path)
+    assert {s.student for s in found} == {*names, r"bytes\udcff"}
+    json.dumps([s.student for s in found]).encode()
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no folder"):
+        read(tmp_path / "nowhere")
