@@ -1,0 +1,125 @@
+"""What the chapters say about themselves: goals, needs, minutes, exercises and their places.
+
+Nothing is kept beside the notebooks: the pages for teachers are drawn from here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import nbformat
+import yaml
+from myst_parser.mdit_to_docutils.base import default_slugify
+
+from mini_attn.exercises.spec import Exercise, exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"\[[^\]]*\]\(([\w-]+)\.ipynb\)")
+HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
+EXERCISE = re.compile(r"Exercise (\d+): ")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter, read from its notebook.
+
+    Parameters
+    ----------
+    stem, part : str
+        Its page, and the caption of its part in the contents.
+    number : int
+        Its place in the book, from 1.
+    """
+
+    stem: str
+    part: str
+    number: int
+
+    @property
+    def path(self) -> Path:
+        """Its notebook."""
+        return ROOT / f"book/{self.stem}.ipynb"
+
+    @cached_property
+    def cells(self) -> list[nbformat.NotebookNode]:
+        """The notebook's cells."""
+        return list(nbformat.read(self.path, as_version=4).cells)
+
+    @cached_property
+    def title(self) -> str:
+        """The heading of the page."""
+        return str(self.cells[0].source.split("\n")[0].removeprefix("# "))
+
+    @cached_property
+    def goals(self) -> list[str]:
+        """What one can do after it, as the chapter's first cell lists it."""
+        listed = self.cells[0].source.split("After this page you can\n\n")[1].split("\n\n")[0]
+        return [line.removeprefix("- ").rstrip(";.") for line in listed.split("\n")]
+
+    @cached_property
+    def need(self) -> str:
+        """The paragraph that says what the chapter needs."""
+        paragraphs = self.cells[0].source.split("\n\n")
+        return next(p for p in paragraphs if p.startswith(("You need", "It helps")))
+
+    @cached_property
+    def minutes(self) -> int:
+        """How long it takes to read, by its own word."""
+        return int(re.findall(r"About (\d+) minutes", self.need)[0])
+
+    @cached_property
+    def needs(self) -> tuple[str, ...]:
+        """Chapters that it builds on."""
+        sentences = [s for s in self.need.split(". ") if s.startswith("You need")]
+        return tuple(LINK.findall("".join(sentences).split("for one section")[0]))
+
+    @cached_property
+    def helps(self) -> tuple[str, ...]:
+        """Chapters of which it repeats what it needs, or which one section needs."""
+        told = [s for s in self.need.split(". ") if s.startswith(("You need", "It helps", "["))]
+        return tuple(p for p in LINK.findall(". ".join(told)) if p not in self.needs)
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """Headings by what stands under them: exercises and predictions by their keys."""
+        found, heading = {}, ""
+        for cell in self.cells:
+            if cell.cell_type == "markdown":
+                heading = ([heading, *HEADING.findall(cell.source)])[-1]
+            elif tag := cell.metadata.get("exercise"):
+                found[tag["id"]] = heading
+            elif asked := re.match(r'Prediction\("([\w/-]+)"\)', cell.source):
+                found[asked[1]] = heading
+        return found
+
+    @cached_property
+    def exercises(self) -> tuple[Exercise, ...]:
+        """Its exercises, in the order of the page."""
+        return tuple(exercise(key) for key in self.places if "/" not in key)
+
+    def link(self, key: str, words: str | None = None) -> str:
+        """A Markdown link to the heading above an exercise or a prediction."""
+        heading = self.places[key]
+        words = words or EXERCISE.sub("", heading)
+        return f"[{words}]({self.stem}.ipynb#{default_slugify(heading)})"
+
+
+def read_chapters(root: Path = ROOT) -> dict[str, Chapter]:
+    """The chapters in the order of the book, by their pages."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    pages = [(Path(c["file"]).name, p["caption"]) for p in toc["parts"] for c in p["chapters"]]
+    chapters = [(stem, part) for stem, part in pages if part != "Back matter"]
+    return {s: Chapter(s, part, n) for n, (s, part) in enumerate(chapters, 1)}
+
+
+def before(chapters: dict[str, Chapter], stem: str) -> list[str]:
+    """Everything that a chapter builds on, in the order of the book, itself last."""
+    found, todo = {stem}, [stem]
+    while todo:
+        new = set(chapters[todo.pop()].needs) - found
+        found |= new
+        todo += new
+    return [s for s in chapters if s in found]

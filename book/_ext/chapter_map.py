@@ -1,0 +1,108 @@
+"""The map of prerequisites, drawn from what the chapters say they need.
+
+A column is a part of the book (two, where chapters of a part stand side by side), a row is one
+step further from the start.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from html import escape
+
+from chapter_facts import Chapter, before
+
+BOX, ROW, GAP, TOP = (112, 46), 84, 12, 26
+TEXT = "fill:var(--pst-color-text-base);font:12.5px/1 var(--book-sans)"
+LINE = "fill:none;stroke:var(--pst-color-primary);stroke-width:1.6"
+FRAME = "fill:var(--pst-color-surface);stroke:var(--pst-color-border);stroke-width:1"
+
+
+def depths(chapters: dict[str, Chapter]) -> dict[str, int]:
+    """How many chapters stand one on the other before each; those that merely help count too."""
+    found: dict[str, int] = {}
+    for stem, chapter in chapters.items():
+        earlier = [s for s in chapter.needs + chapter.helps if s in found]
+        found[stem] = 1 + max((found[s] for s in earlier), default=-1)
+    return found
+
+
+def places(chapters: dict[str, Chapter]) -> dict[str, tuple[int, int]]:
+    """Column and row of each chapter; no two share a place."""
+    rows, found, first = depths(chapters), {}, 0
+    for part in dict.fromkeys(c.part for c in chapters.values()):
+        taken: dict[int, int] = {}
+        for stem in (s for s, c in chapters.items() if c.part == part):
+            column = taken.get(rows[stem], 0)
+            taken[rows[stem]] = column + 1
+            found[stem] = (first + column, rows[stem])
+        first += max(taken.values())
+    return found
+
+
+def arrows(chapters: dict[str, Chapter]) -> Iterator[tuple[str, str, bool]]:
+    """What is drawn: from, to, and whether it is needed; none that others imply."""
+    for stem, chapter in chapters.items():
+        for need in chapter.needs:
+            others = [s for s in chapter.needs if s != need]
+            if not any(need in before(chapters, other) for other in others):
+                yield need, stem, True
+        for help_ in chapter.helps:
+            yield help_, stem, False
+
+
+def curve(start: tuple[float, float], end: tuple[float, float], needed: bool) -> str:
+    """One arrow, from the foot of a box to the head of another or from side to side."""
+    (x, y), (u, v) = start, end
+    bend = max(18.0, (v - y) / 2)
+    if v <= y:  # the same row or further up: round the outside
+        bend = 30.0
+    dashes = "" if needed else ";stroke-dasharray:4 4"
+    path = f"M{x:.0f} {y:.0f}C{x:.0f} {y + bend:.0f} {u:.0f} {v - bend:.0f} {u:.0f} {v - 5:.0f}"
+    return f'<path d="{path}" style="{LINE}{dashes}" marker-end="url(#needs)"/>'
+
+
+def box(chapter: Chapter, x: float, y: float) -> str:
+    """A chapter as a linked box with its title in two lines."""
+    lines = textwrap.wrap(f"{chapter.number}. {chapter.title}", 18)
+    first = y + BOX[1] / 2 + 4.5 - 7.5 * (len(lines) - 1)
+    words = "".join(
+        f'<tspan x="{x + BOX[0] / 2:.0f}" y="{first + 15 * n:.0f}">{escape(line)}</tspan>'
+        for n, line in enumerate(lines)
+    )
+    return (
+        f'<a href="{chapter.stem}.html"><rect x="{x:.0f}" y="{y:.0f}" width="{BOX[0]}" '
+        f'height="{BOX[1]}" rx="6" style="{FRAME}"/>'
+        f'<text text-anchor="middle" style="{TEXT}">{words}</text></a>'
+    )
+
+
+def draw(chapters: dict[str, Chapter]) -> str:
+    """The map as SVG; its words are text, its colours those of the page."""
+    place = places(chapters)
+    corner = {s: (c * (BOX[0] + GAP) + 4, r * ROW + TOP) for s, (c, r) in place.items()}
+    width = max(x for x, _ in corner.values()) + BOX[0] + 4
+    height = max(y for _, y in corner.values()) + BOX[1] + 6
+    heads: dict[str, float] = {}
+    for stem, chapter in chapters.items():
+        heads.setdefault(chapter.part, corner[stem][0])
+    parts = [
+        f'<text x="{x:.0f}" y="14" style="{TEXT};font-weight:650">{escape(part)}</text>'
+        for part, x in heads.items()
+    ]
+    for start, end, needed in arrows(chapters):
+        (x, y), (u, v) = corner[start], corner[end]
+        lean = max(-40.0, min(40.0, (u - x) / 6))  # arrows of one box spread over its edge
+        parts.append(curve((x + BOX[0] / 2 + lean, y + BOX[1]), (u + BOX[0] / 2 - lean, v), needed))
+    parts += [box(chapter, *corner[stem]) for stem, chapter in chapters.items()]
+    tip = (
+        '<marker id="needs" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto"><path d="M0 0L8 4L0 8z" style="fill:var(--pst-color-primary)"/></marker>'
+    )
+    return (
+        '<div class="chapter-map" style="overflow-x:auto" tabindex="0" role="region" '
+        'aria-label="Map of the chapters; the list below says the same in words">'
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" style="width:100%;min-width:640px" '
+        f'role="group" aria-label="Chapters and what they need"><defs>{tip}</defs>'
+        f"{''.join(parts)}</svg></div>"
+    )

@@ -1,0 +1,202 @@
+"""Tables and plans for teachers, made from the chapters and the bank of exercises.
+
+``{chapter-map}``, ``{chapter-goals}`` and ``{exercise-table}`` take nothing. ``{plan}`` takes
+rows ``when | minutes of talk | what happens | ids of exercises`` and adds the exercises' own
+minutes; ``{misconceptions}`` takes chapters and rows ``what is thought | what is so | where it
+shows``. What does not add up or does not exist is an error of the build.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # solutions/, to know what is wrong
+
+from chapter_facts import ROOT, Chapter, before, read_chapters
+from chapter_map import draw
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from mini_attn.exercises.spec import Exercise, exercise
+from mini_attn.widgets.questions import QUESTIONS
+
+Chapters = dict[str, Chapter]
+
+
+def amount(count: int, thing: str) -> str:
+    """A count with its word: 1 exercise, 3 exercises."""
+    return f"{count} {thing}" + ("" if count == 1 else "s")
+
+
+def goals(chapters: Chapters) -> list[str]:
+    """Chapter by chapter: minutes, what it needs, what one can do after it."""
+    lines = []
+    for stem, chapter in chapters.items():
+        tasks = chapter.exercises
+        needs, helps = (
+            ", ".join(f"[{chapters[s].title}]({s}.ipynb)" for s in stems)
+            for stems in (chapter.needs, chapter.helps)
+        )
+        whole = sum(chapters[s].minutes for s in before(chapters, stem))
+        lines += [
+            f"**{chapter.number}. [{chapter.title}]({stem}.ipynb)** · {chapter.minutes} minutes to "
+            f"read, {whole} with all that it builds on · {amount(len(tasks), 'exercise')}, "
+            f"{sum(t.minutes for t in tasks)} minutes, {sum(t.points for t in tasks)} points",
+            "",
+            f"*Needs:* {needs or 'no other chapter'}." + (f" *Helpful:* {helps}." if helps else ""),
+            "",
+            *(f"- {goal}" for goal in chapter.goals),
+            "",
+        ]  # fmt: skip
+    return lines
+
+
+def idea(task: Exercise) -> str:
+    """What an exercise is about, in a line."""
+    text = import_module(f"mini_attn.exercises.bank.{task.id}").__doc__ or ""
+    return text.strip().split("\n")[0]
+
+
+def exercise_table(chapters: Chapters) -> list[str]:
+    """All exercises, by chapter, with sums."""
+    lines = ["| exercise | level | min | points | solution |", "|---|---|--:|--:|---|"]
+    every = [t for c in chapters.values() for t in c.exercises]
+    for chapter in chapters.values():
+        tasks = chapter.exercises
+        lines.append(
+            f"| **{chapter.number}. {chapter.title}** | | **{sum(t.minutes for t in tasks)}** "
+            f"| **{sum(t.points for t in tasks)}** | |"
+        )
+        lines += [
+            f"| {chapter.link(t.id)} `{t.id}`<br>{idea(t)} | {'●' * t.difficulty}"
+            f"{'○' * (5 - t.difficulty)} | {t.minutes} | {t.points} "
+            f"| {'teacher' if t.assessed else 'page'} |"
+            for t in tasks
+        ]
+    kept = [t for t in every if t.assessed]
+    return [
+        *lines,
+        f"| **{len(every)} exercises, {len(kept)} of them assessed** | | "
+        f"**{sum(t.minutes for t in every)}** | **{sum(t.points for t in every)}** | |",
+    ]
+
+
+def plan(
+    chapters: Chapters, rows: Iterable[str], *, each: int | None, total: int | None
+) -> list[str]:
+    """A time plan; a row without a name gets the minutes since the beginning.
+
+    Raises
+    ------
+    ValueError
+        If a row is no row, an exercise does not exist or comes twice, or the minutes do not add
+        up to what was promised, of each row with talk in it or of all.
+    """
+    lines = ["| when | what | min |", "|---|---|--:|"]
+    commands, clock, seen = [], 0, set()
+    for row in rows:
+        when, talk, text, ids = (cell.strip() for cell in row.split("|"))
+        tasks = [exercise(i) for i in ids.split()]
+        minutes = int(talk) + sum(t.minutes for t in tasks)
+        if each and int(talk) and minutes != each:
+            raise ValueError(f"{minutes} minutes instead of {each}: {row}")
+        if twice := seen & {t.id for t in tasks}:
+            raise ValueError(f"comes twice: {', '.join(sorted(twice))}")
+        seen |= {t.id for t in tasks}
+        listed = ", ".join(f"{chapters[t.page].link(t.id)} ({t.minutes})" for t in tasks)
+        text += f" *Exercises:* {listed}." if tasks else ""
+        lines.append(f"| {when or f'{clock // 60}:{clock % 60:02}'} | {text} | {minutes} |")
+        clock += minutes
+        if when.startswith("Sheet"):
+            lines[-1] = f"{lines[-1][:-2].rstrip(' |')}<br>{sum(t.points for t in tasks)} points |"
+            commands.append(f'make release EX="{ids}" NAME={when.lower().replace(" ", "")}')
+    if total and clock != total:
+        raise ValueError(f"the plan takes {clock} minutes instead of {total}")
+    return [*lines, "", *(["```sh", *commands, "```"] if commands else [])]
+
+
+def shown(chapters: Chapters, chapter: Chapter, source: str) -> str:
+    """One place where a misconception shows, as a link; it has to exist."""
+    key, _, wrong = (part.strip() for part in source.partition(":"))
+    if key.startswith("claim "):
+        return f"[claim {key[6:]}](#claim-{key[6:]})"
+    if "/" in key:
+        if key not in QUESTIONS or key not in chapter.places:
+            raise ValueError(f"no prediction {key!r} in {chapter.stem}")
+        return f"predict in {chapter.link(key)}"
+    task = exercise(key)
+    names = [answer[0] for answer in import_module(f"solutions.{key}").WRONG]
+    if wrong and wrong not in names:
+        raise ValueError(f"{key} has no wrong answer {wrong!r}; it has {', '.join(names)}")
+    return chapters[task.page].link(key)
+
+
+def misconceptions(chapters: Chapters, rows: Iterable[str]) -> list[str]:
+    """The table of misconceptions.
+
+    Raises
+    ------
+    ValueError
+        If a chapter has no row, or a row names an exercise, a wrong answer of it or a prediction
+        that does not exist.
+    """
+    lines = ["| what is thought | what is so | where it shows |", "|---|---|---|"]
+    without, chapter = dict(chapters), next(iter(chapters.values()))
+    for row in rows:
+        if "|" not in row:
+            chapter = chapters[row.strip()]
+            lines.append(f"| **{chapter.number}. {chapter.title}** | | |")
+            continue
+        thought, so, sources = (cell.strip() for cell in row.split("|"))
+        places = [shown(chapters, chapter, source) for source in sources.split(";")]
+        lines.append(f"| {thought} | {so} | {'; '.join(dict.fromkeys(places))} |")
+        without.pop(chapter.stem, None)
+    if without:
+        raise ValueError(f"no misconception for {', '.join(without)}")
+    return lines
+
+
+class Teaching(SphinxDirective):
+    """One of the tables, as Markdown that the page's own parser reads."""
+
+    has_content = True
+    option_spec = {"each": directives.positive_int, "total": directives.positive_int}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        """Make the lines and parse them in place."""
+        chapters = read_chapters()
+        for folder in ("book", "mini_attn/exercises/bank"):
+            for path in sorted((ROOT / folder).glob("*.*")):
+                if path.suffix in (".ipynb", ".py"):
+                    self.env.note_dependency(str(path))
+        rows = [line for line in self.content if line.strip()]
+        if self.name == "chapter-map":
+            return [nodes.raw("", draw(chapters), format="html")]
+        try:
+            lines = {
+                "chapter-goals": lambda: goals(chapters),
+                "exercise-table": lambda: exercise_table(chapters),
+                "misconceptions": lambda: misconceptions(chapters, rows),
+                "plan": lambda: plan(chapters, rows, each=self.options.get("each"),
+                                     total=self.options.get("total")),
+            }[self.name]()  # fmt: skip
+        except (KeyError, ValueError) as error:
+            raise self.error(f"{self.name}: {error}") from error
+        box = nodes.container(classes=[self.name])
+        self.state.nested_parse(
+            StringList(lines, self.get_source_info()[0]), self.content_offset, box
+        )
+        return [box]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives."""
+    for name in ("chapter-map", "chapter-goals", "exercise-table", "misconceptions", "plan"):
+        app.add_directive(name, Teaching)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
