@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from classroom.explained import EXPLAINED, chapter_title
 from classroom.wording import clean
 
-__all__ = ["STATES", "feedback", "place_of"]
+__all__ = ["STATES", "feedback", "place_of", "shortened"]
 
 # In the order of every legend, bar and table.
 STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
@@ -39,9 +40,9 @@ def place_of(exercise_id: str, page: str) -> dict[str, str]:
     return {"chapter": clean(chapter_title(page), LINE), "section": EXPLAINED.get(exercise_id, "")}
 
 
-def shortened(texts: list[str], limit: int = LINE) -> list[str]:
+def shortened(texts: Sequence[str], limit: int = LINE, many: int = MANY) -> list[str]:
     """The first entries of a list, and how many there are more."""
-    shown = [clean(text, limit) for text in texts[:MANY]]
+    shown = [clean(text, limit) for text in texts[:many]]
     more = len(texts) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 

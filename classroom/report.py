@@ -69,8 +69,11 @@ def _write(path: Path, text: str) -> None:
     """The whole file or nothing of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    part.write_bytes(text.encode("utf-8"))
-    os.replace(part, path)
+    try:
+        part.write_bytes(text.encode("utf-8"))
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _by_name(name: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from classroom.feedback import DEFAULT, LINE, MESSAGE, NAME, STATES, place_of, shortened
@@ -15,6 +15,7 @@ __all__ = ["summary"]
 
 TOP = 5  # ideas that are listed
 SHARE = 20  # an idea is worth a lesson if one student in so many misses it, and at least two
+ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
 # Checks whose messages are about the matter; the others are about Python.
 MATTER = ("finite", "by hand", "random", "property", "edges")
 PLACE = re.compile(r" \(line \d+ of the cell, in [^)]*\)")
@@ -73,6 +74,31 @@ def _exercise(number: int, exercise_id: str, answers: list[dict[str, Any]]) -> d
     }
 
 
+def _exercises(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All exercises of the sheet that anybody was graded for, in its order."""
+    answers: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for result in results:
+        for answer in result["answers"]:
+            answers[answer["id"]].append(answer)
+    given = [key for key in run["exercises"] if key in answers]
+    return [_exercise(number, key, answers[key]) for number, key in enumerate(given, 1)]
+
+
+def _highlights(exercises: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a lesson should come back to, and the two ends of the sheet."""
+    again = [
+        {**idea, "exercise": e["title"], "n": e["n"], "chapter": e["chapter"],
+         "section": e["section"]}
+        for e in exercises for idea in e["all_ideas"]
+        if idea["matter"] and idea["count"] >= max(2, e["n"] / SHARE)
+    ]  # fmt: skip
+    again.sort(key=lambda idea: -idea["count"])
+    ranked = sorted(exercises, key=lambda e: e["solved"])
+    differ = exercises and ranked[0]["solved"] < ranked[-1]["solved"]
+    ends = {"hardest": ranked[0], "easiest": ranked[-1]} if differ else {"hardest": None}
+    return {"again": again[:TOP], **ends}
+
+
 def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
     """How many students have how many points: one bar for each total, or for a few together."""
     possible = {0}
@@ -104,24 +130,18 @@ def _measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
 def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
     """Whose files or answers need a look."""
 
-    def person(result: dict[str, Any], entries: list[str]) -> dict[str, Any]:
-        shown = clean(result["student"], NAME)
-        return {"name": shown, "file": names[result["student"]], "entries": entries}
+    def people(entries_of: Callable[[dict[str, Any]], list[str]]) -> list[dict[str, Any]]:
+        return [
+            {"name": clean(r["student"], NAME), "file": names[r["student"]],
+             "entries": shortened(entries, ENTRY, ENTRIES)}
+            for r in results if (entries := entries_of(r))
+        ]  # fmt: skip
 
-    ended = {
-        r["student"]: [
-            f"{a['title']}: {a['message'] or DEFAULT['stopped']}"
-            for a in r["answers"]
-            if a["state"] == "stopped"
-        ]
-        for r in results
-    }
-    return {
-        "problems": [person(r, shortened(r["problems"])) for r in results if r["problems"]],
-        "stopped": [
-            person(r, shortened(ended[r["student"]])) for r in results if ended[r["student"]]
-        ],
-    }
+    def stopped(result: dict[str, Any]) -> list[str]:
+        ended = [a for a in result["answers"] if a["state"] == "stopped"]
+        return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
+
+    return {"problems": people(lambda r: list(r["problems"])), "stopped": people(stopped)}
 
 
 def summary(
@@ -146,22 +166,9 @@ def summary(
     dict
         For the templates; every text is one cleaned line, none is escaped.
     """
-    answers: dict[str, list[dict[str, Any]]] = {key: [] for key in run["exercises"]}
-    for result in results:
-        for answer in result["answers"]:
-            answers[answer["id"]].append(answer)
-    given = [(key, found) for key, found in answers.items() if found]
-    exercises = [_exercise(n, key, found) for n, (key, found) in enumerate(given, 1)]
-    again = [
-        {**idea, "exercise": e["title"], "n": e["n"], "chapter": e["chapter"],
-         "section": e["section"]}
-        for e in exercises for idea in e.pop("all_ideas")
-        if idea["matter"] and idea["count"] >= max(2, e["n"] / SHARE)
-    ]  # fmt: skip
-    again.sort(key=lambda idea: -idea["count"])
+    exercises = _exercises(run, results)
     totals = [result["points"] for result in results]
     bars = _distribution(totals, [e["of"] for e in exercises])
-    ranked = sorted(exercises, key=lambda e: e["solved"] / e["n"])
     return {
         "sheet": clean(run["sheet"], NAME),
         "version": clean(run["version"], NAME),
@@ -175,9 +182,7 @@ def summary(
         "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
         "states": STATES,
         "exercises": exercises,
-        "again": again[:TOP],
-        "hardest": ranked[0] if len(ranked) > 1 else None,
-        "easiest": ranked[-1] if len(ranked) > 1 else None,
+        **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],
         **_measures(run["isolation"]),
         **_persons(results, names),
