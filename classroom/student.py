@@ -15,8 +15,9 @@ the second, the check, which says whether the answer is right or which idea is m
 checks as often as you like. In a cell of your own, `hint("{first}")` gives a hint to an \
 exercise, and `progress()` shows where you are.
 
-Write your name below. To hand in, save this file and send it as it is; exercises that you leave \
-out cost their own points only. Add cells where you want, but keep the cells that are here.
+Write your name below (a double click opens the line). To hand in, save this file and send it as \
+it is; exercises that you leave out cost their own points only. Add cells where you want, but keep \
+the cells that are here.
 
 *{points} points · made from mini_attn {version}*"""
 SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, progress"

@@ -64,7 +64,9 @@ def texts() -> dict[str, str]:
 # The notebook
 
 
-@pytest.mark.parametrize("sheet", [*chosen(), *chosen(exercises=WEEK, name="week1")], ids=str)
+@pytest.mark.parametrize(
+    "sheet", [*chosen(), *chosen(exercises=WEEK, name="week1")], ids=lambda sheet: sheet.name
+)
 def test_notebook_has_the_cells_that_the_grader_looks_for(sheet: Sheet) -> None:
     notebook = student_notebook(sheet)
     nbformat.validate(notebook)

@@ -1,0 +1,159 @@
+"""What a marker needs for a pencil exercise: the answer, and what wrong numbers come from."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+
+from mini_attn.exercises.spec import exercise
+
+__all__ = ["UNITS", "Key", "Slip", "key", "number"]
+
+NO_UNIT = "(a number without a unit)"
+UNITS = {
+    "alibi_reach": "tokens",
+    "best_latency": "ms",
+    "busy_rows": "rows",
+    "cache_budget": "sequences",
+    "half_temperature": "(a part of 1)",
+    "hybrid_bytes": "bytes",
+    "latent_tokens": "tokens",
+    "longest_context": "tokens each",
+    "pruned_parameters": "parameters",
+    "ridge_batch": "sequences",
+    "rope_slow_planes": "planes",
+    "score_spread": NO_UNIT,
+    "sharp_choice": NO_UNIT,
+    "square_half": "tokens",
+    "tiled_heads": "heads",
+    "yarn_factor": NO_UNIT,
+}
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A wrong number that is often found: what happened, the number, the idea to give back."""
+
+    what: str
+    value: str
+    idea: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """The answer of a pencil exercise.
+
+    Parameters
+    ----------
+    answer, unit : str
+        The number, written out, and what it counts.
+    accepted : str
+        From where to where a number is right; empty where it is one whole number.
+    summary : str
+        What is worked out, in a line.
+    working : str
+        Lines of Python that arrive at the number, to be read.
+    slips : tuple of Slip
+        Foreseen wrong numbers, the smallest first.
+    """
+
+    answer: str
+    unit: str
+    accepted: str
+    summary: str
+    working: str
+    slips: tuple[Slip, ...]
+
+
+def number(value: float) -> str:
+    """A number as one writes it by hand: whole numbers whole, others with four digits.
+
+    Examples
+    --------
+    >>> number(24_704), number(0.57735), number(589.46), number(26_923.31)
+    ('24,704', '0.5774', '589.5', '26,923.3')
+    """
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.1f}"
+
+
+def _said(exercise_id: str, value: float) -> str | None:
+    """What the check says to a number."""
+    return exercise(exercise_id).judge({}, {"answer": np.asarray(float(value))})
+
+
+def _edge(exercise_id: str, answer: float, towards: float) -> float:
+    """The last number in a direction that is still right."""
+    right, wrong = answer, towards
+    for _ in range(60):
+        middle = (right + wrong) / 2
+        right, wrong = (right, middle) if _said(exercise_id, middle) else (middle, wrong)
+    return right
+
+
+def _accepted(exercise_id: str, answer: float) -> str:
+    """The range of right numbers, rounded inwards; empty for exactly one."""
+    low, high = (_edge(exercise_id, answer, answer * far) for far in (0.8, 1.2))
+    if high - low < 1e-6 * answer:
+        return ""
+    unit = 10.0 ** (math.floor(math.log10(answer)) - 3)
+    low, high = math.ceil(low / unit) * unit, math.floor(high / unit) * unit
+    return f"{number(low)} to {number(high)}"
+
+
+def _repeats(message: str, value: float) -> bool:
+    """Whether a message names the number that it was asked about: then it fits any number."""
+    forms = {f"{value:{form}}" for form in (",.0f", ".0f", ".4g", ",.4g", ",.6g")}
+    return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?![\d.,]*\d)", message) for form in forms)
+
+
+def _slips(exercise_id: str, bank: ModuleType, solutions: ModuleType) -> tuple[Slip, ...]:
+    """From the wrong answers, and from mistakes that the check knows beyond these."""
+    known = bank.MISTAKES.items() if isinstance(bank.MISTAKES, dict) else bank.MISTAKES
+    foreseen = [(float(value), message) for value, message in known]
+    messages = {message for _, message in foreseen}
+    found: list[tuple[float, Slip]] = []
+    for name, value, check, _ in solutions.WRONG:
+        said = _said(exercise_id, value) if check == "by hand" else None
+        if said and (said in messages or (value > 0 and not _repeats(said, value))):
+            found.append((value, Slip(name[:1].upper() + name[1:], number(value), said)))
+    seen = {slip.idea for _, slip in found}
+    found += [(v, Slip("", number(v), idea)) for v, idea in foreseen if idea not in seen]
+    return tuple(slip for _, slip in sorted(found, key=lambda pair: pair[0]))
+
+
+@cache
+def key(exercise_id: str) -> Key:
+    """The answer of a pencil exercise, with what its wrong answers lack.
+
+    Parameters
+    ----------
+    exercise_id : str
+        An exercise of the kind "pencil".
+
+    Returns
+    -------
+    Key
+        Texts for the marker.
+    """
+    bank = import_module(f"mini_attn.exercises.bank.{exercise_id}")
+    solutions = import_module(f"solutions.{exercise_id}")
+    source = inspect.getsource(solutions)
+    working = source.split('"""\n', 1)[1].split("\nWRONG", 1)[0].replace("REFERENCE", "answer")
+    working = working.replace("import math\n", "").replace("math.", "")  # read, not run
+    return Key(
+        answer=number(solutions.REFERENCE),
+        unit=UNITS[exercise_id],
+        accepted=_accepted(exercise_id, float(solutions.REFERENCE)),
+        summary=(inspect.getdoc(solutions) or "").split("\n", 1)[0],
+        working=working.strip(),
+        slips=_slips(exercise_id, bank, solutions),
+    )
