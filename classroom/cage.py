@@ -96,7 +96,7 @@ REFUSED_EVENTS = (
 # Modules that reach the system without an event.
 REFUSED_MODULES = (
     "_posixsubprocess", "_multiprocessing", "_posixshmem", "_socket", "socket", "_ctypes",
-    "ctypes", "subprocess", "multiprocessing", "mini_attn", "solutions",
+    "ctypes", "subprocess", "multiprocessing",
 )  # fmt: skip
 
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
@@ -221,6 +221,10 @@ def hook(event, arguments, refused=refused, modules=modules, allowed=allowed, wi
             if path in allowed or starts(path, within):
                 return
         raise error("there are no files where an answer is graded")
+    if event in ("os.listdir", "os.scandir"):  # how the import system looks into a folder
+        path = arguments[0]
+        if kind(path) is text and "/../" not in path and (path in allowed or starts(path, within)):
+            return
     if event == "import" and arguments[0] in modules or starts(event, refused):
         name = arguments[0] if event == "import" else event
         raise error(text(name) + " is closed where an answer is graded")

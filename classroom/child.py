@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import importlib
 import importlib.util
 import math
 import os
@@ -27,17 +28,14 @@ MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 ABSENT = "is not there where answers are graded: write the answer with NumPy"
 
 
-def load(path: Path, name: str, *, shown: str | None = None) -> types.ModuleType:
-    """A module by its file: no folder of ours is ever on the path.
-
-    ``shown`` is the file that tracebacks name; in angle brackets it counts as the interpreter's
-    own, so that an error names the student's line and not ours.
-    """
+def load(path: Path, name: str) -> types.ModuleType:
+    """A module by its file: no folder of ours is ever on the path."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    exec(compile(path.read_text(encoding="utf-8"), shown or str(path), "exec"), vars(module))
+    spec.loader.exec_module(module)
     return module
 
 
@@ -45,7 +43,9 @@ def load_runner(folder: Path) -> Callable[..., Any]:
     """The notebook's own runner, so that an answer is told the same words here as there."""
     for name in ("mini_attn", "mini_attn.exercises"):
         sys.modules[name] = types.ModuleType(name)
-    load(folder / "budget.py", "mini_attn.exercises.budget")
+    budget = load(folder / "budget.py", "mini_attn.exercises.budget")
+    # An error names the last line of the student's, and none of these modules.
+    budget._INSTALLED = (*budget._INSTALLED, f"{HERE}{os.sep}")  # type: ignore[attr-defined]
     run: Callable[..., Any] = load(folder / "runner.py", "mini_attn.exercises.runner").run
     for name in [name for name in sys.modules if name.startswith("mini_attn")]:
         del sys.modules[name]
@@ -163,10 +163,13 @@ def main() -> None:
     sys.path.append(packages)
     import numpy as np  # with its libraries, before reading is limited
 
+    for name in ("fft", "linalg", "ma", "polynomial", "random", "testing"):
+        importlib.import_module(f"numpy.{name}")
+
     sys.path.remove(packages)
     sys.argv = [""]
     run = load_runner(Path(folder))
-    cage, wire = (load(HERE / f"{n}.py", n, shown=f"<frozen {n}>") for n in ("cage", "wire"))
+    cage, wire = (load(HERE / f"{name}.py", name) for name in ("cage", "wire"))
     del sys.modules["cage"], sys.modules["wire"]
     # ctypes writes anywhere in memory; NumPy still has it, so this is a fence and no wall.
     for name in [name for name in sys.modules if name.split(".")[0] in ("ctypes", "_ctypes")]:

@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -129,6 +129,13 @@ def _kept(path: Path) -> dict[str, Any] | None:
         return None
 
 
+def _remove_old(out: Path, written: list[Path]) -> None:
+    """Feedback of an earlier run for somebody who is no longer there."""
+    for path in set((out / "feedback").glob("*")) - set(written):
+        if path.suffix in (".md", ".html"):
+            path.unlink()
+
+
 def _handed_in(sent: list[Submission]) -> Sheet:
     """Without a sheet: every exercise that somebody handed in, in the order of the book."""
     seen = {i for one in sent for i in one.cells}
@@ -181,7 +188,7 @@ def _bar(total: int) -> Callable[[int], None]:
 
 def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
-    jobs: int | None = None,
+    jobs: int | None = None, roster: Sequence[str] = (),
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -197,6 +204,8 @@ def grade_folder(
         Seeds the cases; None keeps that of an earlier run or draws a secret one.
     jobs : int or None
         Answers graded at the same time; None for one a core.
+    roster : sequence of str
+        Names of everybody in the class, as the files name them: who sent nothing is listed too.
 
     Returns
     -------
@@ -227,7 +236,7 @@ def grade_folder(
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": RELEASE, "isolation": in_force, "students": len(results),
             }  # fmt: skip
-            write_reports(out, run, results)
+            _remove_old(out, write_reports(out, run, results, roster=roster))
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     return results
@@ -242,6 +251,15 @@ def _from_file(path: Path) -> Sheet:
         raise ConfigError(f"{path} is not the file of a sheet: {error}") from None
 
 
+def _names(path: Path) -> list[str]:
+    """The names of a roster."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read as a list of names: {error}") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
 def main() -> None:
     """The command behind ``make grade``."""
     parser = argparse.ArgumentParser(prog="make grade", description=__doc__)
@@ -252,6 +270,7 @@ def main() -> None:
     parser.add_argument("--exercises")
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--roster", type=Path, help="a text file with a name on each line")
     asked = parser.parse_args()
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
     try:
@@ -260,7 +279,10 @@ def main() -> None:
         sheet = _from_file(asked.sheet) if asked.sheet else None
         if asked.chapter or asked.exercises:
             sheet = chosen(chapter=asked.chapter, exercises=asked.exercises)[0]
-        results = grade_folder(asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs)
+        roster = _names(asked.roster) if asked.roster else []
+        results = grade_folder(
+            asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs, roster=roster
+        )
     except ConfigError as error:
         sys.exit(f"[grade] {error}")
     except KeyboardInterrupt:

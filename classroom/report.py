@@ -147,7 +147,7 @@ def write_reports(
     results: Sequence[dict[str, Any]],
     *,
     roster: Sequence[str] = (),
-) -> None:
+) -> list[Path]:
     """Write grades, feedback and summary.
 
     Parameters
@@ -158,6 +158,11 @@ def write_reports(
         As the grader writes them.
     roster : sequence of str
         Names of everybody in the class, as the grader names them; empty if not known.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
 
     Raises
     ------
@@ -177,3 +182,4 @@ def write_reports(
     files["grades.csv"] = grades(run, ordered, roster)
     for name, text in files.items():
         _write(out / name, text)
+    return [out / name for name in files]

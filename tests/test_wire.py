@@ -74,8 +74,10 @@ def test_a_tensor_is_known_by_its_module() -> None:
         np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
         np.array(["2026-01-01"], dtype="datetime64[D]"),
         np.broadcast_to(np.zeros(()), (10**5, 10**5, 10**4)),
+        np.zeros((0, 2**40)),
+        np.zeros([1] * 64),
     ],
-    ids=["objects", "text", "fields", "dates", "huge"],
+    ids=["objects", "text", "fields", "dates", "huge", "empty", "axes"],
 )
 def test_arrays_without_numbers_keep_shape_and_kind_and_take_no_memory(array: Any) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -90,9 +92,10 @@ def test_arrays_without_numbers_keep_shape_and_kind_and_take_no_memory(array: An
     [
         {"shape": [2], "dtype": "<f8", "blob": 0},  # eight bytes for two numbers
         {"shape": [-1], "dtype": "<f8"},
-        {"shape": [2**60], "dtype": "<f8"},
+        {"shape": [2**62], "dtype": "<f8"},
+        {"shape": [2**80], "dtype": "|b1"},
         {"shape": [2**39, 2**39, 2**39], "dtype": "<f8"},
-        {"shape": [1] * 65, "dtype": "<f8"},
+        {"shape": [1] * 70, "dtype": "<f8"},
         {"shape": [1.0], "dtype": "<f8"},
         {"shape": [True], "dtype": "<f8"},
         {"shape": 3, "dtype": "<f8"},
@@ -143,9 +146,12 @@ def test_an_end_is_an_end(rest: bytes) -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["shape", "dtype", "blob", "tuple", "number", "whole", "foreign"]), inner
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["shape", "dtype", "blob", "tuple", "number", "whole", "foreign"]),
+            inner,
+        )
     ),
     max_leaves=12,
 )
