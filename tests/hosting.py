@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import requests
 import websocket
@@ -111,7 +111,7 @@ def patient(
             last = f"{answer.status_code} {answer.url} {answer.text[:200]}"
         except requests.ConnectionError as error:
             last = str(error)
-        time.sleep(0.3)
+        time.sleep(1)
     raise AssertionError(last)
 
 
@@ -127,14 +127,17 @@ class Jupyter:
 
     def send(self, method: str, path: str, data: Any = None) -> requests.Response:
         """Change something; the server wants to see its own cookie repeated in a header."""
-        wanted = urlsplit(self.address).path + "/"
-        tokens = {k.path: k.value for k in self.session.cookies if k.name == "_xsrf"}
-        # the most exact path is the server's own, as in a browser
-        fitting = sorted((p for p in tokens if wanted.startswith(p)), key=len)
-        headers = {"X-XSRFToken": tokens[fitting[-1]] or ""} if fitting else {}
+        headers = {"X-XSRFToken": self.token()}
         return self.session.request(
             method, f"{self.address}/{path}", json=data, headers=headers, timeout=30
         )
+
+    def token(self) -> str:
+        """The cookie with the most exact path, which is the server's own, as in a browser."""
+        wanted = urlsplit(self.address).path + "/"
+        tokens = {k.path: k.value or "" for k in self.session.cookies if k.name == "_xsrf"}
+        fitting = sorted((p for p in tokens if wanted.startswith(p)), key=len)
+        return tokens[fitting[-1]] if fitting else ""
 
     def names(self, folder: str = "") -> list[str]:
         """The files in a folder."""
@@ -145,16 +148,17 @@ class Jupyter:
         return self.get(f"api/contents/{path}").json()["content"]
 
     @contextmanager
-    def kernel(self) -> Iterator[Callable[[str], str]]:
-        """A Python kernel; gives a function that runs code and returns what it shows."""
-        answer = self.send("POST", "api/kernels", {"name": "python3"})
+    def kernel(self, notebook: str) -> Iterator[Callable[[str], str]]:
+        """A Python kernel beside a notebook; gives a function that runs code and returns text."""
+        answer = self.send("POST", "api/kernels", {"name": "python3", "path": notebook})
         assert answer.status_code == 201, answer.text
         key = answer.json()["id"]
-        request = requests.Request("GET", self.address)
+        request = requests.Request("GET", f"{self.address}/api")
         cookies = self.session.prepare_request(request).headers.get("Cookie", "")
         head = {"Authorization": self.session.headers.get("Authorization"), "Cookie": cookies}
         channel = websocket.create_connection(
-            f"{self.address.replace('http', 'ws', 1)}/api/kernels/{key}/channels",
+            f"{self.address.replace('http', 'ws', 1)}/api/kernels/{key}/channels"
+            f"?_xsrf={quote(self.token())}",
             header=[f"{name}: {value}" for name, value in head.items() if value],
             timeout=60,
         )
