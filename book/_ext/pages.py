@@ -2,6 +2,7 @@
 
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * chapters: the links to run them in the browser and to download them, with a stamp;
+* chapters and the first page: a place for the reader's progress, with its script;
 * all: a description for previews; a start page, a page for dead links.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 
 import nbformat
 from docutils import nodes
+from outline import as_script, outline
 from plain import plain, read_library
 from sphinx.application import Sphinx
 
@@ -31,6 +34,7 @@ MODE = """(function (root) {
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 })(document.documentElement);"""
 BUNDLE = ("living.page.js", "living.css")
+PROGRESS = "living.progress.js"
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -52,17 +56,25 @@ def copy_bundle(app: Sphinx) -> None:
     for name in BUNDLE:
         if (static / name).exists():
             shutil.copyfile(static / name, target / name)
+    app.env.living_chapters = outline(Path(app.confdir))
+    script = (static / PROGRESS).read_text(encoding="utf-8")
+    (target / PROGRESS).write_text(as_script(app.env.living_chapters) + script, encoding="utf-8")
 
 
-def bundle_script(app: Sphinx, context: dict[str, Any]) -> str:
-    """The one script element of the widgets, with a digest so that no old bundle is kept.
-
-    It stands right behind the first widget and is read there: that widget is alive before the
-    rest of a long page is even parsed.
-    """
-    path = f"_static/{BUNDLE[0]}"
+def script_of(app: Sphinx, context: dict[str, Any], name: str, how: str = "") -> str:
+    """The element of a bundle's script, with a digest so that no old bundle is kept."""
+    path = f"_static/{name}"
     digest = hashlib.sha256(Path(app.outdir, path).read_bytes()).hexdigest()[:8]
-    return f'<script src="{context["pathto"](path, resource=True)}?v={digest}"></script>'
+    return f'<script {how}src="{context["pathto"](path, resource=True)}?v={digest}"></script>'
+
+
+def progress_place(app: Sphinx, pagename: str, body: str) -> str:
+    """Where a chapter shows the reader's progress: at its end, empty until the script comes."""
+    page = Path(pagename).name
+    if page not in {chapter["page"] for chapter in app.env.living_chapters}:
+        return body
+    book = f"{Path(app.config.root_doc).name}.html"
+    return f'{body}<div class="kept" data-progress="{page}" data-book="{book}" hidden></div>'
 
 
 def finish_page(
@@ -84,9 +96,17 @@ def finish_page(
             },
         )
         body = body.replace("</h1>", f"</h1>\n{links}", 1)
-    body, living = FIRST_LIVING.subn(lambda first: first[0] + bundle_script(app, context), body, 1)
-    if living:
+        body = progress_place(app, pagename, body)
+    # Right behind the first widget and read there: that widget is alive before the rest of a
+    # long page is even parsed.
+    bundle = script_of(app, context, BUNDLE[0])
+    body, living = FIRST_LIVING.subn(lambda first: first[0] + bundle, body, 1)
+    kept = 'data-progress="' in body
+    if living or kept:
         app.add_css_file("living.css")
+    if kept:
+        app.add_css_file("progress.css")
+        body += script_of(app, context, PROGRESS, "defer ")
     # After the additions, which go to the list that this replaces.
     context["script_files"] = [
         script
@@ -142,6 +162,8 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the page's additions; they come after the theme's own."""
+    # What the chapters print must not depend on what whoever builds the book has solved.
+    os.environ["MINI_ATTN_PROGRESS"] = "off"
     app.add_config_value("lite_megabytes", 40, "html", int)
     app.add_js_file(None, body=MODE, priority=100)
     app.connect("builder-inited", copy_bundle)

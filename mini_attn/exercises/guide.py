@@ -85,7 +85,8 @@ def _print_chapter(page: str, ids: list[str], kept: dict[str, dict[str, Entry]])
     answers = kept.get("predictions", {})
     if answers:
         right = sum(answer["verdict"] == "right" for answer in answers.values())
-        print(f"  {len(answers)} predictions answered, {right} right")
+        noun = "prediction" if len(answers) == 1 else "predictions"
+        print(f"  {len(answers)} {noun} answered, {right} right")
 
 
 def _listed(record: Record) -> dict[str, list[str]]:

@@ -14,18 +14,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.record import LARGEST, OtherVersion, Record, as_text, merged, parse
 from mini_attn.exercises.spec import Exercise
 
-__all__ = ["NAME", "attempts", "change", "load", "place", "remember"]
+__all__ = ["attempts", "load", "place", "remember", "rewrite", "write"]
 
-NAME = "living-attention-progress.json"
+NAME = "progress.json"
 SWITCH = "MINI_ATTN_PROGRESS"
 BROWSER = sys.platform == "emscripten"
-DRIVE = Path("/drive")  # what JupyterLite keeps in the browser, as the notebook's files
+DRIVE = Path("/drive")  # what JupyterLite keeps in the browser, beside the notebooks
 PATIENCE = 0.1  # seconds that a check waits at most for another notebook's write
 
 attempts: dict[str, str] = {}  # of this session: by exercise the check that failed, "" if none
@@ -38,6 +39,12 @@ def say_once(sentence: str) -> None:
     if sentence not in _said:
         _said.add(sentence)
         print(sentence)
+
+
+@cache
+def _has_drive() -> bool:
+    """Whether the browser keeps files; each question to it takes a while."""
+    return DRIVE.is_dir()
 
 
 def place() -> Path | None:
@@ -54,7 +61,7 @@ def place() -> Path | None:
         off = named.strip().lower() in ("", "0", "off", "no")
         return None if off else Path(os.path.expanduser(named)).absolute()
     if BROWSER:
-        return DRIVE / NAME if DRIVE.is_dir() else None
+        return DRIVE / f"mini-attn-{NAME}" if _has_drive() else None
     try:
         if sys.platform == "darwin":
             folder = Path.home() / "Library/Application Support"

@@ -1,4 +1,4 @@
-// node build.mjs OUT: writes the page bundle, the Jupyter module, the style and the pictures.
+// node build.mjs OUT: writes the page bundles, the Jupyter module, the style and the pictures.
 // The packages are looked for in NODE_PATH, so that no node_modules lies in the Python package.
 import { createRequire } from "node:module";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,6 +16,7 @@ const common = {
   legalComments: "none", nodePaths: [packages], logLevel: "error",
 };
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
+buildSync({ ...common, entryPoints: ["progress.js"], format: "iife", outfile: join(out, "living.progress.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
 
 const read = (name) => readFileSync(join(here, name), "utf8");

@@ -7,3 +7,5 @@ export * from "./core/text.js";
 export * as positionTables from "./position_tables.js";
 export * from "./prediction_judge.js";
 export * from "./rotor.js";
+export * from "./progress_format.js";
+export * from "./progress_views.js";

@@ -4,6 +4,8 @@ import { escape } from "./core/text.js";
 import { validate } from "./core/schema.js";
 import questions from "./data/questions.json" with { type: "json" };
 import { format, judge } from "./prediction_judge.js";
+import { isAttempt } from "./progress_format.js";
+import { announce, forget, keep as store, readKept, whenKept } from "./progress_store.js";
 import schema from "./schema/prediction.json" with { type: "json" };
 
 const QUESTIONS = new Map(questions.map((question) => [question.key, question]));
@@ -18,25 +20,12 @@ function answerText(question) {
   return `The answer is ${format(question.answer)} ${question.unit}. ${question.explanation}`;
 }
 
-// The last attempt survives a reload where the browser lets a page keep something.
-function storage(key) {
-  const name = `living:prediction:${key}`;
-  const quietly = (action) => {
-    try {
-      return action();
-    } catch {
-      return null; // private windows and folders may have no storage: the page works without
-    }
-  };
-  return {
-    read() {
-      const kept = quietly(() => JSON.parse(localStorage.getItem(name)));
-      if (!kept || validate(schema, { attempt: kept.attempt }).error) return null;
-      return { attempt: kept.attempt, shown: kept.shown === true };
-    },
-    write: (value) => quietly(() => localStorage.setItem(name, JSON.stringify(value))),
-    clear: () => quietly(() => localStorage.removeItem(name)),
-  };
+// What the storage holds of a question: the last attempt, and a right one even after later tries.
+function keptOf(question) {
+  const kept = readKept("predictions", question.key);
+  if (!kept || validate(schema, { attempt: kept.attempt }).error) return null;
+  const right = isAttempt(kept.solved) && judge(question, kept.solved).verdict === "right";
+  return { attempt: kept.attempt, shown: kept.shown === true, verdict: kept.verdict, solved: right ? kept.solved : undefined };
 }
 
 const frame = (question, id) => `<div class="living-app predict" role="group" aria-labelledby="${id}-text">
@@ -62,9 +51,8 @@ function mount(root, model) {
   root.innerHTML = frame(question, `predict-${++views}`);
   const part = (selector) => root.querySelector(selector);
   const [input, feedback] = [part("input"), part(".predict-feedback")];
-  const kept = storage(question.key);
-  const onPage = root.closest(".living[data-widget]") !== null; // a notebook keeps its own state
   let shown = false;
+  let last = null; // what was kept when it was read or written here
 
   function say(kind, words) {
     feedback.dataset.verdict = kind;
@@ -82,8 +70,18 @@ function mount(root, model) {
     part("[data-do=again]").hidden = !shown && !["right", "mistake", "wrong"].includes(verdict);
   }
 
+  const now = () => JSON.stringify(readKept("predictions", question.key));
+
   function keep(attempt) {
-    if (onPage) kept.write({ attempt, shown });
+    const verdict = attempt ? judge(question, attempt).verdict : "";
+    const solved = verdict === "right" ? attempt : keptOf(question)?.solved;
+    store("predictions", question.key, { attempt, shown, verdict, solved });
+    last = now();
+    announce();
+    tell(attempt);
+  }
+
+  function tell(attempt) {
     if (model.get("attempt") !== attempt) {
       model.set("attempt", attempt);
       model.save_changes();
@@ -106,8 +104,10 @@ function mount(root, model) {
     if (shown) keep(input.value.trim());
     else {
       input.value = "";
-      keep("");
-      kept.clear();
+      forget("predictions", question.key);
+      last = now();
+      announce();
+      tell("");
     }
     render(input.value.trim());
     (shown ? feedback : input).focus();
@@ -122,11 +122,26 @@ function mount(root, model) {
   part("form").addEventListener("submit", check);
   part(".predict-more").addEventListener("click", press);
   model.on("change:attempt", changed);
-  const before = onPage ? kept.read() : null;
-  shown = before?.shown ?? false;
-  input.value = before?.attempt ?? checked.state.attempt;
-  render(input.value);
-  return () => model.off("change:attempt", changed);
+  // An answer that is kept comes back, unless a cell has written another one.
+  function recall() {
+    const before = keptOf(question);
+    last = now();
+    shown = before?.shown ?? false;
+    input.value = before?.attempt ?? "";
+    if (input.value && judge(question, input.value).verdict !== before.verdict) keep(input.value);
+    else tell(input.value);
+    render(input.value);
+  }
+
+  if (checked.state.attempt) {
+    input.value = checked.state.attempt;
+    render(input.value);
+  } else recall();
+  const stop = whenKept(() => now() !== last && recall());
+  return () => {
+    stop();
+    model.off("change:attempt", changed);
+  };
 }
 
 export default {

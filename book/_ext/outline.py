@@ -1,0 +1,48 @@
+"""What there is to answer and to solve in the book, chapter by chapter, for the readers' progress.
+
+It comes from the notebooks and the bank of exercises, so that no title is typed twice; the
+page's script gets it as one line in front of the bundle, because a page that was opened as a
+file may load no data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from mini_attn.exercises.spec import exercise
+
+PREDICTION = re.compile(r'\bPrediction\("([a-z0-9-]+)/([a-z0-9-]+)"\)')
+
+
+def chapter(path: Path) -> dict[str, Any]:
+    """Title, predictions and exercises of a notebook, in the order of the page."""
+    cells = nbformat.read(path, as_version=4).cells
+    predictions, tasks = [], []
+    for cell in cells:
+        if "prediction" in cell.metadata.get("tags", []):
+            predictions += [name for _, name in PREDICTION.findall(cell.source)]
+        tag = cell.metadata.get("exercise", {})
+        if tag.get("role") == "check":
+            task = exercise(tag["id"])
+            tasks.append({"id": task.id, "title": task.title, "points": task.points})
+    title = cells[0].source.splitlines()[0].removeprefix("# ").replace("`", "")
+    return {"page": path.stem, "title": title, "predictions": predictions, "exercises": tasks}
+
+
+def outline(root: Path) -> list[dict[str, Any]]:
+    """All chapters that have predictions or exercises, in the order of the table of contents."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    files = [root / f"{c['file']}.ipynb" for part in toc["parts"] for c in part["chapters"]]
+    chapters = [chapter(path) for path in files if path.exists()]
+    return [found for found in chapters if found["predictions"] or found["exercises"]]
+
+
+def as_script(chapters: list[dict[str, Any]]) -> str:
+    """The line that hands the outline to the script behind it."""
+    return f"globalThis.livingOutline={json.dumps(chapters, ensure_ascii=False)};\n"

@@ -1,0 +1,151 @@
+// The file of a reader's progress: read, merged and written by the rules of
+// mini_attn/exercises/record.py, so that what one of the two exports the other imports.
+const FORMAT = "living-attention-progress";
+const VERSION = 1;
+const NAME = /^[a-z0-9][a-z0-9_-]{0,59}$/;
+const ATTEMPT = /^[0-9A-Za-z+.,_' \u00a0\u2009\u202f-]{1,40}$/;
+const KINDS = ["predictions", "exercises"];
+const VERDICTS = ["wrong", "mistake", "right"];
+const STATES = ["tried", "done", "solved"]; // each outlasts those before it
+
+export const FILE = `${FORMAT}.json`;
+export const LARGEST = 1_000_000; // bytes
+
+class Refusal extends Error {}
+
+function refuse(what) {
+  throw new Refusal(`this is no progress that can be read: ${what}`);
+}
+
+const short = (value) => (JSON.stringify(value) ?? "nothing").slice(0, 40);
+
+function object(value, where, allowed = null) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    refuse(`${where} is ${short(value)}, expected named values`);
+  }
+  for (const key of Object.keys(value)) {
+    if (allowed && !allowed.includes(key)) refuse(`${where} has the unknown key ${short(key)}`);
+    if (!allowed && !NAME.test(key)) refuse(`${where} has the name ${short(key)}`);
+  }
+  return value;
+}
+
+function oneOf(value, choices, where) {
+  if (!choices.includes(value)) refuse(`${where} is ${short(value)}, expected one of ${choices.join(", ")}`);
+  return value;
+}
+
+export const isAttempt = (text) => typeof text === "string" && ATTEMPT.test(text);
+
+function prediction(given, where) {
+  const { attempt, verdict, shown = false } = object(given, where, ["attempt", "verdict", "shown"]);
+  if (!isAttempt(attempt)) refuse(`the attempt of ${where} is ${short(attempt)}, expected a typed number`);
+  if (typeof shown !== "boolean") refuse(`shown of ${where} is ${short(shown)}, expected true or false`);
+  return { attempt, verdict: oneOf(verdict, VERDICTS, `the verdict of ${where}`), shown };
+}
+
+function exercise(given, where) {
+  const { state, points, missing } = object(given, where, ["state", "points", "missing"]);
+  oneOf(state, STATES, `the state of ${where}`);
+  if (!Number.isInteger(points) || points < 0 || points > 100) {
+    refuse(`the points of ${where} are ${short(points)}, expected 0 to 100`);
+  }
+  if (points && state !== "solved") refuse(`${where} has points and is not solved`);
+  if (missing === undefined || missing === null) return { state, points };
+  if (typeof missing !== "string" || !/^[a-z ]{1,20}$/.test(missing)) {
+    refuse(`what is missing in ${where} is ${short(missing)}, expected a check's name`);
+  }
+  return { state, points, missing };
+}
+
+const READERS = { predictions: prediction, exercises: exercise };
+const empty = () => Object.assign(Object.create(null), { predictions: Object.create(null), exercises: Object.create(null) });
+
+// One entry as it lies in the browser's storage, or null where it is not one.
+export function entryOf(kind, value) {
+  try {
+    return READERS[kind](value, "it");
+  } catch (reason) {
+    if (reason instanceof Refusal) return null;
+    throw reason;
+  }
+}
+
+function read(text) {
+  if (new Blob([text]).size > LARGEST) refuse(`it is longer than ${LARGEST} bytes`);
+  let data;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    refuse("it is not JSON text");
+  }
+  if (data?.format !== FORMAT) refuse(`it does not say that its format is "${FORMAT}"`);
+  if (data.version !== VERSION) {
+    throw new Refusal(`the progress has version ${short(data.version)} of its format, this book reads ${VERSION}`);
+  }
+  object(data, "the file", ["format", "version", "chapters"]);
+  const record = Object.create(null);
+  for (const [page, kinds] of Object.entries(object(data.chapters, "the list of chapters"))) {
+    object(kinds, `chapter ${page}`, KINDS);
+    record[page] = empty();
+    for (const kind of KINDS) {
+      for (const [name, entry] of Object.entries(object(kinds[kind] ?? {}, `${kind} of ${page}`))) {
+        record[page][kind][name] = READERS[kind](entry, `${page}/${name}`);
+      }
+    }
+  }
+  return record;
+}
+
+// {record} or {error}: nothing is taken from a file that does not fit the format.
+export function parseProgress(text) {
+  try {
+    return { record: read(text) };
+  } catch (reason) {
+    if (reason instanceof Refusal) return { error: reason.message };
+    throw reason;
+  }
+}
+
+// Everything in a record, as [page, kind, name, entry].
+export function* entries(record) {
+  for (const [page, kinds] of Object.entries(record)) {
+    for (const kind of KINDS) for (const [name, entry] of Object.entries(kinds[kind] ?? {})) yield [page, kind, name, entry];
+  }
+}
+
+export function put(record, page, kind, name, entry) {
+  record[page] ??= empty();
+  record[page][kind][name] = entry;
+}
+
+const rank = (kind, entry) => (kind === "exercises" ? STATES.indexOf(entry.state) : Number(entry.verdict === "right"));
+
+// What was solved once stays solved, else the newer counts.
+export function mergeProgress(older, newer) {
+  const result = Object.create(null);
+  for (const [page, kind, name, entry] of [...entries(older), ...entries(newer)]) {
+    const present = result[page]?.[kind][name];
+    if (!present || rank(kind, entry) >= rank(kind, present)) put(result, page, kind, name, entry);
+  }
+  return result;
+}
+
+export function progressText(record) {
+  const chapters = {};
+  for (const [page, kind, name, entry] of entries(record)) ((chapters[page] ??= {})[kind] ??= {})[name] = entry;
+  return `${JSON.stringify({ format: FORMAT, version: VERSION, chapters }, null, 1)}\n`;
+}
+
+// A record without what this book does not have, and how many entries were left out.
+export function onlyKnown(record, outline) {
+  const known = Object.create(null);
+  let leftOut = 0;
+  for (const [page, kind, name, entry] of entries(record)) {
+    const chapter = outline.find((chapter) => chapter.page === page);
+    const names = kind === "predictions" ? chapter?.predictions : chapter?.exercises.map(({ id }) => id);
+    if (names?.includes(name)) put(known, page, kind, name, entry);
+    else leftOut += 1;
+  }
+  return { known, leftOut };
+}
