@@ -62,7 +62,7 @@ class Progress {
   press(action) {
     if (!action) return;
     this.say("");
-    if (action === "export") this.export();
+    if (action === "export") this.hand();
     else if (action === "import") this.part(".kept-file").click();
     else if (action === "reset") this.ask();
     else {
@@ -73,7 +73,7 @@ class Progress {
   }
 
   change(input) {
-    if (input.type === "file") this.import(input);
+    if (input.type === "file") this.take(input);
     else if (input.dataset.exercise) {
       const key = `${this.page}/${input.dataset.exercise}`;
       if (input.checked) keep("exercises", key, { state: "done", points: 0 });
@@ -82,7 +82,7 @@ class Progress {
     }
   }
 
-  export() {
+  hand() {
     const record = collect(this.outline);
     if (![...entries(record)].length) {
       this.say("There is nothing to export yet.");
@@ -96,7 +96,7 @@ class Progress {
     this.say(`Exported, of the whole book: ${wordsFor(record)}. In a notebook, import_progress("${FILE}") reads the file.`);
   }
 
-  async import(input) {
+  async take(input) {
     const [file] = input.files;
     input.value = ""; // the same file may be chosen again
     if (!file) return;
