@@ -23,6 +23,24 @@ ARCHIVE_BYTES = 500 * 10**6
 ENTRIES = 20_000  # files in one archive
 DEPTH = 3  # archives in archives
 SKIPPED = (".ipynb_checkpoints", "__MACOSX")
+# What somebody may hand in by mistake; other files, such as a list of names, are nobody's.
+MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar")
+
+
+@dataclass
+class _Room:
+    """What may still be taken out of archives: a small file can unfold to terabytes."""
+
+    files: int
+    size: int
+
+    @classmethod
+    def of_a_student(cls) -> _Room:
+        return cls(200, 200 * 10**6)
+
+    @classmethod
+    def of_a_class(cls) -> _Room:
+        return cls(ENTRIES, 4 * 10**9)
 
 
 @dataclass(frozen=True)
@@ -59,8 +77,8 @@ def _hidden(parts: tuple[str, ...]) -> bool:
     return any(part.startswith(".") or part in SKIPPED for part in parts)
 
 
-def _in_archive(content: bytes, parts: tuple[str, ...], depth: int) -> Iterator[Found]:
-    """The notebooks in a zip file, read one at a time and up to the limit."""
+def _in_archive(content: bytes, parts: tuple[str, ...], depth: int, room: _Room) -> Iterator[Found]:
+    """The notebooks in a zip file, read one at a time; depth 0 is the archive of a class."""
     if depth > DEPTH:
         yield Found(parts, problem="archives stand in archives too deep")
         return
@@ -74,6 +92,7 @@ def _in_archive(content: bytes, parts: tuple[str, ...], depth: int) -> Iterator[
         if len(entries) > ENTRIES:
             yield Found(parts, problem=f"this zip file has more than {ENTRIES:,} files")
             return
+        empty = True
         for entry in sorted(entries, key=lambda e: e.filename):
             # Only a name to show and to sort by: nothing is written to such a place.
             below = [part for part in entry.filename.replace("\\", "/").split("/") if part]
@@ -81,11 +100,17 @@ def _in_archive(content: bytes, parts: tuple[str, ...], depth: int) -> Iterator[
             kind = _wanted(entry.filename)
             if kind is None or _hidden(inner[len(parts) :]):
                 continue
-            yield from _in_entry(archive, entry, kind, inner, depth)
+            empty = False
+            if room.files <= 0 or room.size <= 0:
+                yield Found(inner, problem="too much in one zip file: not read")
+                return
+            yield from _in_entry(archive, entry, kind, inner, depth, room)
+        if empty:
+            yield Found(parts, problem="no notebook in this zip file")
 
 
 def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str,
-              parts: tuple[str, ...], depth: int) -> Iterator[Found]:  # fmt: skip
+              parts: tuple[str, ...], depth: int, room: _Room) -> Iterator[Found]:  # fmt: skip
     """One file of an archive."""
     if stat.S_ISLNK(entry.external_attr >> 16):
         yield Found(parts, problem="this is a link, not a file")
@@ -98,43 +123,59 @@ def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str,
         locked = "it is encrypted" if entry.flag_bits & 1 else "it is broken"
         yield Found(parts, problem=f"this file cannot be taken out of its zip file: {locked}")
         return
-    yield from _classify(content, kind, parts, depth, limit)
+    room.files, room.size = room.files - 1, room.size - len(content)
+    # In the archive of a class, each archive is a student's, and costs that student alone.
+    own = _Room.of_a_student() if depth == 0 and kind == "zip" else room
+    yield from _classify(content, kind, parts, depth, limit, own)
 
 
-def _classify(
-    content: bytes, kind: str, parts: tuple[str, ...], depth: int, limit: int
-) -> Iterator[Found]:
+def _classify(content: bytes, kind: str, parts: tuple[str, ...], depth: int, limit: int,
+              room: _Room) -> Iterator[Found]:  # fmt: skip
     if len(content) > limit:
         yield Found(parts, problem=f"this file is larger than {limit // 10**6} MB")
     elif kind == "zip":
-        yield from _in_archive(content, parts, depth + 1)
+        yield from _in_archive(content, parts, depth + 1, room)
     else:
         yield Found(parts, content)
 
 
+def _in_file(entry: os.DirEntry[str], parts: tuple[str, ...], *, alone: bool) -> Iterator[Found]:
+    """One file of a folder; links, pipes and devices are named and not opened."""
+    kind = _wanted(entry.name)
+    if kind is None:
+        if len(parts) == 1 and entry.name.rsplit(".", 1)[-1].lower() in MISTAKEN:
+            yield Found(parts, problem="this is no notebook: hand in the .ipynb file")
+        return
+    if not entry.is_file(follow_symlinks=False):
+        yield Found(parts, problem="this is a link or a device, not a file")
+        return
+    limit = NOTEBOOK_BYTES if kind == "ipynb" else ARCHIVE_BYTES
+    try:
+        with open(entry.path, "rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        yield Found(parts, problem=f"this file cannot be read: {error.strerror}")
+        return
+    room = _Room.of_a_class() if alone else _Room.of_a_student()
+    yield from _classify(content, kind, parts, -1 if alone else 0, limit, room)
+
+
 def _in_folder(folder: Path, parts: tuple[str, ...]) -> Iterator[Found]:
-    """The notebooks below a folder; links, pipes and devices are named and not opened."""
-    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+    """The notebooks below a folder."""
+    entries = [e for e in sorted(os.scandir(folder), key=lambda e: e.name)
+               if not _hidden((e.name,))]  # fmt: skip
+    for entry in entries:
         inner = (*parts, _shown(entry.name))
-        if _hidden((entry.name,)):
+        if not entry.is_dir(follow_symlinks=False):
+            yield from _in_file(entry, inner, alone=not parts and len(entries) == 1)
             continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _in_folder(Path(entry.path), inner)
+        below = _in_folder(Path(entry.path), inner)
+        if parts:
+            yield from below
             continue
-        kind = _wanted(entry.name)
-        if kind is None:
-            continue
-        if not entry.is_file(follow_symlinks=False):
-            yield Found(inner, problem="this is a link or a device, not a file")
-            continue
-        limit = NOTEBOOK_BYTES if kind == "ipynb" else ARCHIVE_BYTES
-        try:
-            with open(entry.path, "rb") as file:
-                content = file.read(limit + 1)
-        except OSError as error:
-            yield Found(inner, problem=f"this file cannot be read: {error.strerror}")
-            continue
-        yield from _classify(content, kind, inner, 0, limit)
+        first = next(below, None)
+        yield first or Found(inner, problem="no notebook in this folder")
+        yield from below
 
 
 def find(folder: Path) -> Iterator[Found]:

@@ -268,6 +268,7 @@ def main() -> None:
     parser.add_argument("--sheet", type=Path, help="the .json file of a released sheet")
     parser.add_argument("--chapter")
     parser.add_argument("--exercises")
+    parser.add_argument("--name", help="of a list of exercises")
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--roster", type=Path, help="a text file with a name on each line")
@@ -278,7 +279,7 @@ def main() -> None:
             raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
         sheet = _from_file(asked.sheet) if asked.sheet else None
         if asked.chapter or asked.exercises:
-            sheet = chosen(chapter=asked.chapter, exercises=asked.exercises)[0]
+            sheet = chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)[0]
         roster = _names(asked.roster) if asked.roster else []
         results = grade_folder(
             asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs, roster=roster

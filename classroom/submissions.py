@@ -15,8 +15,10 @@ from mini_attn.exercises.spec import exercise_ids
 __all__ = ["Submission", "read"]
 
 SOURCE_CHARACTERS = 200_000  # of one exercise
-CHECK = re.compile(r"""^\s*check\(\s*["'](\w{1,60})["']""", re.MULTILINE)
-NAME = re.compile(r"^[^\w\n]*name[^\w\n]*:[^\w\n]*(\w.{0,80})", re.IGNORECASE)
+PARTS = 300_000  # brackets in a file: a large notebook has a tenth of that
+# Both look at a text of any length and origin: no two neighbours in them match the same letter.
+CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
+NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
 PROBLEMS = 20  # of one file
 RELEASE = version("mini_attn")
 
@@ -57,8 +59,9 @@ class _Cell:
 def _text(value: Any) -> str:
     """A source as nbformat allows it: a text, or a list of lines."""
     if isinstance(value, list):
-        return "".join(line for line in value if isinstance(line, str))
-    return value if isinstance(value, str) else ""
+        value = "".join(line for line in value if isinstance(line, str))
+    # One more than allowed, so that it is still seen to be too long.
+    return value[: SOURCE_CHARACTERS + 1] if isinstance(value, str) else ""
 
 
 def _cell(data: Any) -> _Cell | None:
@@ -87,6 +90,8 @@ def _version(data: dict[str, Any]) -> str | None:
 
 def _parse(content: bytes) -> tuple[list[_Cell], str | None] | str:
     """The cells of a notebook and its version, or why it is none."""
+    if content.count(b"{") + content.count(b"[") > PARTS or content.count(b",") > 10 * PARTS:
+        return "this file has far more parts than a notebook"
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
@@ -130,7 +135,8 @@ def _by_checks(cells: list[_Cell]) -> dict[str, list[str]]:
             own = cell.source[: check.start()] if check else cell.source
             above += [own] if own.strip() else []
             if check:
-                found.setdefault(check[1], []).extend(above)
+                if above:
+                    found.setdefault(check[1], []).extend(above)
                 above = []
     return found
 

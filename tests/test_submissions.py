@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,7 @@ def test_another_version_is_said(tmp_path: Path) -> None:
     assert "handed out by version 0.0.1" in read(tmp_path)[0].problems[0]
 
 
-DEEP = b"[" * 100_000
+DEEP = b"[" * 100_000  # below the limit of parts
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,7 @@ DEEP = b"[" * 100_000
         (b'{"worksheets": [{"cells": []}]}', "format 3"),
         (b'{"cells": []}', "no exercise"),
         (b'{"cells": [1, null, {}, {"cell_type": "code", "source": {"a": 1}}]}', "no exercise"),
+        (b'{"cells": [' + b"{}," * 400_000 + b"{}]}", "more parts than a notebook"),
         (b"x" * (files.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
     ],
 )
@@ -207,7 +209,7 @@ def test_links_pipes_and_hidden_files_are_not_opened(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe.ipynb")
     (folder / "folder.ipynb").mkdir()
     found = {s.student: s for s in read(folder)}
-    assert set(found) == {"good", "link", "pipe"}
+    assert set(found) == {"good", "link", "pipe", "folder"}
     assert found["link"].cells == found["pipe"].cells == {}
     assert "not a file" in found["link"].problems[0]
 
@@ -248,6 +250,59 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
     assert found["out"].files == ["out.zip/escaped.ipynb"]
     assert not list(tmp_path.parent.glob("escaped*"))
     assert len(found["good"].cells) == 2
+
+
+def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) -> None:
+    """What a student's archive unfolds to is bounded; others in the same archive are read."""
+    monkeypatch.setattr(files._Room, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    one = json.dumps(notebook())
+    with zipfile.ZipFile(tmp_path / "greedy.zip", "w") as archive:
+        for number in range(9):
+            archive.writestr(f"{number}.ipynb", one)
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in/class.zip", "w") as archive:
+        archive.write(tmp_path / "greedy.zip", "ada.zip")
+        for number in range(5):
+            archive.writestr(f"more{number}.ipynb", one)
+    found = read(tmp_path / "in")
+    assert [s.student for s in found] == ["ada", *(f"more{n}" for n in range(5))]
+    assert len(found[0].files) == 3
+    assert "too much in one zip file" in found[0].problems[-1]
+    assert all(s.cells for s in found)
+
+
+def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
+    """Texts that patterns could stumble over, each a million letters long."""
+    texts = ["name" + ":" * 10**6, "**Name" + "*" * 10**6, "check(" * 200_000, "\n" * 10**6,
+             "check(" + " " * 10**6]  # fmt: skip
+    cells = [{**code(text), "metadata": {"exercise": {"role": "name"}}} for text in texts]
+    cells += [code(text) for text in texts]
+    save(tmp_path / "a.ipynb", {"cells": cells})
+    start = time.process_time()
+    read(tmp_path)
+    assert time.process_time() - start < 5
+
+
+def test_empty_folders_archives_and_other_files_are_said(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada/notes.txt").write_text("x")
+    with zipfile.ZipFile(tmp_path / "bo.zip", "w") as archive:
+        archive.writestr("report.pdf", "x")
+    (tmp_path / "cy.pdf").write_text("x")
+    (tmp_path / "names.csv").write_text("x")
+    said = {s.student: s.problems for s in read(tmp_path)}
+    assert said == {
+        "ada": ["ada: no notebook in this folder"],
+        "bo": ["bo.zip: no notebook in this zip file"],
+        "cy.pdf": ["cy.pdf: this is no notebook: hand in the .ipynb file"],
+    }
+
+
+def test_a_deleted_answer_is_not_handed_in(tmp_path: Path) -> None:
+    data = notebook()
+    del data["cells"][tagged(data, "starter", "expand_heads")]
+    save(tmp_path / "a.ipynb", data)
+    assert set(read(tmp_path)[0].cells) == {"tiled_heads"}
 
 
 def test_names_of_any_kind(tmp_path: Path) -> None:
