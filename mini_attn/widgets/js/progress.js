@@ -85,7 +85,7 @@ class Progress {
   hand() {
     const record = collect(this.outline);
     if (![...entries(record)].length) {
-      this.say("There is nothing to export yet.");
+      this.say("There is nothing yet to export.");
       return;
     }
     const link = document.createElement("a");
