@@ -24,6 +24,7 @@ from classroom.student import student_notebook, title
 from classroom.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
+from tests.site import visiting
 
 WEEK = "stale_keys tile_traffic cache_budget sinusoid_shift"
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -322,3 +323,40 @@ def test_a_wheel_that_cannot_be_built_says_why(tmp_path: Path) -> None:
     broken.chmod(0o755)
     with pytest.raises(MiniAttnError, match="not built: no setuptools here"):
         build_wheel(tmp_path, broken)
+
+
+# In the browser notebook of the book
+
+PUT_AND_RUN = """(content) => {
+  window.ended = false;
+  const { contents } = jupyterapp.serviceManager;
+  jupyterapp.restored
+    .then(() => contents.save("week1.ipynb", { type: "notebook", format: "json", content }))
+    .then(() => jupyterapp.commands.execute("docmanager:open", { path: "week1.ipynb" }))
+    .then((panel) => Promise.all([panel.context.ready, panel.sessionContext.ready]))
+    .then(() => jupyterapp.commands.execute("notebook:run-all-cells"))
+    .then(() => { window.ended = true; });
+}"""
+PRINTED = """() => jupyterapp.shell.currentWidget.model.sharedModel.cells
+  .filter(cell => cell.cell_type === "code").map(cell => cell.outputs)"""
+
+
+@pytest.mark.browser
+@pytest.mark.lite
+def test_runs_in_the_browser_notebook() -> None:
+    """A student's file, put into the book's own Jupyter, finds its kernel and its checks."""
+    sheet = chosen(exercises="cache_budget chunk_mask", name="week1")[0]
+    content = json.loads(nbformat.writes(student_notebook(sheet)))
+    with visiting() as visit:
+        page = visit("lite/lab/index.html")
+        ready = "window.jupyterapp?.commands.hasCommand('docmanager:open')"
+        page.wait_for_function(ready, timeout=60_000)
+        page.evaluate(f"({PUT_AND_RUN})({json.dumps(content)})")
+        page.wait_for_function("window.ended", timeout=150_000)
+        assert page.locator(".jp-Dialog").count() == 0
+        outputs = page.evaluate(PRINTED)
+        assert visit.outside == []
+    assert len(outputs) == 1 + 2 * len(sheet.exercises)
+    assert not [o for cell in outputs for o in cell if o["output_type"] == "error"]
+    for exercise_id, cell in zip(sheet.exercises, outputs[2::2], strict=True):
+        assert f"0 of {exercise(exercise_id).points} points" in json.dumps(cell)
