@@ -4,9 +4,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 HTML := _build/html
 PORT ?= 8000
+SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test bench table links chapters mutate bundle format clean
+.PHONY: help book serve pdf lab test release handout grade nbgrader otter class bench table links chapters mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,6 +33,17 @@ lab: $(READY)  ## open the chapters as notebooks in JupyterLab
 
 test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
 	@$(BIN)/python .ci/test.py
+
+release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1)
+	@$(BIN)/python -m classroom.release $(SHEET_OF)
+
+handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=)
+	@$(BIN)/python tests/chromium.py --install >/dev/null
+	@$(BIN)/python -m classroom.handout $(SHEET_OF)
+
+grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=)
+	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
+	@$(BIN)/python -m classroom.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)')
 
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)

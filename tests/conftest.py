@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# Tests neither read nor write the progress of whoever runs them.
+os.environ["MINI_ATTN_PROGRESS"] = "off"
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("repeatable")

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
 from pathlib import Path
 
 import pytest
 
+from classroom.leaks import telling_line
 from mini_attn.exercises import exercise, exercise_ids
 from tests.site import HTML, ROOT
 
 PRACTICE = [i for i in exercise_ids() if not exercise(i).assessed]
 ASSESSED = [i for i in exercise_ids() if exercise(i).assessed]
-
-
-def telling_line(exercise_id: str) -> str:
-    """A line that only the solution has."""
-    module = importlib.import_module(f"solutions.{exercise_id}")
-    if callable(module.REFERENCE):
-        lines = [line.strip() for line in inspect.getsource(module.REFERENCE).splitlines()]
-        return max(lines[1:], key=len)
-    # A number: the expression that gives it.
-    source = inspect.getsource(module)
-    values = [
-        ast.get_source_segment(source, node.value)
-        for node in ast.parse(source).body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "REFERENCE"
-    ]
-    return max((values[0] or "").splitlines(), key=len).strip()
 
 
 def texts(*patterns: str) -> dict[Path, str]:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import shutil
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,10 @@ from download import (
     sha256,
 )
 
+sys.path.insert(0, str(ROOT))  # the wheel is built as for a release
+from classroom.wheel import build_wheel
+from mini_attn.errors import MiniAttnError
+
 HTML = ROOT / "_build/html"
 OUT = HTML / "lite"
 WORK = ROOT / "_build/lite"
@@ -50,18 +53,6 @@ KEEP = (
     "> **Keep your work.** This notebook runs inside your browser, and what you change stays in "
     "this browser only. *File → Download* saves it as a file."
 )
-
-
-def build_wheel(folder: Path) -> Path:
-    """Build the wheel of this package from a clean copy of what belongs in it."""
-    with tempfile.TemporaryDirectory() as copy:
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
-            shutil.copy(ROOT / name, copy)
-        ignored = shutil.ignore_patterns("__pycache__", "node_modules")
-        shutil.copytree(ROOT / "mini_attn", Path(copy, "mini_attn"), ignore=ignored)
-        options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
-        run(BIN / "python", "-m", "pip", "wheel", *options, copy)
-    return next(folder.glob("mini_attn-*.whl"))
 
 
 def lock_entry(path: Path, name: str, version: str, imports: list[str], depends: list[str]) -> Any:
@@ -93,7 +84,10 @@ def collect_pyodide() -> None:
         module = name.replace("-", "_")
         path = Path(shutil.copy(next(KERNEL.glob(f"{module}-*.whl")), folder))
         lock["packages"][name] = lock_entry(path, name, path.name.split("-")[1], [module], depends)
-    own = build_wheel(folder)
+    try:
+        own = build_wheel(folder, BIN / "python")
+    except MiniAttnError as error:
+        raise StepError(str(error)) from None
     facts = ("mini-attn", own.name.split("-")[1], ["mini_attn"], ["numpy", "anywidget"])
     lock["packages"]["mini-attn"] = lock_entry(own, *facts)
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
