@@ -16,8 +16,9 @@ checks as often as you like. In a cell of your own, `hint("{first}")` gives a hi
 exercise, and `progress()` shows where you are.
 
 Write your name below (a double click opens the line). To hand in, save this file and send it as \
-it is; exercises that you leave out cost their own points only. Add cells where you want, but keep \
-the cells that are here.
+it is; exercises that you leave out cost their own points only. Each is graded on its own: what an \
+answer needs stands in its first cell, or between that cell and the check. Keep the cells that are \
+here.
 
 *{points} points · made from mini_attn {version}*"""
 SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, progress"
