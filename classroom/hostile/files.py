@@ -1,0 +1,177 @@
+"""Files and archives that try to be read wrongly, to be written elsewhere, or to stop the run."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["FILES", "HostileFile"]
+
+Entries = Iterable[tuple[str, bytes]]
+STAMP = (2026, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class HostileFile:
+    """Something that a student sends.
+
+    Parameters
+    ----------
+    name : str
+        What it tries.
+    place : str
+        Its name in the folder of submissions; ``{}`` stands for the student.
+    make : callable (path, notebook) -> None
+        Makes it, given a path and a notebook with right answers.
+    earns : bool
+        Whether all points are earned; if not, none is.
+    words : str
+        What its author must be told; empty for nothing.
+    """
+
+    name: str
+    place: str
+    make: Callable[[Path, bytes], object]
+    earns: bool
+    words: str = ""
+
+
+def _zipped(entries: Entries, level: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip file; the same entries give the same bytes."""
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", level) as archive:
+        for name, content in entries:
+            archive.writestr(zipfile.ZipInfo(name, STAMP), content, level)
+    return kept.getvalue()
+
+
+def _zip(name: str) -> Callable[[Path, bytes], object]:
+    """A zip file with one notebook of this name."""
+    return lambda path, notebook: path.write_bytes(_zipped([(name, notebook)]))
+
+
+def _link_in_zip(path: Path, notebook: bytes) -> None:
+    entry = zipfile.ZipInfo("week1.ipynb", STAMP)
+    entry.create_system, entry.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(entry, "/etc/passwd")
+
+
+def _encrypted(path: Path, notebook: bytes) -> None:
+    """The bit that says so is set in both headers."""
+    data = bytearray(_zipped([("week1.ipynb", notebook)]))
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+
+
+def _claims(path: Path, notebook: bytes) -> None:
+    """An entry that claims to hold 4 GB."""
+    data = bytearray(_zipped([("week1.ipynb", notebook)]))
+    for at in (22, data.index(b"PK\x01\x02") + 24):
+        struct.pack_into("<I", data, at, 2**32 - 2)
+    path.write_bytes(data)
+
+
+def _bomb(path: Path, notebook: bytes) -> None:
+    """300 kB that inflate to 300 MB."""
+    path.write_bytes(_zipped([("week1.ipynb", b" " * 300_000_000)]))
+
+
+def _bomb_of_many(path: Path, notebook: bytes) -> None:
+    """2,000 notebooks that stand in one piece of the file: 5 MB each, 10 GB in all."""
+    data = _zipped([("week1.ipynb", b'{"cells": [' + b" " * 5_000_000 + b"]}")])
+    start = data.index(b"PK\x01\x02")
+    central = data[start : data.index(b"PK\x05\x06")]
+    many = central * 2_000
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 2_000, 2_000, len(many), start, 0)
+    path.write_bytes(data[:start] + many + end)
+
+
+def _many(path: Path, notebook: bytes) -> None:
+    path.write_bytes(_zipped(((f"{n}.ipynb", b"") for n in range(20_001)), zipfile.ZIP_STORED))
+
+
+def _nested(depth: int) -> Callable[[Path, bytes], object]:
+    def make(path: Path, notebook: bytes) -> None:
+        data = _zipped([("week1.ipynb", notebook)])
+        for _ in range(depth):
+            data = _zipped([("in.zip", data)])
+        path.write_bytes(data)
+
+    return make
+
+
+def _folder(*names: str) -> Callable[[Path, bytes], object]:
+    """A folder with the notebook under these names."""
+
+    def make(path: Path, notebook: bytes) -> None:
+        for name in names:
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(notebook)
+
+    return make
+
+
+def _loop(path: Path, notebook: bytes) -> None:
+    path.mkdir()
+    (path / "again").symlink_to(path, target_is_directory=True)
+    (path / "week1.ipynb").write_bytes(notebook)
+
+
+def _plain(path: Path, notebook: bytes) -> None:
+    path.write_bytes(notebook)
+
+
+LINK, BROKEN = "link or a device", "zip file is broken"
+FILES = tuple(
+    HostileFile(*row)
+    for row in (
+        ("a zip file", "{}.zip", _zip("week1.ipynb"), True),
+        ("a zip file in capitals", "{}.ZIP", _zip("WEEK1.IPYNB"), True),
+        ("a zip file with a path upwards", "{}.zip", _zip("../../up.ipynb"), True),
+        ("a zip file with a path of Windows", "{}.zip", _zip("C:\\up\\..\\..\\up.ipynb"), True),
+        ("a zip file with an absolute path", "{}.zip", _zip("/tmp/mini_attn_up.ipynb"), True),
+        ("a zip file with a long name", "{}.zip", _zip("x" * 300 + ".ipynb"), True),
+        ("a zip file with an odd name", "{}.zip", _zip("\x1b[2J\n=cmd|<b>'\".ipynb"), True),
+        ("a zip file with a link", "{}.zip", _link_in_zip, False, "a link"),
+        ("a zip file that is encrypted", "{}.zip", _encrypted, False, "encrypted"),
+        ("a zip file that claims 4 GB", "{}.zip", _claims, False, "taken out"),
+        ("a zip file that grows", "{}.zip", _bomb, False, "larger than"),
+        ("a zip file that grows by copies", "{}.zip", _bomb_of_many, False, ""),
+        ("a zip file of many files", "{}.zip", _many, False, "more than"),
+        ("a zip file in zip files", "{}.zip", _nested(2), True),
+        ("a zip file in many zip files", "{}.zip", _nested(9), False, "too deep"),
+        ("a zip file of nothing", "{}.zip", lambda p, n: p.write_bytes(_zipped([])), False, ""),
+        ("a zip file cut off", "{}.zip", lambda p, n: p.write_bytes(_zipped([("a", n)])[:-9]),
+         False, BROKEN),
+        ("a notebook called zip", "{}.zip", _plain, False, BROKEN),
+        ("a zip file called notebook", "{}.ipynb", _zip("week1.ipynb"), False, "no notebook"),
+        ("a folder called notebook", "{}.ipynb", _folder("week1.ipynb"), True),
+        ("a deep folder", "{}", _folder("/".join("abcdefghij") * 9 + "/week1.ipynb"), True),
+        ("a folder that holds itself", "{}", _loop, True),
+        ("copies of the system", "{}", _folder("week1.ipynb", ".ipynb_checkpoints/week1.ipynb",
+         "__MACOSX/week1.ipynb", "._week1.ipynb"), True),
+        ("the same twice", "{}", _folder("a/week1.ipynb", "b/week1.ipynb"), True, "more than once"),
+        ("an empty folder", "{}", lambda p, n: p.mkdir(), False, ""),
+        ("a link to the password file", "{}.ipynb", lambda p, n: p.symlink_to("/etc/passwd"),
+         False, LINK),
+        ("a link to nothing", "{}.ipynb", lambda p, n: p.symlink_to("/nowhere"), False, LINK),
+        ("a pipe", "{}.ipynb", lambda p, n: os.mkfifo(p), False, LINK),
+        ("a name with a new line", "{}\nx.ipynb", _plain, True),
+        ("a name with quotes", "{}'\"`$(true).ipynb", _plain, True),
+        ("a name like a formula", "=cmd|' {}'!A0.ipynb", _plain, True),
+        ("a name with markup", "<img src=x onerror=alert(1)>{}.ipynb", _plain, True),
+        ("a name that is long", "{}" + "x" * 230 + ".ipynb", _plain, True),
+        ("a name that turns round", "{}\u202egpj.ipynb", _plain, True),
+        ("a name of the command line", "--out={}.ipynb", _plain, True),
+        ("a name that is no text", "{}\udcff\udcfe.ipynb", _plain, True),
+        ("a name that is not there", "{} .ipynb", _plain, True),
+    )
+)  # fmt: skip
