@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 
 from classroom.leaks import leaks
-from classroom.sheet import ROOT, Sheet, chapters, chosen, task
+from classroom.sheet import ROOT, Sheet, chosen, task
 from classroom.student import student_notebook, title
 from classroom.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
@@ -61,8 +61,8 @@ def readme(sheets: list[Sheet], wheel: str) -> str:
 
 
 def archive_name(sheets: list[Sheet]) -> str:
-    """The zip's name: the sheet's, or ``exercises`` for all chapters."""
-    name = sheets[0].name if len(sheets) == 1 else "exercises"
+    """The zip's name: the sheet's, or one that no sheet can have for all chapters."""
+    name = sheets[0].name if len(sheets) == 1 else "mini_attn-exercises"
     return f"{name}-{sheets[0].version}.zip"
 
 
@@ -111,10 +111,6 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
     ConfigError
         If a file holds a solution; then nothing is written.
     """
-    taken = set(chapters()) | {"exercises"}
-    for sheet in sheets:
-        if sheet.name in taken and title(sheet).startswith("Problem sheet"):
-            raise ConfigError(f"{sheet.name!r} is the name of a chapter's files: choose another")
     target = out / sheets[0].version
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out, prefix=".unfinished-") as name:
