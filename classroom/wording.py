@@ -27,7 +27,7 @@ FORMULA = re.compile(r"(^|[;,|\t])(?=[\s\"'\u200c\u200d]*[=+\-@＝＋－＠])")
 # What emphasises, links, quotes or includes, anywhere or at the start of a line.
 MARKDOWN = re.compile(
     r"(?<![^\W_])_|_(?![^\W_])|[\\`*\[\]{}~$@#|]|^[-+=:%(!]"
-    r"|:(?=//)|/(?=/\S)|(?<=www)\.",  # an address becomes a link without brackets
+    r"|/(?=/\S)|(?<=www)\.",  # an address becomes a link without brackets
     re.IGNORECASE,
 )
 NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
@@ -70,8 +70,8 @@ def for_markdown(text: str) -> str:
     Entities where a reader of Markdown may not know the backslash, so that no tag survives.
     """
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = NUMBERED.sub(r"\1\\\2", text)
-    return MARKDOWN.sub(lambda found: f"\\{found.group()}", text)
+    text = MARKDOWN.sub(lambda found: f"\\{found.group()}", text)
+    return NUMBERED.sub(r"\1\\\2", text)
 
 
 def for_spreadsheet(text: str) -> str:

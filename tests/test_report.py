@@ -142,7 +142,7 @@ def test_every_exercise_has_a_section_of_its_own_chapter() -> None:
 
 
 def test_a_page_outside_the_book_is_not_opened() -> None:
-    assert headings("../tests/x") == headings("nowhere") == ()
+    assert headings("../book/attention") == headings("nowhere") == ()
 
 
 ANY = st.text(st.characters(codec=None), max_size=300)
@@ -178,8 +178,23 @@ def rendered(source: str) -> str:
     return reader.render(source)
 
 
+ALONE = [
+    "www.x.org", "see http://x.org/a", "//x.org", "a@x.org", "![a](b)", "[a]: b", "&amp;", "<b>",
+    "- a", "+ a", "* a", "# a", "1. a", "12) a", "> a", "---", "===", "a_b_c _d_", "``` a",
+]  # fmt: skip
+
+
 @given(MARKUP)
 def test_markdown_finds_nothing_to_interpret(text: str) -> None:
+    stays_text(text)
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_what_markdown_would_interpret_alone_stays_text(text: str) -> None:
+    stays_text(text)
+
+
+def stays_text(text: str) -> None:
     text = clean(text, 200)
     escaped = for_markdown(text)
     if not text:
@@ -197,6 +212,7 @@ def test_markdown_finds_nothing_to_interpret(text: str) -> None:
 def test_real_messages_stay_readable_in_markdown() -> None:
     same = "Slots that hold no token take part: only the first length + 1 = 4 of k_cache do."
     assert for_markdown(same) == same
+    assert for_markdown("see www.x.org") == "see www\\.x.org"  # no link where GitHub makes one
     assert for_markdown("0.5 of 2 - that is h // 2") == "0.5 of 2 - that is h // 2"
 
 
