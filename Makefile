@@ -1,4 +1,5 @@
-# `make help` lists the targets. Everything is installed into .venv and .venv-lite, downloads are kept in .cache.
+# `make help` lists the targets. Everything is installed into .venv, .venv-lite and .venv-grading,
+# downloads are kept in .cache.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -7,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test release handout grade nbgrader otter class bench table links chapters mutate bundle format clean
+.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders bench table links chapters mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -44,6 +45,18 @@ handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _bu
 grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
 	@$(BIN)/python -m classroom.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)')
+
+class: $(READY)  ## a simulated class of 200: handed in, graded, killed half-way, resumed, compared (N=students)
+	@$(BIN)/python -m classroom.simulate --students $(or $(N),200) --seed 1 --grade --out '$(or $(OUT),_build/class)'
+
+nbgrader: $(READY)  ## assignments for nbgrader, into _build/nbgrader (CH=, or EX= NAME=; OUT=)
+	@$(BIN)/python -m classroom.nbgrader $(SHEET_OF)
+
+otter: $(READY)  ## assignments for otter-grader, into _build/otter (CH=, or EX= NAME=; OUT=)
+	@$(BIN)/python -m classroom.otter $(SHEET_OF)
+
+graders: $(READY)  ## install nbgrader and otter-grader into .venv-grading
+	@$(BIN)/python -m classroom.graders
 
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)

@@ -169,6 +169,6 @@ def chosen(
     title = name or "sheet"
     if not NAME.fullmatch(title):
         raise ConfigError(f"a sheet's name has small letters, digits and hyphens, not {title!r}")
-    if title in chapters():
+    if title in chapters() and ids != tuple(tasks_of(title)):
         raise ConfigError(f"{title!r} is a chapter: give the sheet another name")
     return [Sheet(title, ids, release)]
