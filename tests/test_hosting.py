@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 import pytest
 import requests
+from packaging.requirements import Requirement
 from traitlets.config import Config
 
 from classroom import hub
@@ -37,21 +38,6 @@ def pins(path: Path) -> dict[str, str]:
     """Versions by the packages' normalised names."""
     found = re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
-
-
-@pytest.fixture(scope="module")
-def environment() -> Path:
-    """A folder with an environment of Binder's requirements; fresh when one of the files changes.
-
-    The hub adds its own packages to it afterwards, as an image on Binder has JupyterHub too.
-    """
-
-    def make(folder: Path) -> None:
-        done(sys.executable, "-m", "venv", folder / "venv")
-        pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet"]
-        done(*pip, "--requirement", BINDER / "requirements.txt", cwd=ROOT)
-
-    return installed(BINDER / "requirements.txt", hub.FILES / "requirements.txt", make=make)
 
 
 def tracked_copy(folder: Path) -> Path:
@@ -76,6 +62,22 @@ def test_pins_are_those_of_the_tests() -> None:
     assert not shared & set(binder)
 
 
+def test_binders_list_is_whole(environment: Path) -> None:
+    """Everything that a package of the list needs is in the list, with its version."""
+    listed = pins(BINDER / "requirements.txt")
+    told = done(environment / "venv/bin/python", "-m", "pip", "inspect", "--local")
+    installed = json.loads(told[told.index("{") :])["installed"]
+    facts = {
+        re.sub(r"[-_.]+", "-", d["metadata"]["name"]).lower(): d["metadata"] for d in installed
+    }
+    assert {name: facts[name]["version"] for name in listed} == listed
+    for name in [*listed, "mini-attn"]:
+        for text in facts[name].get("requires_dist", []):
+            needed = Requirement(text)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                assert re.sub(r"[-_.]+", "-", needed.name).lower() in listed, f"{name} needs {text}"
+
+
 def test_the_files_are_those_that_binder_reads() -> None:
     assert {path.name for path in BINDER.iterdir()} == {
         "postBuild", "requirements.txt", "runtime.txt",
@@ -88,19 +90,58 @@ def test_the_files_are_those_that_binder_reads() -> None:
     assert int(named[1]) >= 11  # the package's own floor
 
 
-def test_binder_opens_the_chapters(environment: Path, tmp_path: Path) -> None:
+def answered(exercise_id: str, module: Any) -> str:
+    """A cell with a whole answer and its check."""
+    source = inspect.getsource(module.REFERENCE)
+    name = module.REFERENCE.__name__
+    head = "import numpy as np\nfrom mini_attn.exercises import check\n"
+    return f"{head}\n{source}\ncheck({exercise_id!r}, {name})"
+
+
+@pytest.fixture(scope="module")
+def sheets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A released problem sheet."""
+    out = tmp_path_factory.mktemp("release")
+    paths = release(chosen(exercises="late_mask score_spread", name="week1"), out)
+    return paths[0].parent
+
+
+@pytest.fixture(scope="module")
+def environment(sheets: Path) -> Path:
+    """A hub's folder, set up as teaching.md says; afresh when a requirement changes.
+
+    Its environment serves for Binder too: an image there has JupyterHub as well, and what
+    Binder's own list lacks is found by the test of its pins.
+    """
+
+    def make(folder: Path) -> None:
+        done("./setup.sh", cwd=hub.assemble(folder, sheets), env=bare(PYTHON=sys.executable))
+
+    lists = (BINDER / "requirements.txt", hub.FILES / "requirements.txt")
+    return installed(*lists, hub.FILES / "package-lock.json", make=make)
+
+
+@pytest.fixture(scope="module")
+def image(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository after ``postBuild``, as an image on Binder has it."""
+    copy = tracked_copy(tmp_path_factory.mktemp("image") / "repository")
+    done("./.binder/postBuild", cwd=copy, env=surroundings(environment, copy))
+    return copy
+
+
+def surroundings(environment: Path, home: Path) -> dict[str, str]:
+    """Environment variables with the environment's commands in front."""
+    path = f"{environment}/venv/bin{os.pathsep}{os.environ['PATH']}"
+    return bare(PATH=path, HOME=str(home), OMP_NUM_THREADS="1")
+
+
+def test_binder_opens_the_chapters(environment: Path, image: Path, tmp_path: Path) -> None:
     """Requirements, postBuild and JupyterLab as in an image; a chapter and a check run in it."""
-    copy = tracked_copy(tmp_path / "repository")
-    surroundings = bare(
-        PATH=f"{environment}/venv/bin{os.pathsep}{os.environ['PATH']}", HOME=str(tmp_path),
-        OMP_NUM_THREADS="1",
-    )  # fmt: skip
-    done("./.binder/postBuild", cwd=copy, env=surroundings)
     port = free_ports(1)
     command = [f"{environment}/venv/bin/jupyter-lab", "--no-browser", "--allow-root",
                f"--port={port}", "--ServerApp.port_retries=0",
                "--IdentityProvider.token=secret"]  # fmt: skip
-    with running(command, tmp_path / "log", cwd=copy, env=surroundings):
+    with running(command, tmp_path / "log", cwd=image, env=surroundings(environment, tmp_path)):
         session = requests.Session()
         session.headers["Authorization"] = "token secret"
         server = Jupyter(f"http://127.0.0.1:{port}", session)
@@ -119,22 +160,6 @@ def test_binder_opens_the_chapters(environment: Path, tmp_path: Path) -> None:
             assert any("DecodeStepper" in text for text in shown)
             assert "no PyTorch" in "".join(shown)
             assert "solved" in run(answered("cached_step", cached_step))
-
-
-def answered(exercise_id: str, module: Any) -> str:
-    """A cell with a whole answer and its check."""
-    source = inspect.getsource(module.REFERENCE)
-    name = module.REFERENCE.__name__
-    head = "import numpy as np\nfrom mini_attn.exercises import check\n"
-    return f"{head}\n{source}\ncheck({exercise_id!r}, {name})"
-
-
-@pytest.fixture(scope="module")
-def sheets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A released problem sheet."""
-    out = tmp_path_factory.mktemp("release")
-    paths = release(chosen(exercises="late_mask score_spread", name="week1"), out)
-    return paths[0].parent
 
 
 def test_a_hub_needs_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,8 +211,8 @@ def test_sheets_are_handed_out_once(tmp_path: Path) -> None:
 def classroom(folder: Path, log: Path) -> Iterator[str]:
     """The hub, in rehearsal on loopback; gives its address."""
     port = free_ports(3)
-    surroundings = bare(REHEARSAL=PASSWORD, HUB_PORT=str(port))
-    with running([folder / "venv/bin/jupyterhub"], log, cwd=folder, env=surroundings):
+    variables = bare(REHEARSAL=PASSWORD, HUB_PORT=str(port))
+    with running([folder / "venv/bin/jupyterhub"], log, cwd=folder, env=variables):
         address = f"http://127.0.0.1:{port}"
         patient(lambda: requests.get(f"{address}/hub/api/"), lambda answer: answer.ok)
         yield address
@@ -210,34 +235,32 @@ def opened(student: Jupyter) -> None:
     assert student.get("api/status").ok
 
 
-def test_a_class_works_in_the_hub(environment: Path, sheets: Path, tmp_path: Path) -> None:
-    """Install it as teaching.md says, sign in, solve a sheet; what is not allowed fails."""
+def test_a_class_works_in_the_hub(environment: Path, image: Path, sheets: Path) -> None:
+    """Sign in, open a sheet, solve it, come back next week; what is not allowed fails."""
     folder = hub.assemble(environment, sheets)
-    done("./setup.sh", cwd=folder)
     (folder / "class.txt").write_text("ada\nbob  # sits in the last row\n")
-    shutil.rmtree(folder / "homes", ignore_errors=True)
-    shutil.rmtree(folder / "state", ignore_errors=True)
-    with classroom(folder, tmp_path / "log") as address:
+    for name in ("homes", "state"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    with classroom(folder, folder / "hub.log") as address:
         assert sign_in(address, "ada", "a-wrong-password")[1] == 403
         assert sign_in(address, "eve", PASSWORD)[1] == 403  # not in class.txt
         ada, status = sign_in(address, "ada", PASSWORD)
         assert status == 200
         opened(ada)
         assert ada.names() == ["week1.ipynb"]
-        bob = sign_in(address, "bob", PASSWORD)[0]
-        other = Jupyter(ada.address, bob.session)
-        assert "week1" not in other.get("api/contents").text
+        other = Jupyter(ada.address, sign_in(address, "bob", PASSWORD)[0].session)
         assert other.get("api/contents").status_code == 403
         works_on_a_sheet(ada)
         asks_no_other_host(ada)
-        solution = ada.notebook("week1.ipynb")
-        solution["cells"].append(nbformat.v4.new_code_cell("mine = 1"))
-        saved = {"type": "notebook", "format": "json", "content": solution}
+        answers = ada.notebook("week1.ipynb")
+        answers["cells"].append(nbformat.v4.new_code_cell("mine = 1"))
+        saved = {"type": "notebook", "format": "json", "content": answers}
         assert ada.send("PUT", "api/contents/week1.ipynb", saved).ok
-    # The next week: the hub is started again with one sheet more.
-    shutil.copy(folder / "sheets/week1.ipynb", folder / "sheets/week2.ipynb")
-    with classroom(folder, tmp_path / "log") as address:
-        ada = sign_in(address, "ada", PASSWORD)[0]
+        # The next week: there is one sheet more, and the student's server starts again.
+        shutil.copy(folder / "sheets/week1.ipynb", folder / "sheets/week2.ipynb")
+        its_hub = Jupyter(f"{address}/hub", ada.session)
+        assert its_hub.send("DELETE", "api/users/ada/server").status_code in (202, 204)
+        patient(lambda: its_hub.get("api/users/ada"), lambda a: a.json()["server"] is None)
         opened(ada)
         assert ada.names() == ["week1.ipynb", "week2.ipynb"]
         assert ada.notebook("week1.ipynb")["cells"][-1]["source"] == "mine = 1"

@@ -12,7 +12,7 @@ from html import escape
 
 from chapter_facts import Chapter, before
 
-BOX, ROW, GAP, TOP = (112, 46), 84, 12, 26
+BOX, ROW, GAP, TOP = (108, 46), 86, 18, 26
 TEXT = "fill:var(--pst-color-text-base);font:12.5px/1 var(--book-sans)"
 LINE = "fill:none;stroke:var(--pst-color-primary);stroke-width:1.6"
 FRAME = "fill:var(--pst-color-surface);stroke:var(--pst-color-border);stroke-width:1"
@@ -43,22 +43,34 @@ def places(chapters: dict[str, Chapter]) -> dict[str, tuple[int, int]]:
 def arrows(chapters: dict[str, Chapter]) -> Iterator[tuple[str, str, bool]]:
     """What is drawn: from, to, and whether it is needed; none that others imply."""
     for stem, chapter in chapters.items():
-        for need in chapter.needs:
-            others = [s for s in chapter.needs if s != need]
-            if not any(need in before(chapters, other) for other in others):
-                yield need, stem, True
-        for help_ in chapter.helps:
-            yield help_, stem, False
+        for start in chapter.needs + chapter.helps:
+            needed = start in chapter.needs
+            others = chapter.needs if needed else chapter.needs + chapter.helps
+            if not any(start in before(chapters, other) for other in others if other != start):
+                yield start, stem, needed
 
 
-def curve(start: tuple[float, float], end: tuple[float, float], needed: bool) -> str:
-    """One arrow, from the foot of a box to the head of another or from side to side."""
+def route(start: tuple[float, float], end: tuple[float, float], lean: float) -> str:
+    """The way of an arrow between two boxes' corners; a long one goes down beside the boxes."""
     (x, y), (u, v) = start, end
-    bend = max(18.0, (v - y) / 2)
-    if v <= y:  # the same row or further up: round the outside
-        bend = 30.0
+    if y == v:  # neighbours: from side to side
+        side = (x + BOX[0], u - 5) if x < u else (x, u + BOX[0] + 5)
+        return f"M{side[0]:.0f} {y + 30:.0f}H{side[1]:.0f}"
+    foot, top, head = x + BOX[0] / 2 + lean, y + BOX[1], u + BOX[0] / 2 - lean
+    tip = f"{head:.0f} {v - 5:.0f}"
+    if v - y <= ROW:
+        bend = (v - top) / 2
+        return f"M{foot:.0f} {top}C{foot:.0f} {top + bend:.0f} {head:.0f} {v - bend:.0f} {tip}"
+    lane = u - GAP / 2 - (lean + 40) / 16 if x < u else u + BOX[0] + GAP / 2
+    down = f"C{foot:.0f} {top + 26} {lane:.0f} {top + 4} {lane:.0f} {top + 36}V{v - 34}"
+    return f"M{foot:.0f} {top}{down}C{lane:.0f} {v - 10} {head:.0f} {v - 30} {tip}"
+
+
+def arrow(start: tuple[float, float], end: tuple[float, float], needed: bool) -> str:
+    """One arrow; those of one box spread over its edge."""
+    lean = max(-40.0, min(40.0, (end[0] - start[0]) / 6))
     dashes = "" if needed else ";stroke-dasharray:4 4"
-    path = f"M{x:.0f} {y:.0f}C{x:.0f} {y + bend:.0f} {u:.0f} {v - bend:.0f} {u:.0f} {v - 5:.0f}"
+    path = route(start, end, lean)
     return f'<path d="{path}" style="{LINE}{dashes}" marker-end="url(#needs)"/>'
 
 
@@ -91,9 +103,7 @@ def draw(chapters: dict[str, Chapter]) -> str:
         for part, x in heads.items()
     ]
     for start, end, needed in arrows(chapters):
-        (x, y), (u, v) = corner[start], corner[end]
-        lean = max(-40.0, min(40.0, (u - x) / 6))  # arrows of one box spread over its edge
-        parts.append(curve((x + BOX[0] / 2 + lean, y + BOX[1]), (u + BOX[0] / 2 - lean, v), needed))
+        parts.append(arrow(corner[start], corner[end], needed))
     parts += [box(chapter, *corner[stem]) for stem, chapter in chapters.items()]
     tip = (
         '<marker id="needs" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="7" markerHeight="7" '
@@ -102,7 +112,8 @@ def draw(chapters: dict[str, Chapter]) -> str:
     return (
         '<div class="chapter-map" style="overflow-x:auto" tabindex="0" role="region" '
         'aria-label="Map of the chapters; the list below says the same in words">'
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" style="width:100%;min-width:640px" '
-        f'role="group" aria-label="Chapters and what they need"><defs>{tip}</defs>'
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="group" '
+        'style="width:100%;min-width:640px;height:auto" '
+        f'aria-label="Chapters and what they need"><defs>{tip}</defs>'
         f"{''.join(parts)}</svg></div>"
     )

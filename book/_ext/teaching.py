@@ -88,7 +88,7 @@ def exercise_table(chapters: Chapters) -> list[str]:
 
 
 def plan(
-    chapters: Chapters, rows: Iterable[str], *, each: int | None, total: int | None
+    chapters: Chapters, rows: Iterable[str], *, each: int | None = None, total: int | None = None
 ) -> list[str]:
     """A time plan; a row without a name gets the minutes since the beginning.
 
@@ -121,6 +121,13 @@ def plan(
     return [*lines, "", *(["```sh", *commands, "```"] if commands else [])]
 
 
+def wrong_answers(exercise_id: str) -> list[str]:
+    """Their names; none in a published copy, which has no solutions of assessed exercises."""
+    if not (ROOT / f"solutions/{exercise_id}.py").exists():
+        return []
+    return [answer[0] for answer in import_module(f"solutions.{exercise_id}").WRONG]
+
+
 def shown(chapters: Chapters, chapter: Chapter, source: str) -> str:
     """One place where a misconception shows, as a link; it has to exist."""
     key, _, wrong = (part.strip() for part in source.partition(":"))
@@ -131,8 +138,8 @@ def shown(chapters: Chapters, chapter: Chapter, source: str) -> str:
             raise ValueError(f"no prediction {key!r} in {chapter.stem}")
         return f"predict in {chapter.link(key)}"
     task = exercise(key)
-    names = [answer[0] for answer in import_module(f"solutions.{key}").WRONG]
-    if wrong and wrong not in names:
+    names = wrong_answers(key)
+    if wrong and names and wrong not in names:
         raise ValueError(f"{key} has no wrong answer {wrong!r}; it has {', '.join(names)}")
     return chapters[task.page].link(key)
 
