@@ -27,7 +27,7 @@ from classroom.sheet import ROOT, Sheet, chapters, chosen, task, tasks_of
 from classroom.submissions import RELEASE, Submission, read
 from mini_attn.errors import ConfigError
 
-__all__ = ["grade_folder"]
+__all__ = ["grade_folder", "sheet_of_file"]
 
 NOT_CHANGED = "The cell is as it was handed out."
 
@@ -242,7 +242,7 @@ def grade_folder(
     return results
 
 
-def _from_file(path: Path) -> Sheet:
+def sheet_of_file(path: Path) -> Sheet:
     """The sheet that a release wrote beside its notebook."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -277,7 +277,7 @@ def main() -> None:
     try:
         if sum(map(bool, (asked.sheet, asked.chapter, asked.exercises))) > 1:
             raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
-        sheet = _from_file(asked.sheet) if asked.sheet else None
+        sheet = sheet_of_file(asked.sheet) if asked.sheet else None
         if asked.chapter or asked.exercises:
             sheet = chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)[0]
         roster = _names(asked.roster) if asked.roster else []

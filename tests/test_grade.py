@@ -193,3 +193,16 @@ def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
     assert ids[:2] == ["expand_heads", "tiled_heads"]
     assert len(ids) == 6
     assert results[0]["points"] == SHEET.points
+
+
+def test_a_released_chapter_is_a_sheet(tmp_path: Path) -> None:
+    """Its file has the chapter's name, which no other sheet may have."""
+    from classroom.grade import sheet_of_file
+    from classroom.release import manifest
+
+    for sheet in chosen()[:2]:
+        path = tmp_path / f"{sheet.name}.json"
+        path.write_text(json.dumps(manifest(sheet, b"")))
+        assert sheet_of_file(path) == sheet
+    with pytest.raises(ConfigError, match="is a chapter"):
+        chosen(exercises="tiled_heads", name="mla")

@@ -51,8 +51,8 @@ KERNEL_WHEELS = {
 APP = "lab"
 KEEP = (
     "> **Keep your work.** This notebook runs inside your browser, and what you change stays in "
-    "this browser only. *File → Download* saves it as a file; `export_progress()` does the same for "
-    "what you have solved."
+    "this browser only. *File → Download* saves it as a file; `export_progress()` saves what you "
+    "have solved."
 )
 
 
