@@ -84,6 +84,8 @@ def _wrong_answer(wanted: dict[str, Any], got: dict[str, Any]) -> str | None:
     """How one answer's grade differs from what it must be."""
     if got["points"] != wanted["points"]:
         return f"{got['points']} points instead of {wanted['points']}"
+    if (got["state"] == "solved") != bool(got["points"]):
+        return f"{got['state']} with {got['points']} points"
     if wanted["kind"] == "missing":
         return None if got["state"] == "not handed in" else f"{got['state']}, but nothing was sent"
     if wanted["kind"] == "lost":

@@ -29,7 +29,7 @@ from classroom.release import student_notebook
 from classroom.sheet import Sheet, chosen, task
 from mini_attn.errors import ConfigError
 
-__all__ = ["Answer", "answers_to", "simulate"]
+__all__ = ["Answer", "answers_to", "notebook_of", "simulate"]
 
 HOSTILE_SHARE = 0.05
 NAME = "week1"
@@ -110,8 +110,23 @@ def _hostile_answer(one: Hostile, scratch: Path) -> Answer:
     return Answer(one.exercise, "hostile", one.name, source, points, one.failed, words)
 
 
-def _notebook(sheet: Sheet, answers: list[Answer], student: str) -> bytes:
-    """The student's notebook with these answers in its cells."""
+def notebook_of(sheet: Sheet, answers: list[Answer], student: str) -> bytes:
+    """The notebook of a student.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        What was handed out.
+    answers : list of Answer
+        One for each exercise of the sheet.
+    student : str
+        What stands in the cell for the name.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
     notebook = student_notebook(sheet)
     cells = {answer.id: answer.cell for answer in answers}
     kept = []
@@ -209,7 +224,7 @@ def simulate(students: int, seed: int, out: Path) -> dict[str, dict[str, object]
                 note, change, layout = one, one.content, LAYOUTS[0]
             else:
                 note = layout = one
-        content = change(_notebook(sheet, answers, student))
+        content = change(notebook_of(sheet, answers, student))
         layout.make(folder / layout.place.format(student), content)
         expected[student] = _expected(answers, note)
     text = json.dumps(expected, indent=1)

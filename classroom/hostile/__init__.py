@@ -33,7 +33,7 @@ from types import ModuleType
 from classroom.sheet import ROOT
 from mini_attn.errors import ConfigError
 
-__all__ = ["SHEET", "Hostile", "hostile", "right"]
+__all__ = ["CALL", "CELL", "SHEET", "Hostile", "hostile", "right"]
 
 SHEET = ("cached_step", "masked_attention", "chunk_mask", "half_temperature")
 CELL, CALL = "half_temperature", "chunk_mask"  # what the attacks of one form are put into

@@ -1,0 +1,284 @@
+"""Hostile answers and files, tried on the real grader: none earns a point or stops the run."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classroom.answer import Judged, judge
+from classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
+from classroom.hostile.files import FILES
+from classroom.hostile.notebooks import NOTEBOOKS
+from classroom.sheet import ROOT, chosen, task
+from classroom.simulate import answers_to, notebook_of
+from mini_attn.exercises.spec import exercise
+
+CANARY = "canary-7f3a91"
+SECRETS = (CANARY, "root:", "REFERENCE", str(ROOT / "solutions"))
+WALL_SECONDS = 12.0  # instead of 30: only for those that wait
+
+
+@dataclass
+class Tried:
+    """What the hostile answers did, and what was left behind."""
+
+    judged: dict[str, Judged] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+    connected: bool = False
+    scratch: dict[str, str] = field(default_factory=dict)
+    strays: list[str] = field(default_factory=list)
+
+
+def children() -> set[int]:
+    """Living processes of which this one is the parent, by adoption too."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == os.getpid() and state != "Z":
+            found.add(int(stat.parent.name))
+    return found
+
+
+def chosen_names(request: pytest.FixtureRequest) -> set[str]:
+    """Those that this run asks for."""
+    specs = [getattr(item, "callspec", None) for item in request.session.items]
+    return {spec.params["one"].name for spec in specs if spec and "one" in spec.params}
+
+
+@pytest.fixture(scope="module")
+def tried(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Tried:
+    """All hostile answers, two at a time, each judged as `make grade` judges it."""
+    base, names, result = tmp_path_factory.mktemp("hostile"), chosen_names(request), Tried()
+    for folder, file in (("scratch", "keep.txt"), ("home", "canary.txt")):
+        (base / folder).mkdir()
+        (base / folder / file).write_text(CANARY)
+    if sys.platform == "linux":  # whatever outlives its parent becomes a child of this process
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    before = children() if sys.platform == "linux" else set()
+    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as server:
+        patch.setenv("MINI_ATTN_CANARY", CANARY)
+        patch.setenv("HOME", str(base / "home"))
+        server.setblocking(False)
+        port = server.getsockname()[1]
+
+        def run(one: Hostile) -> Judged:
+            asked = task(one.exercise)
+            cells = [one.source(scratch=base / "scratch", port=port, canary=CANARY)]
+            return judge(asked.exercise, cells, asked.name, seed=7, wall_seconds=WALL_SECONDS)
+
+        wanted = [one for one in hostile() if one.name in names]
+        with ThreadPoolExecutor(2) as pool:
+            judged = pool.map(run, wanted)
+            result.judged = {one.name: done for one, done in zip(wanted, judged, strict=True)}
+        try:
+            server.accept()
+            result.connected = True
+        except BlockingIOError:
+            pass
+    after = children() if sys.platform == "linux" else set()
+    result.left = [Path(f"/proc/{pid}/cmdline").read_text() for pid in after - before]
+    result.scratch = {p.name: p.read_text() for p in (base / "scratch").iterdir()}
+    places = [Path("/"), Path.cwd(), ROOT, base, base / "home"]
+    result.strays = [str(p / n) for p in places for n in ("new", "link.py") if (p / n).exists()]
+    return result
+
+
+@pytest.mark.parametrize("one", hostile(), ids=lambda one: f"{one.group}-{one.name}")
+def test_no_hostile_answer_earns_a_point(one: Hostile, tried: Tried) -> None:
+    judged = tried.judged[one.name]
+    report = judged.report
+    if one.failed:
+        assert report.points == 0
+        assert report.failed in one.failed, report.message
+        assert any(word in report.message for word in one.words), report.message
+    else:
+        assert report.failed is None, report.message
+        notes = " ".join([*report.notes, *judged.notes])
+        assert any(word in notes for word in one.words), notes
+    said = [report.message, *report.notes, *judged.notes]
+    assert not [secret for secret in SECRETS if secret in json.dumps(said)]
+    assert all(len(text) <= 2_500 for text in said)
+
+
+def test_nothing_is_left_behind_or_reached(tried: Tried) -> None:
+    """Of all hostile answers together: no process, no file, no connection, no signal."""
+    assert len(tried.judged) > 200
+    assert tried.left == []
+    assert tried.scratch == {"keep.txt": CANARY}
+    assert tried.strays == []
+    assert not tried.connected
+
+
+def test_every_group_and_every_form_is_there() -> None:
+    assert {one.group for one in hostile()} == {
+        "checker", "endings", "machine", "outputs", "package", "prints",
+    }  # fmt: skip
+    assert {one.exercise for one in hostile()} == set(SHEET)
+
+
+# Attacks that only read, or write into their own folder. Where nothing stops them they succeed,
+# so their failure above is the grader's doing.
+WORKING = (
+    "the checkout is put on the path", "a loader is given the file", "a file is read with open",
+    "a file is read with os.open", "a file is mapped with NumPy", "system calls open the file",
+    "the parent's folder is entered through proc", "a program prints the file",
+    "the C library opens the file", "a file is written", "an array is saved", "a file is deleted",
+    "the environment is read by the C library", "a connection is made", "a pair of sockets",
+    "the grader is signalled", "the grader is signalled through a pipe", "a program is started",
+    "the hook's paths are bent", "a daemon is left behind", "threads are started",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the attacks are written for Linux")
+def test_the_attacks_work_where_nothing_stops_them(tmp_path: Path) -> None:
+    """The same cells in a plain process earn their points."""
+    by_name = {one.name: one for one in hostile()}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def succeeds(name: str) -> bool:
+            folder = tmp_path / name.replace(" ", "-")
+            folder.mkdir()
+            (folder / "keep.txt").write_text("keep")
+            source = by_name[name].source(scratch=folder, port=port)
+            if by_name[name].exercise == CALL:
+                source += "\nchunk_mask(np.arange(3), np.arange(3))"
+            done = subprocess.run(
+                [sys.executable, "-c", f"import numpy as np\n{source}\nprint('THROUGH')\n"
+                 "import os, sys; sys.stdout.flush(); os._exit(0)"],
+                cwd=ROOT, env={**os.environ, "MINI_ATTN_CANARY": CANARY}, capture_output=True,
+                text=True, check=False, timeout=60,
+            )  # fmt: skip
+            return "THROUGH" in done.stdout
+
+        with ThreadPoolExecutor(2) as pool:
+            assert [
+                n for n, ok in zip(WORKING, pool.map(succeeds, WORKING), strict=True) if not ok
+            ] == []
+
+
+@pytest.mark.parametrize("exercise_id", SHEET)
+def test_who_gets_through_earns_the_points(exercise_id: str) -> None:
+    """The right answer behind each attack is the right answer."""
+    asked = task(exercise_id)
+    judged = judge(asked.exercise, [right(exercise_id)], asked.name, seed=7)
+    assert judged.report.points == exercise(exercise_id).points
+    assert judged.report.notes + judged.notes == []
+
+
+def digest(folder: Path) -> dict[str, str]:
+    """What lies in a folder, links and pipes by their kind."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        kept = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+        found[str(path)] = f"{path.lstat().st_mode} {hashlib.sha256(kept).hexdigest()}"
+    return found
+
+
+HONEST = "honest"
+
+
+@dataclass
+class Graded:
+    """A folder of hostile files after `make grade`."""
+
+    results: dict[str, dict[str, Any]]
+    changed: bool
+    around: set[str]
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    """Every hostile file and notebook, and one honest student, in one run of the real command."""
+    base = tmp_path_factory.mktemp("files")
+    folder, out = base / "a" / "submissions", base / "a" / "grades"
+    folder.mkdir(parents=True)
+    sheet = chosen(exercises=" ".join(SHEET), name="week1")[0]
+    content = notebook_of(sheet, [answers_to(i)[0] for i in SHEET], "ada")
+    (folder / f"{HONEST}.ipynb").write_bytes(content)
+    for number, one in enumerate(NOTEBOOKS):
+        (folder / f"n{number:03d}.ipynb").write_bytes(one.content(content))
+    for number, file in enumerate(FILES):
+        file.make(folder / file.place.format(f"f{number:03d}"), content)
+    before = digest(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "classroom.grade", str(folder), "--out", str(out), "--exercises",
+         CELL, "--jobs", "2"],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(path.read_text()) for path in (out / "work").glob("*.json")]
+    around = {p.name for p in (*base.iterdir(), *(base / "a").iterdir())}
+    results = {result["student"]: result for result in found}
+    return Graded(results, digest(folder) != before, around, done.stdout + done.stderr)
+
+
+def of_number(graded: Graded, mark: str) -> dict[str, Any]:
+    """The result of the student whose name holds this mark."""
+    (found,) = [result for name, result in graded.results.items() if mark in name]
+    return found
+
+
+def told(result: dict[str, Any]) -> str:
+    """All that a student is told."""
+    return " ".join([*result["problems"], *(a["state"] for a in result["answers"])])
+
+
+@pytest.mark.parametrize("number", range(len(NOTEBOOKS)), ids=[n.name for n in NOTEBOOKS])
+def test_a_hostile_notebook_costs_its_author_alone(number: int, graded: Graded) -> None:
+    result, one = of_number(graded, f"n{number:03d}"), NOTEBOOKS[number]
+    assert result["points"] == (result["of"] if one.earns else 0), told(result)
+    assert one.words in told(result)
+
+
+@pytest.mark.parametrize("number", range(len(FILES)), ids=[f.name for f in FILES])
+def test_a_hostile_file_costs_its_author_alone(number: int, graded: Graded) -> None:
+    result, one = of_number(graded, f"f{number:03d}"), FILES[number]
+    assert result["points"] == (result["of"] if one.earns else 0), told(result)
+    assert one.words in told(result)
+    assert one.earns or result["problems"]
+
+
+def test_the_rest_of_the_class_is_unharmed(graded: Graded) -> None:
+    assert graded.results[HONEST]["points"] == exercise(CELL).points
+    assert graded.results[HONEST]["problems"] == []
+    assert len(graded.results) == 1 + len(NOTEBOOKS) + len(FILES)
+
+
+def test_submissions_are_only_read(graded: Graded) -> None:
+    assert not graded.changed
+    assert graded.around == {"a", "submissions", "grades"}
+    assert not Path("/tmp/mini_attn_up.ipynb").exists()
+    assert "Traceback" not in graded.printed
+
+
+def test_names_that_are_no_text_stay_apart(tmp_path: Path) -> None:
+    """Two students whose names differ only in bytes that are no text."""
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    sheet = chosen(exercises=CELL)[0]
+    for name, answer in ((b"\xff", answers_to(CELL)[0]), (b"\xfe", answers_to(CELL)[1])):
+        path = os.path.join(os.fsencode(folder), name + b".ipynb")
+        with open(path, "wb") as file:
+            file.write(notebook_of(sheet, [answer], "x"))
+    from classroom.grade import grade_folder
+
+    results = grade_folder(folder, tmp_path / "grades", sheet=sheet)
+    assert sorted(result["points"] for result in results) == [0, exercise(CELL).points]
