@@ -140,7 +140,7 @@ def _handed_in(sent: list[Submission]) -> Sheet:
     """Without a sheet: every exercise that somebody handed in, in the order of the book."""
     seen = {i for one in sent for i in one.cells}
     ids = tuple(i for page in chapters() for i in tasks_of(page) if i in seen)
-    return Sheet("all that was handed in", ids, RELEASE)
+    return Sheet("All that was handed in", ids, RELEASE)
 
 
 def _grade_all(
