@@ -25,6 +25,7 @@ from mini_attn.exercises import (
     kept,
     progress,
     record,
+    record_file,
     reset_progress,
 )
 from tests import javascript
@@ -51,7 +52,7 @@ def begin() -> None:
     """As if the interpreter had just started."""
     kept.attempts.clear()
     kept._waiting.clear()
-    kept._said.clear()
+    record_file._said.clear()
 
 
 @pytest.fixture(autouse=True)

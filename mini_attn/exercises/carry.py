@@ -7,8 +7,9 @@ from pathlib import Path
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.guide import of_chapter
-from mini_attn.exercises.kept import attempts, load, place, rewrite, write
+from mini_attn.exercises.kept import attempts, load, place, rewrite
 from mini_attn.exercises.record import LARGEST, Record, merged, only_known, parse, words
+from mini_attn.exercises.record_file import write
 from mini_attn.exercises.spec import exercise
 
 __all__ = ["export_progress", "import_progress", "reset_progress"]
