@@ -47,6 +47,7 @@ grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=w
 	@$(BIN)/python -m classroom.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)')
 
 class: $(READY)  ## a simulated class of 200: handed in, graded, killed half-way, resumed, compared (N=students)
+	@$(if $(OUT),,rm -rf _build/class)
 	@$(BIN)/python -m classroom.simulate --students $(or $(N),200) --seed 1 --grade --out '$(or $(OUT),_build/class)'
 
 nbgrader: $(READY)  ## assignments for nbgrader, into _build/nbgrader (CH=, or EX= NAME=; OUT=)
