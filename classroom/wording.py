@@ -38,6 +38,16 @@ def _seen(letter: str) -> str:
     return letter if letter.isprintable() or letter in KEPT else ascii(letter)[1:-1]
 
 
+def _few_marks(text: str) -> str:
+    """A text without what is unseen, and with no letter under a tower of marks."""
+    kept, marks = [], 0
+    for letter in UNSEEN.sub("", text):
+        marks = marks + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
+        if marks <= MARKS:
+            kept.append(letter)
+    return "".join(kept)
+
+
 def clean(text: object, limit: int) -> str:
     """One line that shows what it holds.
 
@@ -55,12 +65,7 @@ def clean(text: object, limit: int) -> str:
         written as their numbers.
     """
     raw = "" if text is None else str(text)
-    kept, marks = [], 0
-    for letter in UNSEEN.sub("", " ".join(raw[: 8 * limit].split())):
-        marks = marks + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
-        if marks <= MARKS:
-            kept.append(_seen(letter))
-    line = "".join(kept)
+    line = "".join(map(_seen, _few_marks(" ".join(raw[: 8 * limit].split()))))
     return line if len(line) <= limit and len(raw) <= 8 * limit else f"{line[: limit - 1]}…"
 
 
@@ -81,7 +86,7 @@ def for_spreadsheet(text: str) -> str:
 
 def _stem(name: str) -> str:
     """Letters and digits of a name, the rest as hyphens."""
-    text = unicodedata.normalize("NFKC", UNSEEN.sub("", name))
+    text = unicodedata.normalize("NFKC", _few_marks(name))
     letters = [c if unicodedata.category(c)[0] in "LNM" or c == "_" else "-" for c in text]
     stem = re.sub("-+", "-", "".join(letters)[: 4 * NAME_LENGTH])[:NAME_LENGTH].strip("-_")
     stem = stem or "student"

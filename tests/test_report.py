@@ -274,6 +274,7 @@ def test_file_names_are_readable() -> None:
     assert names["week 1/bob"] == "week-1-bob"
     assert (names["Zoë"], names["明"], names["../.."]) == ("Zoë", "明", "student")
     assert (names["NUL"], names["a\0b"], names["x" * 300]) == ("NUL-", "a-b", "x" * 50)
+    assert file_names(["z" + "\u0327" * 99]) == {"z" + "\u0327" * 99: "z\u0327\u0327\u0327"}
     assert re.fullmatch("Eve-[0-9a-f]{6}", names["Eve"])
     assert re.fullmatch("eve-[0-9a-f]{6}", names["eve"])
 
