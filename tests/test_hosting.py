@@ -196,6 +196,7 @@ def test_sheets_are_handed_out_once(tmp_path: Path) -> None:
     for name in ("a.ipynb", "b.ipynb", "c.ipynb"):
         (sheets / name).write_text(f"new {name}")
     assert start.hand_out(sheets, home) == ["a.ipynb", "b.ipynb", "c.ipynb"]
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700  # nobody else's business
     (home / "a.ipynb").write_text("mine")
     (home / "b.ipynb").unlink()
     (home / "b.ipynb").symlink_to(tmp_path / "nowhere")

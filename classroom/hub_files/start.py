@@ -19,6 +19,7 @@ FOLDER = "living-attention"
 def hand_out(sheets: Path, target: Path) -> list[str]:
     """Copy the notebooks that the student does not have; one that is there is never touched."""
     target.mkdir(parents=True, exist_ok=True)
+    target.chmod(0o700)  # homes can often be read by everybody
     new = []
     for source in sorted(sheets.glob("*.ipynb")):
         aim = target / source.name
