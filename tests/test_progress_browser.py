@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from mini_attn import widgets
 from mini_attn.exercises import carry, exercise, exercise_ids, import_progress, kept, record
 from mini_attn.widgets.questions import QUESTIONS
 from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
@@ -287,6 +288,34 @@ def test_another_window_follows(visit: Visit) -> None:
     expect(box(other).locator(".kept-sum")).to_contain_text("1 of 7 predictions right")
     expect(other.get_by_label("Your answer").first).to_have_value("5050")
     assert other.get_by_label("Your answer").nth(1).input_value() == "a draft"
+
+
+IN_A_NOTEBOOK = """async ([source, question, attempt]) => {
+  const blob = new Blob([source], {type: "text/javascript"});
+  const { default: widget } = await import(URL.createObjectURL(blob));
+  const state = {_widget: "prediction", question, attempt};
+  const model = {get: key => state[key], set: (key, value) => { state[key] = value; },
+                 on() {}, off() {}, save_changes: () => { state.saved = true; }};
+  const el = document.createElement("div");
+  document.querySelector("article").append(el);
+  widget.render({model, el});
+  return {...state, shown: el.querySelector("input").value};
+}"""
+
+
+def test_a_notebook_of_the_same_host_knows_the_answer(visit: Visit) -> None:
+    """The browser's notebooks share the page's storage; what a cell has written goes first."""
+    page = visit(CHAPTER)
+    answer(page, 0, "5050")
+    source = (Path(widgets.__file__).parent / "static/living.jupyter.js").read_text("utf-8")
+    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/passes", ""])
+    assert (found["shown"], found["attempt"], found["saved"]) == ("5050", "5050", True)
+    before = stored(page)
+    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/passes", "7"])
+    assert (found["shown"], found["attempt"]) == ("7", "7")
+    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/fit", ""])
+    assert (found["shown"], found["attempt"]) == ("", "")
+    assert stored(page) == before
 
 
 def test_it_can_be_used_by_keyboard(visit: Visit) -> None:

@@ -9,7 +9,7 @@ const REFUSED = "This browser keeps nothing for this page (a private window, or 
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
 const foot = (everything) => `<div class="kept-foot"><div class="living-buttons">${button("export", "Export")}${button("import", "Import")}${button("reset", everything ? "Reset all" : "Reset chapter")}</div>
   <input type="file" accept=".json,application/json" class="kept-file" tabindex="-1" aria-label="A file with exported progress" hidden>
-  <p class="kept-sure" role="group" aria-label="Reset" hidden><span></span> ${button("forget", "Forget")} ${button("stay", "Cancel")}</p>
+  <p class="kept-sure" role="group" aria-labelledby="kept-question" hidden><span id="kept-question"></span> ${button("forget", "Forget")} ${button("stay", "Cancel")}</p>
   <p class="kept-said" role="status">${lasting() ? "" : REFUSED}</p></div>`;
 
 class Progress {
