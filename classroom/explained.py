@@ -15,7 +15,7 @@ EXPLAINED = {
     "soft_choice": "The score that breaks the formula",
     "soft_lookup": "A soft lookup",
     "half_temperature": "Temperature",
-    "masked_attention": "Rows with nothing to attend to",
+    "masked_attention": "Hiding the future",
     "late_mask": "The causal mask, three ways",
     "score_spread": "The variance argument",
     "sharp_choice": "By hand, in four steps",

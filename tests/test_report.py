@@ -351,7 +351,7 @@ def test_feedback_says_where_a_student_stands() -> None:
     assert first["message"] == "The mask comes too late."
     assert first["so_far"] == "It runs, and its result has the right form."
     assert first["chapter"] == "Scaled dot-product attention"
-    assert first["section"] == "Rows with nothing to attend to"
+    assert first["section"] == "Hiding the future"
     assert second["message"] == second["so_far"] == ""
     assert third["message"].startswith("This one still waits")
     assert fourth["message"].startswith("No answer to this exercise was found")
@@ -392,7 +392,7 @@ def test_feedback_as_markdown_holds_what_the_page_holds() -> None:
     assert "1 of 4 exercises is solved." in page
     assert "\n**What is missing:** The mask comes too late.\n" in page
     assert "\n**What happened:** Too long.\n" in page
-    assert "*Scaled dot-product attention*, section *Rows with nothing to attend to*" in page
+    assert "*Scaled dot-product attention*, section *Hiding the future*" in page
     assert "\n- dee/week1.ipynb\n" in page
 
 
@@ -430,7 +430,7 @@ def test_summary_says_what_to_teach_again() -> None:
     seen = view()
     # An exception is no idea, and what one student lacks is no lesson.
     assert [(idea["count"], idea["section"]) for idea in seen["again"]] == [
-        (3, "Rows with nothing to attend to"), (2, "The ridge"),
+        (3, "Hiding the future"), (2, "The ridge"),
     ]  # fmt: skip
     assert seen["hardest"]["title"] == "Attention with a mask"
     assert seen["easiest"]["title"] in ("The cached step", "The keys that went stale")
