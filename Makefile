@@ -8,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders bench table links chapters mutate bundle format clean
+.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -58,6 +58,13 @@ otter: $(READY)  ## assignments for otter-grader, into _build/otter (CH=, or EX=
 
 graders: $(READY)  ## install nbgrader and otter-grader into .venv-grading
 	@$(BIN)/python -m classroom.graders
+
+hub: $(READY)  ## a JupyterHub for a class, into _build/hub (OUT=folder); after make release
+	@$(BIN)/python -m classroom.hub $(if $(OUT),--out '$(OUT)')
+
+public: $(READY)  ## a copy of the repository without assessed solutions, into OUT=folder
+	@test -n '$(OUT)' || { echo "[public] say where the copy goes: make public OUT=folder" >&2; exit 2; }
+	@$(BIN)/python -m classroom.public '$(OUT)'
 
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)
