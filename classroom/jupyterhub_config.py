@@ -68,6 +68,9 @@ elif os.geteuid() != 0:
     sys.exit("[hub] start it with sudo, or try it alone with REHEARSAL=a-password")
 else:
     c.JupyterHub.authenticator_class = "pam"
+    python = Path(sys.executable).resolve()
+    if not all(path.stat().st_mode & 0o001 for path in (python, *python.parents)):
+        sys.exit(f"[hub] students may not run {python}: PYTHON=/usr/bin/python3 ./setup.sh, anew")
 
 # What starts is start.py, as the student: it hands out new sheets, sets the limits and becomes
 # the server. JupyterLab looks for no news, no updates and no extensions on the network.

@@ -118,7 +118,8 @@ def environment(sheets: Path) -> Path:
         done("./setup.sh", cwd=hub.assemble(folder, sheets), env=bare(PYTHON=sys.executable))
 
     lists = (BINDER / "requirements.txt", hub.FILES / "requirements.txt")
-    return installed(*lists, hub.FILES / "package-lock.json", make=make)
+    others = [hub.FILES / name for name in ("package-lock.json", "overrides.json", "setup.sh")]
+    return installed(*lists, *others, make=make)
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +149,7 @@ def test_binder_opens_the_chapters(environment: Path, image: Path, tmp_path: Pat
         patient(lambda: server.get("api/status"), lambda answer: answer.ok)
         assert {f"{page}.ipynb" for page in chapters()} <= set(server.names("book"))
         assert server.get("lab/tree/book/start.ipynb").ok
-        settings = server.get("lab/api/settings/@jupyterlab/apputils-extension:notification")
-        assert settings.json()["schema"]["properties"]["fetchNews"]["default"] == "false"
-        assert settings.json()["schema"]["properties"]["checkForUpdates"]["default"] is False
+        asks_nobody(server)
         cells = server.notebook("book/kv-cache.ipynb")["cells"]
         with server.kernel("book/kv-cache.ipynb") as run:
             assert run(SAY) == "None\n"
@@ -280,8 +279,16 @@ def works_on_a_sheet(student: Jupyter) -> None:
         assert run("print(1)") == "1\n"  # the kernel lives on
 
 
+def asks_nobody(server: Jupyter) -> None:
+    """No news, no updates, and no question whether they are wanted."""
+    told = server.get("lab/api/settings/@jupyterlab/apputils-extension:notification").json()
+    assert told["schema"]["properties"]["fetchNews"]["default"] == "false"
+    assert told["schema"]["properties"]["checkForUpdates"]["default"] is False
+
+
 def asks_no_other_host(student: Jupyter) -> None:
     """JupyterLab's server looks for no news, no updates, no extensions."""
+    asks_nobody(student)
     page = student.get("lab").text
     settings = json.loads(re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.S)[1])
     assert settings["news"] == {"disabled": True}
@@ -306,6 +313,12 @@ def test_who_may_sign_in_and_where_from(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(SystemExit, match="start it with sudo, or try it alone"):
         settings(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    mine = tmp_path / "python"
+    mine.touch(0o700)
+    monkeypatch.setattr(sys, "executable", str(mine))
+    with pytest.raises(SystemExit, match=r"students may not run .*python: PYTHON="):
+        settings(tmp_path)
+    monkeypatch.setattr(sys, "executable", "/bin/sh")
     config = settings(tmp_path)
     assert config.Authenticator.allowed_users == {"ada", "bob"}
     assert config.JupyterHub.authenticator_class == "pam"

@@ -44,9 +44,10 @@ def goals(chapters: Chapters) -> list[str]:
             for stems in (chapter.needs, chapter.helps)
         )
         whole = sum(chapters[s].minutes for s in before(chapters, stem))
+        built = f", {whole} with all that it builds on" if chapter.needs else ""
         lines += [
             f"**{chapter.number}. [{chapter.title}]({stem}.ipynb)** · {chapter.minutes} minutes to "
-            f"read, {whole} with all that it builds on · {amount(len(tasks), 'exercise')}, "
+            f"read{built} · {amount(len(tasks), 'exercise')}, "
             f"{sum(t.minutes for t in tasks)} minutes, {sum(t.points for t in tasks)} points",
             "",
             f"*Needs:* {needs or 'no other chapter'}." + (f" *Helpful:* {helps}." if helps else ""),
@@ -111,7 +112,8 @@ def plan(
         seen |= {t.id for t in tasks}
         listed = ", ".join(f"{chapters[t.page].link(t.id)} ({t.minutes})" for t in tasks)
         text += f" *Exercises:* {listed}." if tasks else ""
-        lines.append(f"| {when or f'{clock // 60}:{clock % 60:02}'} | {text} | {minutes} |")
+        name = when.replace(" ", "\u00a0", 1) if "," not in when else when
+        lines.append(f"| {name or f'{clock // 60}:{clock % 60:02}'} | {text} | {minutes} |")
         clock += minutes
         if when.startswith("Sheet"):
             lines[-1] = f"{lines[-1][:-2].rstrip(' |')}<br>{sum(t.points for t in tasks)} points |"
