@@ -25,9 +25,8 @@ PINS = Path(__file__).with_name("requirements-grading.txt")
 
 def _pip(*arguments: str) -> None:
     """Run the environment's own pip; a failure ends the command with pip's words."""
-    # Every pin is listed and agrees with the others: pip has nothing to resolve or to look up.
-    pip = [str(BIN / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--no-deps"]
-    command = [*pip, "--quiet", *arguments]
+    pip = [str(BIN / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    command = [*pip, *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"[graders] pip failed: {done.stderr[-2000:].strip()}")
@@ -48,6 +47,7 @@ def make_environment() -> bool:
     print("[graders] making .venv-grading (about 180 MB to download)", flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
     venv.create(VENV, with_pip=True)
+    # Compiling all of it would take longer than importing what is used.
     _pip("--no-compile", "--requirement", str(PINS))
     # From the checkout and not a copy: what is graded with is what is there.
     _pip("--no-build-isolation", "--editable", str(ROOT))

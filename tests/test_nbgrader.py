@@ -16,7 +16,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from classroom import nbgrader
-from classroom.leaks import leaks
+from classroom.leaks import leaks, telling_line
+from classroom.submissions import read
 from mini_attn.exercises import check, exercise, exercise_ids, grade
 from tests import graders
 from tests.graders import ALL, MIXED, cell_of, handed_in, references, run
@@ -189,6 +190,18 @@ def test_known_limit_a_student_who_changes_the_checker_is_believed(
     assert scores["week1", "patched_9"] == OF
 
 
+@pytest.mark.parametrize("student", ["reference", "patched_9", "noisy"])
+def test_make_grade_reads_the_same_notebooks(course: Path, student: str) -> None:
+    """It takes the answers and nothing round them: no changed checker, no graded cell."""
+    sent = read(course / "submitted" / student / "week1")
+    assert [one.problems for one in sent] == [[]]
+    path = course / f"submitted/{student}/week1/week1.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    assert sent[0].cells == {
+        key: [cell_of(notebook, key, "starter").source] for key in MIXED.split()
+    }
+
+
 @pytest.fixture(scope="module")
 def told(course: Path) -> Callable[[str], str]:
     """What a student reads in the feedback."""
@@ -213,6 +226,13 @@ def told(course: Path) -> Callable[[str], str]:
 def test_wrong_answer_is_told_its_missing_idea(told: Callable[[str], str], words: str) -> None:
     assert words in told("wrong")
     assert words not in told("reference")
+
+
+def test_feedback_shows_no_solution(told: Callable[[str], str]) -> None:
+    """Nothing is hidden in the tests that nbgrader would show here."""
+    lines = [" ".join(telling_line(key).split()) for key in MIXED.split()]
+    assert all(line in told("reference") for line in lines)  # the student's own
+    assert not any(line in told("starter") or line in told("wrong") for line in lines)
 
 
 def test_endless_answer_is_told_so_and_the_rest_is_graded(told: Callable[[str], str]) -> None:

@@ -18,6 +18,7 @@ from nbformat.v4 import new_code_cell
 from classroom import otter
 from classroom.leaks import leaks
 from classroom.sheet import task
+from classroom.submissions import read
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import examine
 from tests import graders
@@ -186,7 +187,10 @@ def test_students_copy_holds_starters_and_no_solution(
     assert leaks(sheet / f"{otter.FOLDER}/{sheet.name}.ipynb") != []
     notebook = nbformat.read(copy, as_version=4)
     assert "teacher" not in copy.read_text(encoding="utf-8").lower()
+    sent = read(copy.parent)[0]  # as make grade reads it
+    assert sent.problems == []
     for exercise_id in notebook.metadata.mini_attn.exercises:
+        assert sent.cells[exercise_id] == [task(exercise_id).starter]
         begun = cell_of(notebook, exercise_id, "starter")
         assert begun.source.strip() == task(exercise_id).starter.strip()
         assert cell_of(notebook, exercise_id, "check").source == task(exercise_id).check
