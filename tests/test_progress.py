@@ -30,6 +30,7 @@ from mini_attn.exercises import (
 )
 from tests import javascript
 
+OUTSIDE = os.environ.get("MINI_ATTN_PROGRESS")  # as tests/conftest.py has set it
 ROOT = Path(__file__).resolve().parent.parent
 SOLVED = {"state": "solved", "points": 2}
 RIGHT = {"attempt": "5,050", "verdict": "right", "shown": False}
@@ -109,6 +110,10 @@ def test_what_is_solved_stays_solved(capsys: pytest.CaptureFixture[str]) -> None
     for number in (1, solution("cache_budget"), 1, ...):
         check("cache_budget", number)
     assert said(capsys)[-1] == "2 of 2 points in this session"
+
+
+def test_tests_keep_out_of_the_readers_file() -> None:
+    assert OUTSIDE == "off"
 
 
 def test_a_grader_leaves_no_trace(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

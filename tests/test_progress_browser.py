@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn import widgets
 from mini_attn.exercises import carry, exercise, exercise_ids, import_progress, kept, record
 from mini_attn.widgets.questions import QUESTIONS
-from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+from tests.site import HTML, THEMES, WIDTHS, Visit, serious_findings, visiting, watched
 from tests.test_progress import SAMPLE, TEXTS
 
 pytestmark = pytest.mark.browser
@@ -125,6 +126,14 @@ def test_the_front_page_lists_the_whole_book(visit: Visit) -> None:
     tasks = opened(page).locator(".kept-tasks li")
     own = {item.title for item in map(exercise, exercise_ids()) if item.page == "start"}
     assert {text.split(". ", 1)[1].split("\n")[0] for text in tasks.all_inner_texts()} == own
+
+
+def test_the_build_knows_no_progress_of_the_builder() -> None:
+    """Each chapter prints what a session without a file prints."""
+    pages = {exercise(exercise_id).page for exercise_id in exercise_ids()}
+    for page in pages:
+        text = (HTML / f"book/{page}.html").read_text(encoding="utf-8")
+        assert re.search(r"0 of \d+ points in this session", text), page
 
 
 def test_nothing_is_built_before_it_is_wanted(visit: Visit) -> None:
