@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import nbformat
@@ -95,9 +96,10 @@ def write(sheets: list[Sheet], folder: Path) -> list[str]:
         replace_file(folder / "source" / sheet.name / f"{sheet.name}.ipynb", text)
     replace_file(own, config)
     names = f"{len(sheets)} sheets" if len(sheets) > 1 else sheets[0].name
+    tool = quote(str(BIN / "nbgrader"))
     return [
         f"{names} in {folder}; its nbgrader_config.py says how to go on, and begins with",
-        f"cd {folder} && {BIN / 'nbgrader'} generate_assignment {sheets[0].name}",
+        f"cd {quote(str(folder))} && {tool} generate_assignment {sheets[0].name}",
     ]
 
 

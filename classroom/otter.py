@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 
 import nbformat
 from nbformat import NotebookNode
@@ -37,7 +38,7 @@ It holds the **solutions**. Students get the copy that `otter assign` writes int
 from which this cell and the solutions are gone.
 
 ```sh
-{otter} assign {sheet}.ipynb ../dist
+otter assign {sheet}.ipynb ../dist
 ```"""
 
 # Tests that raise, not otter's default, which compares with stored outputs. No cells of otter's
@@ -104,9 +105,8 @@ def assignment(sheet: Sheet) -> NotebookNode:
         In the format of otter assign.
     """
     notebook = student_notebook(sheet)
-    warning = WARNING.format(sheet=sheet.name, otter=BIN / "otter")
     cells = [
-        new_markdown_cell(warning, id="sheet-teacher"),
+        new_markdown_cell(WARNING.format(sheet=sheet.name), id="sheet-teacher"),
         new_raw_cell(CONFIG.format(sheet=sheet.name), id="sheet-config"),
     ]
     for cell, following in pairwise([*notebook.cells, None]):
@@ -136,7 +136,7 @@ def write(sheets: list[Sheet], folder: Path) -> list[str]:
         text = nbformat.writes(assignment(sheet)) + "\n"
         replace_file(folder / sheet.name / FOLDER / f"{sheet.name}.ipynb", text)
     names = f"{len(sheets)} sheets" if len(sheets) > 1 else sheets[0].name
-    at, otter = folder / sheets[0].name, BIN / "otter"
+    at, otter = quote(str(folder / sheets[0].name)), quote(str(BIN / "otter"))
     return [
         f"{names} in {folder}, each with its solutions in {FOLDER}. Make the students' copy:",
         f"cd {at} && {otter} assign {FOLDER}/{sheets[0].name}.ipynb dist",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import html
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -190,6 +191,33 @@ def test_known_limit_a_student_who_changes_the_checker_is_believed(
     assert scores["week1", "patched_9"] == OF
 
 
+NAMES = {
+    "ada_week1.ipynb": ("ada", "week1"),
+    "ada_l_week1.ipynb": ("ada_l", "week1"),  # never taken for another ada's
+    "ada/week1.ipynb": ("ada", "week1"),
+    "ada/my work/week1 (1).ipynb": ("ada", "week1"),
+    "ada_week1/week1.ipynb": ("ada", "week1"),
+    "lovelaceada_12_345_week1-2.ipynb": ("lovelaceada_12_345", "week1"),
+    "Ada L_77_assignsubmission_file/week1.ipynb": ("Ada L_77_assignsubmission_file", "week1"),
+    "ada_everything.ipynb": ("ada", "everything"),
+    "ada_week10.ipynb": None,
+    "week1.ipynb": None,
+}
+
+
+def test_names_of_files_give_the_student(course: Path) -> None:
+    code = (
+        "import json, re, sys; from traitlets.config import PyFileConfigLoader as Loader\n"
+        "wanted = Loader('nbgrader_config.py').load_config().FileNameCollectorPlugin.named_regexp\n"
+        "found = [re.match(wanted, '/c/downloaded/week1/extracted/' + n) for n in sys.argv[1:]]\n"
+        "print(json.dumps([m and (m['student_id'], m['file_id']) for m in found]))"
+    )
+    said = json.loads(run(course, "python", "-c", code, *NAMES))
+    assert dict(zip(NAMES, said, strict=True)) == {
+        name: expected and list(expected) for name, expected in NAMES.items()
+    }
+
+
 @pytest.mark.parametrize("student", ["reference", "patched_9", "noisy"])
 def test_make_grade_reads_the_same_notebooks(course: Path, student: str) -> None:
     """It takes the answers and nothing round them: no changed checker, no graded cell."""
@@ -315,12 +343,17 @@ def test_course_of_somebody_else_is_left_alone(
 
 
 def test_writing_again_keeps_what_the_teacher_has(tmp_path: Path) -> None:
+    written = []
     for _ in range(2):
         assert nbgrader.main(["--chapter", "start", "--out", str(tmp_path)]) == 0
         (tmp_path / "gradebook.db").write_text("grades")
-    assert (tmp_path / "gradebook.db").read_text() == "grades"
-    names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert names == {"gradebook.db", "nbgrader_config.py", "source/start/start.ipynb"}
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        written.append({str(path.relative_to(tmp_path)): path.read_bytes() for path in files})
+    assert written[0] == written[1]
+    assert sorted(written[1]) == [
+        "gradebook.db", "nbgrader_config.py", "source/start/start.ipynb"
+    ]  # fmt: skip
+    assert written[1]["gradebook.db"] == b"grades"
 
 
 def test_unknown_exercise_ends_in_one_line(
