@@ -58,7 +58,7 @@ class Run:
         """
         while self.process.poll() is None:
             self._look()
-            time.sleep(0.05)
+            time.sleep(0.2)
         said = self.process.communicate()[0].decode(errors="replace")
         if self.process.returncode:
             raise RuntimeError(f"make grade ended with {self.process.returncode}: {said[-2000:]}")

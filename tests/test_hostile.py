@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +63,7 @@ def chosen_names(request: pytest.FixtureRequest) -> set[str]:
 @pytest.fixture(scope="module")
 def tried(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Tried:
+) -> Iterator[Tried]:
     """All hostile answers, two at a time, each judged as `make grade` judges it."""
     base, names, result = tmp_path_factory.mktemp("hostile"), chosen_names(request), Tried()
     for folder, file in (("scratch", "keep.txt"), ("home", "canary.txt")):
@@ -96,7 +97,9 @@ def tried(
     result.scratch = {p.name: p.read_text() for p in (base / "scratch").iterdir()}
     places = [Path("/"), Path.cwd(), ROOT, base, base / "home"]
     result.strays = [str(p / n) for p in places for n in ("new", "link.py") if (p / n).exists()]
-    return result
+    yield result
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("one", hostile(), ids=lambda one: f"{one.group}-{one.name}")
@@ -118,7 +121,7 @@ def test_no_hostile_answer_earns_a_point(one: Hostile, tried: Tried) -> None:
 
 def test_nothing_is_left_behind_or_reached(tried: Tried) -> None:
     """Of all hostile answers together: no process, no file, no connection, no signal."""
-    assert len(tried.judged) > 200
+    assert tried.judged
     assert tried.left == []
     assert tried.scratch == {"keep.txt": CANARY}
     assert tried.strays == []
@@ -126,6 +129,7 @@ def test_nothing_is_left_behind_or_reached(tried: Tried) -> None:
 
 
 def test_every_group_and_every_form_is_there() -> None:
+    assert len(hostile()) > 250
     assert {one.group for one in hostile()} == {
         "checker", "endings", "machine", "outputs", "package", "prints",
     }  # fmt: skip
@@ -282,3 +286,102 @@ def test_names_that_are_no_text_stay_apart(tmp_path: Path) -> None:
 
     results = grade_folder(folder, tmp_path / "grades", sheet=sheet)
     assert sorted(result["points"] for result in results) == [0, exercise(CELL).points]
+
+
+def message(data: dict[str, Any], *blobs: bytes) -> bytes:
+    """What a process of an answer could say to the grader."""
+    return json.dumps({**data, "blobs": [len(b) for b in blobs]}).encode() + b"\n" + b"".join(blobs)
+
+
+SAID = {"known": True, "callable": True, "value": {"constant": "None"}, "notes": []}
+DONE = {
+    "value": {"constant": "None"}, "problem": None, "attempted": True, "mutated": [],
+    "printed": "", "complaints": "",
+}  # fmt: skip
+FORGED_VALUES: list[Any] = [
+    5, None, "shape", [], {"number": "nan", "whole": True}, {"number": [1], "whole": 0},
+    {"constant": ["x"]}, {"foreign": ["torch", "Tensor"]}, {"foreign": [1, 2]}, {"tuple": 5},
+    {"tuple": [{"tuple": [{"tuple": []}]}]}, {"shape": [2**39] * 3, "dtype": "<f8"},
+    {"shape": [], "dtype": "V999999999"}, {"shape": [-1], "dtype": "<f8"},
+    {"shape": [1], "dtype": "<f8", "blob": "x"}, {"shape": [1], "dtype": "O", "blob": 0},
+    {"shape": [1], "dtype": "f99", "blob": 0}, {"shape": [1] * 99, "dtype": "|b1"},
+]  # fmt: skip
+FORGED = [  # for a number and for a function
+    *((CELL, message({**SAID, "callable": False, "value": v}, b"x" * 8)) for v in FORGED_VALUES),
+    *((CALL, message(SAID) + message({**DONE, "value": v}, b"x" * 8) * 9) for v in FORGED_VALUES),
+    *((CALL, message(SAID) + message({**DONE, **odd}) * 9)
+      for odd in ({"problem": {"a": 1}}, {"problem": "x" * 10**6}, {"mutated": 5},
+                  {"printed": ["\n"]}, {"complaints": "\r\n\x00"}, {"attempted": None})),
+    *((CELL, message({**SAID, "notes": notes})) for notes in (5, None, {"a": 1}, ["x" * 10**6])),
+    *((CALL, data) for data in (
+        b"[]\n", b"null\n", b'"blobs"\n', b'{"blobs": {}}\n', b'{"blobs": [-1]}\n',
+        b'{"blobs": [1e400]}\n', b"[" * 10**5 + b"\n", b"9" * 10**5 + b"\n", b"\xff\xfe\n",
+        b"x" * 3 * 10**6 + b"\n", b"\n", b'{"blobs": []}\n')),
+]  # fmt: skip
+WRITES = """\
+import os
+
+data = {data}
+for fd in range(3, 32):
+    try:
+        os.write(fd, data)
+    except OSError:
+        pass
+answer = 0.5
+
+
+def chunk_mask(q_positions, kv_positions):
+    return np.zeros((len(q_positions), len(kv_positions)), bool)
+"""
+
+
+def test_forged_messages_earn_nothing_and_stop_nothing() -> None:
+    """Well-formed or not, in the grader's own language, from a process that has gone over."""
+
+    def run(job: tuple[str, bytes]) -> list[str]:
+        asked = task(job[0])
+        cell = WRITES.format(data=repr(job[1]) if len(job[1]) < 10**5 else shortened(job[1]))
+        judged = judge(asked.exercise, [cell], asked.name, seed=7, wall_seconds=WALL_SECONDS)
+        assert judged.report.points == 0
+        return [judged.report.message, *judged.report.notes, *judged.notes]
+
+    def shortened(data: bytes) -> str:
+        """A million equal bytes as an expression."""
+        middle = bytes([data[len(data) // 2]])
+        first, last = data.find(middle * 1000), data.rfind(middle * 1000) + 1000
+        return f"{data[:first]!r} + {middle!r} * {last - first} + {data[last:]!r}"
+
+    with ThreadPoolExecutor(2) as pool:
+        texts = pool.map(run, FORGED)
+        assert max(len(text) for said in texts for text in said) <= 2_500
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one layer only")
+@pytest.mark.parametrize("without", ["hook", "kernel"])
+def test_each_layer_holds_alone(
+    without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attacks that work anywhere else, with one of the two layers taken out."""
+    for name in ("child.py", "wire.py", "cage.py"):
+        source = (ROOT / "classroom" / name).read_text()
+        line, instead = {
+            "hook": ("    _add_hook(paths)\n", "    pass\n"),
+            "kernel": ('    if sys.platform == "linux":\n', "    if False:\n"),
+        }[without]
+        assert name != "cage.py" or source.count(line) == 1
+        (tmp_path / name).write_text(source.replace(line, instead))
+    monkeypatch.setattr("classroom.answer.CHILD", tmp_path / "child.py")
+    monkeypatch.setenv("MINI_ATTN_CANARY", CANARY)
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "keep.txt").write_text("keep")
+
+    def run(one: Hostile) -> tuple[str, Judged]:
+        asked = task(one.exercise)
+        cells = [one.source(scratch=tmp_path / "scratch", port=9)]
+        return one.name, judge(asked.exercise, cells, asked.name, seed=7, wall_seconds=WALL_SECONDS)
+
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(run, [one for one in hostile() if one.name in WORKING]))
+    assert {name for name, _ in done} == set(WORKING)
+    assert [name for name, judged in done if judged.report.points] == []
+    assert [p.name for p in (tmp_path / "scratch").iterdir()] == ["keep.txt"]
