@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -51,7 +52,10 @@ def installed(*files: Path, make: Callable[[Path], None]) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
         if not (folder / "complete").exists():
-            folder.mkdir(exist_ok=True)
+            for old in CACHE.iterdir():  # of other versions; each takes 0.8 GB
+                if old.is_dir():
+                    shutil.rmtree(old)
+            folder.mkdir()
             make(folder)
             (folder / "complete").touch()
     return folder

@@ -99,7 +99,8 @@ def test_the_month_uses_every_exercise_once() -> None:
 )
 def test_a_wrong_plan_is_refused(make: Any, row: str, words: str | None) -> None:
     if words is None:
-        assert "| Day\u00a01 | talk *Exercises:* " in make.tables.plan(make.chapters, [row], each=90)[2]
+        line = make.tables.plan(make.chapters, [row], each=90)[2]
+        assert line.startswith("| Day\u00a01 | talk *Exercises:* ")
         return
     with pytest.raises((ValueError, ConfigError), match=words):
         make.tables.plan(make.chapters, row.split("\n"), each=90)

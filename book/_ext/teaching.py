@@ -156,15 +156,15 @@ def misconceptions(chapters: Chapters, rows: Iterable[str]) -> list[str]:
         that does not exist.
     """
     lines = ["| what is thought | what is so | where it shows |", "|---|---|---|"]
-    without, chapter = dict(chapters), next(iter(chapters.values()))
+    without, chapter = dict(chapters), chapters["start"]
     for row in rows:
         if "|" not in row:
             chapter = chapters[row.strip()]
             lines.append(f"| **{chapter.number}. {chapter.title}** | | |")
             continue
         thought, so, sources = (cell.strip() for cell in row.split("|"))
-        places = [shown(chapters, chapter, source) for source in sources.split(";")]
-        lines.append(f"| {thought} | {so} | {'; '.join(dict.fromkeys(places))} |")
+        places = dict.fromkeys(shown(chapters, chapter, s) for s in sources.split(";"))
+        lines.append(f"| {thought} | {so} | {'; '.join(places)} |")
         without.pop(chapter.stem, None)
     if without:
         raise ValueError(f"no misconception for {', '.join(without)}")
@@ -180,10 +180,9 @@ class Teaching(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Make the lines and parse them in place."""
         chapters = read_chapters()
-        for folder in ("book", "mini_attn/exercises/bank"):
-            for path in sorted((ROOT / folder).glob("*.*")):
-                if path.suffix in (".ipynb", ".py"):
-                    self.env.note_dependency(str(path))
+        for kind in ("book/*.ipynb", "mini_attn/exercises/bank/*.py"):
+            for path in ROOT.glob(kind):
+                self.env.note_dependency(str(path))
         rows = [line for line in self.content if line.strip()]
         if self.name == "chapter-map":
             return [nodes.raw("", draw(chapters), format="html")]
