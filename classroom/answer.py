@@ -87,7 +87,7 @@ class _Process:
 
     def kill(self) -> None:
         """End it and what it may have started."""
-        if os.name == "posix":
+        if os.name == "posix" and self.child.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.child.pid, signal.SIGKILL)
         self.child.kill()
@@ -104,6 +104,9 @@ class _Process:
 
     def _why(self) -> str:
         """Why it has gone."""
+        if hasattr(os, "waitid"):  # first look, so that its group is still its own when it ends
+            os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOWAIT)
+            self.kill()
         status = self.child.wait()
         # One sentence for both limits of time: which comes first depends on the machine.
         if self.late or status in (-24, -9):  # SIGXCPU, SIGKILL

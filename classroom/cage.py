@@ -70,6 +70,9 @@ REFUSED: tuple[tuple[str, int | None, int | None], ...] = (
     ("mount_setattr", 442, 442), ("open_tree_attr", 467, 467), ("io_setup", 206, 0),
     ("syslog", 103, 116), ("personality", 135, 92), ("process_madvise", 440, 440),
     ("migrate_pages", 256, 238), ("move_pages", 279, 239), ("quotactl", 179, 60), ("acct", 163, 89),
+    ("sync", 162, 81), ("syncfs", 306, 267),
+    ("delete_module", 176, 106), ("kexec_file_load", 320, 294), ("clock_adjtime", 305, 266),
+    ("vhangup", 153, 58), ("iopl", 172, None), ("ioperm", 173, None),
     ("settimeofday", 164, 170), ("clock_settime", 227, 112), ("adjtimex", 159, 171),
 )  # fmt: skip
 
@@ -98,6 +101,22 @@ REFUSED_MODULES = (
     "_posixsubprocess", "_multiprocessing", "_posixshmem", "_socket", "socket", "_ctypes",
     "ctypes", "subprocess", "multiprocessing",
 )  # fmt: skip
+
+# Functions that raise no event: they are taken out of their modules.
+DOORS = {
+    "_posixsubprocess": ("fork_exec",),
+    "signal": ("pidfd_send_signal",),
+    "_signal": ("pidfd_send_signal",),
+    **dict.fromkeys(
+        ("os", "posix"),
+        (
+            "chroot", "copy_file_range", "initgroups", "memfd_create", "mkfifo", "mknod", "nice",
+            "pidfd_open", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sendfile",
+            "setegid", "seteuid", "setgid", "setgroups", "setpgid", "setpriority", "setregid",
+            "setresgid", "setresuid", "setreuid", "setsid", "setuid", "sync",
+        ),
+    ),
+}  # fmt: skip
 
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 
@@ -246,6 +265,16 @@ def _add_hook(readable: list[str]) -> None:
     sys.addaudithook(hook)  # type: ignore[arg-type]
 
 
+def _close_doors() -> None:
+    """Take away what the hook cannot see; a fence, as a module can be made anew."""
+    for module, functions in DOORS.items():
+        for function in functions:
+            if hasattr(sys.modules.get(module), function):
+                delattr(sys.modules[module], function)
+    for name in [name for name in sys.modules if name.split(".")[0] in REFUSED_MODULES]:
+        del sys.modules[name]
+
+
 def lock(readable: list[str]) -> dict[str, bool]:
     """Lock this process for good.
 
@@ -270,5 +299,6 @@ def lock(readable: list[str]) -> dict[str, bool]:
         _drop_capabilities(libc)
         if _set_process(libc, 38, 1):  # no new privileges: both layers ask for it
             in_force |= {name: add(libc) for name, add in layers.items()}
+    _close_doors()
     _add_hook(paths)
     return in_force

@@ -171,9 +171,6 @@ def main() -> None:
     run = load_runner(Path(folder))
     cage, wire = (load(HERE / f"{name}.py", name) for name in ("cage", "wire"))
     del sys.modules["cage"], sys.modules["wire"]
-    # ctypes writes anywhere in memory; NumPy still has it, so this is a fence and no wall.
-    for name in [name for name in sys.modules if name.split(".")[0] in ("ctypes", "_ctypes")]:
-        del sys.modules[name]
     numpy = Path(np.__file__).parent
     sys.meta_path.insert(0, NoPackage)
     in_force = cage.lock([str(numpy), str(numpy.with_name("numpy.libs"))])
