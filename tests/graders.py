@@ -48,7 +48,7 @@ def run(folder: Path, *command: str, status: int = 0, **values: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=280,
+        timeout=900,  # only a hanging tool takes as long
         check=False,
     )
     assert done.returncode == status, done.stdout[-6000:]
