@@ -36,7 +36,7 @@ class Progress {
   draw() {
     this.record = collect(this.chapters);
     if (this.chapter) this.part(".kept-sum").textContent = chapterWords(this.chapter, this.record);
-    if (this.filled) this.show();
+    if (this.filled && !this.ticking) this.show();
   }
 
   fill() {
@@ -78,7 +78,9 @@ class Progress {
       const key = `${this.page}/${input.dataset.exercise}`;
       if (input.checked) keep("exercises", key, { state: "done", points: 0 });
       else forget("exercises", key);
+      this.ticking = true; // the box shows it already, and keeps its focus
       announce();
+      this.ticking = false;
     }
   }
 
