@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ __all__ = ["WALL_SECONDS", "Judged", "end_all", "judge", "probe"]
 
 WALL_SECONDS = 30.0
 TEXT = 2_000  # characters of a text that a process may send
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 FORGED = "It wrote where only the grader reads: return the answer instead."
 RUNNER = Path(mini_attn.exercises.__file__).parent
 CHILD = Path(__file__).with_name("child.py")
@@ -56,6 +58,11 @@ class Judged:
 _running: set[_Process] = set()
 
 
+def _told(text: Any) -> str:
+    """A text of an answer's, cut, without addresses, which differ from run to run."""
+    return ADDRESS.sub("0x…", str(text)[:TEXT])
+
+
 class _Stopped(Exception):
     """The process is gone; the message says why."""
 
@@ -65,7 +72,8 @@ class _Process:
 
     def __init__(self, wall_seconds: float) -> None:
         packages = Path(np.__file__).parents[1]
-        command = [sys.executable, "-I", "-S", str(CHILD), str(packages), str(RUNNER)]
+        # As -I does, but with the environment, which is ours: it fixes the order of sets.
+        command = [sys.executable, "-s", "-P", "-S", str(CHILD), str(packages), str(RUNNER)]
         self.child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -138,7 +146,7 @@ class _Process:
         message, blobs = self.ask({"cells": cells, "name": name}, [])
         try:
             value = wire.decode(message["value"], blobs)
-            notes = [str(note)[:TEXT] for note in list(message["notes"])[:3]]
+            notes = [_told(note) for note in list(message["notes"])[:3]]
             known, function = message["known"] is True, message["callable"] is True
         except (wire.WireError, LookupError, TypeError):
             raise _Stopped(FORGED) from None
@@ -153,10 +161,10 @@ class _Process:
             problem = message["problem"]
             return Run(
                 value=None if problem else wire.decode(message["value"], back),
-                problem=None if problem is None else str(problem)[:TEXT],
+                problem=None if problem is None else _told(problem),
                 attempted=bool(message["attempted"]),
-                printed=str(message["printed"])[:TEXT],
-                complaints=str(message["complaints"])[:TEXT],
+                printed=_told(message["printed"]),
+                complaints=_told(message["complaints"]),
                 mutated=[name for name in inputs if name in list(message["mutated"])],
             )
         except (wire.WireError, LookupError, TypeError):

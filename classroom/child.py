@@ -1,6 +1,6 @@
 """The process of one answer: locks itself, runs the student's cells, calls what they define.
 
-Started as ``python -I -S child.py NUMPY RUNNER``: without the environment, without installed
+Started as ``python -s -P -S child.py NUMPY RUNNER`` in an empty environment: without installed
 packages. It gets inputs and gives back what the answer returned; it holds no check, no expected
 value and no solution. Nothing it says is believed: the grader judges the arrays.
 """
@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import math
 import os
+import random
 import re
 import sys
 import types
@@ -123,6 +124,9 @@ class Worker:
         space: dict[str, Any] = {"__name__": "__main__", "np": np, "math": math}
         space |= dict.fromkeys(("check", "grade", "hint", "progress"), quiet)
         space |= dict.fromkeys(("ma", "mt", "mini_attn"), Absent())
+        # What an answer draws without a seed of its own is the same in every run.
+        random.seed(0)
+        np.random.seed(0)
         notes = run_cells(self.run, job["cells"], space)
         name = job["name"]
         blobs: list[bytes] = []

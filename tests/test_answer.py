@@ -134,6 +134,18 @@ def test_what_an_answer_printed_and_changed_is_noted() -> None:
     assert any("it printed: hello" in note for note in report.notes)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["print({'a', 'b', 'c'}, hash('a'))", "print(object())", "raise ValueError(object())",
+     "print(np.random.normal())", "import random; print(random.random())"],
+)  # fmt: skip
+def test_the_same_answer_is_told_the_same_words(line: str) -> None:
+    cell = f"def expand_heads(k, n_heads):\n    {line}\n    return k"
+    one, other = (judged("expand_heads", cell).report for _ in range(2))
+    assert (one.message, one.notes) == (other.message, other.notes)
+    assert one.notes or "ValueError" in one.message
+
+
 def test_an_answer_that_waits_is_ended() -> None:
     cell = "import time\ndef expand_heads(k, n_heads): time.sleep(1000)"
     found = judged("expand_heads", cell, wall_seconds=3)
