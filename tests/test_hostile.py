@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from classroom.answer import Judged, judge
+from classroom.files import find
 from classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
 from classroom.hostile.files import FILES
 from classroom.hostile.notebooks import NOTEBOOKS
@@ -385,3 +386,21 @@ def test_each_layer_holds_alone(
     assert {name for name, _ in done} == set(WORKING)
     assert [name for name, judged in done if judged.report.points] == []
     assert [p.name for p in (tmp_path / "scratch").iterdir()] == ["keep.txt"]
+
+
+def test_folders_in_folders_end_nothing(tmp_path: Path) -> None:
+    """Deeper than Python calls functions; pathlib and shutil cannot even take it away."""
+    depth, folder = 1_500, tmp_path / "submissions"
+    folder.mkdir()
+    (folder / "honest.ipynb").write_bytes(b"{}")
+    place = str(folder / "deep")
+    try:
+        for _ in range(depth):
+            os.mkdir(place)
+            place += "/a"
+        found = list(find(folder))
+        assert {one.parts[0] for one in found} == {"honest.ipynb", "deep"}
+        (deep,) = [one for one in found if one.parts[0] == "deep"]
+        assert deep.problem
+    finally:
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
