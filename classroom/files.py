@@ -22,6 +22,7 @@ NOTEBOOK_BYTES = 20 * 10**6
 ARCHIVE_BYTES = 500 * 10**6
 ENTRIES = 20_000  # files in one archive
 DEPTH = 3  # archives in archives
+FOLDERS = 40  # folders in folders
 SKIPPED = (".ipynb_checkpoints", "__MACOSX")
 # What somebody may hand in by mistake; other files, such as a list of names, are nobody's.
 MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar")
@@ -168,6 +169,9 @@ def _in_folder(folder: Path, parts: tuple[str, ...]) -> Iterator[Found]:
         inner = (*parts, _shown(entry.name))
         if not entry.is_dir(follow_symlinks=False):
             yield from _in_file(entry, inner, alone=not parts and len(entries) == 1)
+            continue
+        if len(inner) > FOLDERS:
+            yield Found(inner[:2], problem="folders stand in folders too deep")
             continue
         below = _in_folder(Path(entry.path), inner)
         if parts:

@@ -298,6 +298,16 @@ def test_empty_folders_archives_and_other_files_are_said(tmp_path: Path) -> None
     }
 
 
+def test_folders_in_folders_without_end(tmp_path: Path) -> None:
+    deep = tmp_path / "ada" / "/".join("d" * 200)
+    deep.mkdir(parents=True)
+    save(deep / "a.ipynb", notebook())
+    save(tmp_path / "bo.ipynb", notebook())
+    ada, bo = read(tmp_path)
+    assert ada.problems == ["ada/d: folders stand in folders too deep"]
+    assert len(bo.cells) == 2
+
+
 def test_a_deleted_answer_is_not_handed_in(tmp_path: Path) -> None:
     data = notebook()
     del data["cells"][tagged(data, "starter", "expand_heads")]
