@@ -28,7 +28,9 @@ from mini_attn.exercises.spec import exercise
 
 CANARY = "canary-7f3a91"
 SECRETS = (CANARY, "root:", "REFERENCE", str(ROOT / "solutions"))
-WALL_SECONDS = 12.0  # instead of 30: only for those that wait
+WALL_SECONDS = 12.0  # instead of 30
+SHORT_SECONDS = 3.0  # for those that have no end; these two meet the limit of computing time
+LONG = ("an endless loop in C", "a loop inside NumPy")
 
 
 @dataclass
@@ -82,7 +84,9 @@ def tried(
         def run(one: Hostile) -> Judged:
             asked = task(one.exercise)
             cells = [one.source(scratch=base / "scratch", port=port, canary=CANARY)]
-            return judge(asked.exercise, cells, asked.name, seed=7, wall_seconds=WALL_SECONDS)
+            endless = "come to an end" in one.words and one.name not in LONG
+            wall = SHORT_SECONDS if endless else WALL_SECONDS
+            return judge(asked.exercise, cells, asked.name, seed=7, wall_seconds=wall)
 
         wanted = [one for one in hostile() if one.name in names]
         with ThreadPoolExecutor(2) as pool:
