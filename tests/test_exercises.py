@@ -268,6 +268,27 @@ def test_wrong_answers_fail_and_references_pass_under_every_seed(seed: int) -> N
             assert (report.failed, words in report.message) == (failing, True), name
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", ">f8", "longdouble"])
+def test_any_floating_type_is_judged_alike(dtype: str) -> None:
+    def other(**inputs: Any) -> Any:
+        return tuple(a.astype(dtype) for a in SOLUTIONS["cached_step"].REFERENCE(**inputs))
+
+    report = checker.examine("cached_step", other)
+    # Half precision is too coarse for the check, and is told so by the check, not by an error.
+    assert (report.failed is None) == (dtype != "float16"), report.message
+    assert "itself failed" not in report.message
+
+
+def test_what_no_float64_holds_is_not_finite() -> None:
+    def beyond(**inputs: Any) -> Any:
+        out, k, v = SOLUTIONS["cached_step"].REFERENCE(**inputs)
+        return np.full(out.shape, np.finfo(np.longdouble).max), k, v
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert checker.examine("cached_step", beyond).failed == "finite"
+
+
 def test_large_outputs_are_judged_without_a_warning() -> None:
     def large(**inputs: Any) -> Any:
         out, k, v = SOLUTIONS["cached_step"].REFERENCE(**inputs)
