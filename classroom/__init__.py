@@ -11,6 +11,7 @@ it, because a teacher has the checkout with the solutions and a student has the 
   passes between the two.
 - What a class gets: ``report`` with ``feedback``, ``summary``, ``explained`` and ``wording``.
 - Other graders: ``assignment`` with ``nbgrader`` and ``otter``; ``graders`` installs them.
+- What the commands share: ``commands``.
 - Servers and copies: ``hub`` with ``jupyterhub_config`` and ``hub_files``; ``public``.
 - The proof: ``hostile`` (what is tried), ``simulate`` (a class), ``rehearse`` (graded, compared).
 """

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import ast
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from classroom.sheet import ROOT, Sheet, chosen, task
+from classroom.commands import add_choice, choice
+from classroom.sheet import ROOT, Sheet, task
 from mini_attn.errors import MiniAttnError
 
-__all__ = ["command", "graded_lines", "reference_source", "replace_file"]
+__all__ = ["command", "graded_lines", "reference_source"]
 
 
 def graded_lines(exercise_id: str) -> list[str]:
@@ -44,14 +44,6 @@ def reference_source(exercise_id: str) -> str:
     return "\n".join([*above, *last]).strip()
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
-
-
 def command(
     program: str,
     write: Callable[[list[Sheet], Path], list[str]],
@@ -74,13 +66,11 @@ def command(
         Exit status: 0, or 2 with one line on stderr and nothing written.
     """
     parser = argparse.ArgumentParser(prog=program, description=f"assignments for {program}")
-    parser.add_argument("--chapter", metavar="PAGE", help="one chapter, such as kv-cache")
-    parser.add_argument("--exercises", metavar="IDS", help="ids: one problem sheet")
-    parser.add_argument("--name", help="the problem sheet's name")
+    add_choice(parser)
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / program, help="folder")
     options = parser.parse_args(arguments)
     try:
-        sheets = chosen(chapter=options.chapter, exercises=options.exercises, name=options.name)
+        sheets = choice(options)
         lines = write(sheets, options.out)
     except (MiniAttnError, OSError) as problem:
         print(f"[{program}] {problem}", file=sys.stderr)

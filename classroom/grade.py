@@ -22,6 +22,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom.answer import end_all, judge, probe
+from classroom.commands import add_choice, choice, replace_file
 from classroom.report import write_reports
 from classroom.sheet import ROOT, Sheet, chapters, chosen, task, tasks_of
 from classroom.submissions import RELEASE, Submission, read
@@ -58,11 +59,8 @@ def _graders() -> str:
 
 
 def _write(path: Path, data: Any) -> None:
-    """The whole file or nothing of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    """Data as JSON, the same text for the same data."""
+    replace_file(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
 def _secret_seed(out: Path, given: str | None) -> str:
@@ -266,9 +264,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--sheet", type=Path, help="the .json file of a released sheet")
-    parser.add_argument("--chapter")
-    parser.add_argument("--exercises")
-    parser.add_argument("--name", help="of a list of exercises")
+    add_choice(parser)
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--roster", type=Path, help="a text file with a name on each line")
@@ -279,7 +275,7 @@ def main() -> None:
             raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
         sheet = sheet_of_file(asked.sheet) if asked.sheet else None
         if asked.chapter or asked.exercises:
-            sheet = chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)[0]
+            sheet = choice(asked)[0]
         roster = _names(asked.roster) if asked.roster else []
         results = grade_folder(
             asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs, roster=roster

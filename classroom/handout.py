@@ -15,8 +15,9 @@ import jinja2
 from markupsafe import Markup
 
 from classroom.alone import alone, source_line
+from classroom.commands import add_choice, choice
 from classroom.pencil import UNITS, key
-from classroom.sheet import ROOT, Sheet, chosen, task
+from classroom.sheet import ROOT, Sheet, task
 from classroom.student import title
 from classroom.typeset import fonts, html
 from mini_attn.errors import ConfigError
@@ -165,14 +166,12 @@ def write(sheets: list[Sheet], out: Path = OUT, *, pdf: bool = True) -> list[Pat
 def main(arguments: list[str] | None = None) -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="handout", description=__doc__)
-    parser.add_argument("--chapter", metavar="PAGE", help="one chapter, such as kv-cache")
-    parser.add_argument("--exercises", metavar="IDS", help="ids: one problem sheet")
-    parser.add_argument("--name", help="the problem sheet's name")
+    add_choice(parser)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of sheets and keys")
     parser.add_argument("--no-pdf", action="store_true", help="HTML alone, without a browser")
     options = parser.parse_args(arguments)
     try:
-        sheets = chosen(chapter=options.chapter, exercises=options.exercises, name=options.name)
+        sheets = choice(options)
         paths = write(sheets, options.out, pdf=not options.no_pdf)
     except ConfigError as problem:
         print(f"[handout] {problem}", file=sys.stderr)

@@ -16,7 +16,8 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from classroom.assignment import command, graded_lines, replace_file
+from classroom.assignment import command, graded_lines
+from classroom.commands import replace_file
 from classroom.graders import BIN
 from classroom.release import student_notebook
 from classroom.sheet import Sheet, task

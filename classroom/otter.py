@@ -21,7 +21,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
-from classroom.assignment import command, graded_lines, reference_source, replace_file
+from classroom.assignment import command, graded_lines, reference_source
+from classroom.commands import replace_file
 from classroom.graders import BIN
 from classroom.release import student_notebook
 from classroom.sheet import Sheet, task

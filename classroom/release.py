@@ -13,8 +13,9 @@ from pathlib import Path
 
 import nbformat
 
+from classroom.commands import add_choice, choice
 from classroom.leaks import leaks
-from classroom.sheet import ROOT, Sheet, chosen, task
+from classroom.sheet import ROOT, Sheet, task
 from classroom.student import student_notebook, title
 from classroom.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
@@ -129,13 +130,11 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
 def main(arguments: list[str] | None = None) -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
-    parser.add_argument("--chapter", metavar="PAGE", help="one chapter, such as kv-cache")
-    parser.add_argument("--exercises", metavar="IDS", help="ids: one problem sheet")
-    parser.add_argument("--name", help="the problem sheet's name")
+    add_choice(parser)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the releases")
     options = parser.parse_args(arguments)
     try:
-        sheets = chosen(chapter=options.chapter, exercises=options.exercises, name=options.name)
+        sheets = choice(options)
         paths = release(sheets, options.out)
     except MiniAttnError as problem:
         print(f"[release] {problem}", file=sys.stderr)

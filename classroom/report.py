@@ -10,7 +10,6 @@ import base64
 import csv
 import hashlib
 import io
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -20,6 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from classroom.commands import replace_file
 from classroom.feedback import feedback
 from classroom.summary import summary
 from classroom.wording import clean, file_names, for_markdown, for_spreadsheet
@@ -63,17 +63,6 @@ def _page(name: str, kind: str, view: dict[str, Any]) -> str:
     style, digest = _style()
     template = _templates(kind).get_template(f"{name}.{kind}.jinja")
     return template.render(view, style=style, style_hash=digest)
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file or nothing of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(text.encode("utf-8"))
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _by_name(name: str) -> tuple[str, str]:
@@ -181,5 +170,5 @@ def write_reports(
     files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
     for name, text in files.items():
-        _write(out / name, text)
+        replace_file(out / name, text)
     return [out / name for name in files]
