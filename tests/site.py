@@ -87,10 +87,6 @@ class Visit:
         context = self.context(
             viewport={"width": width, "height": 900}, color_scheme=theme, **options
         )
-        if options.get("java_script_enabled", True):
-            # The blank page before the first one has no storage.
-            remember = f"try {{ localStorage.setItem('mode', '{theme}') }} catch {{}}"
-            context.add_init_script(remember)
         page = context.new_page()
         page.goto(f"{base}/{name}", wait_until="load")
         return page
