@@ -106,7 +106,8 @@ def finish_page(
         app.add_css_file("living.css")
     if kept:
         app.add_css_file("progress.css")
-        body += script_of(app, context, PROGRESS, "defer ")
+        # Not deferred: the page's other pictures would wait for it.
+        body += script_of(app, context, PROGRESS, "async ")
     # After the additions, which go to the list that this replaces.
     context["script_files"] = [
         script

@@ -1,5 +1,5 @@
 // The reader's progress on the page: a closed box at the end of a chapter, a table of all
-// chapters on the first page. A script of its own that comes after everything else.
+// chapters on the first page. A script of its own that nothing waits for.
 import { count, escape } from "./core/text.js";
 import { chapterBody, chapterWords, bookTable, wordsFor } from "./progress_views.js";
 import { entries, FILE, LARGEST, mergeProgress, onlyKnown, parseProgress, progressText } from "./progress_format.js";
