@@ -68,6 +68,25 @@ def script_of(app: Sphinx, context: dict[str, Any], name: str, how: str = "") ->
     return f'<script {how}src="{context["pathto"](path, resource=True)}?v={digest}"></script>'
 
 
+def scripts_of_head(context: dict[str, Any], waits: bool) -> list[Any]:
+    """The theme's scripts without widget state; those of files wait until the page is read.
+
+    They have nothing to do before, and the first widget need not wait for them. Those that a
+    script in the page asks do not wait: the options, and on the search page all.
+    """
+    kept = []
+    for script in context.get("script_files", []):
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type", "").startswith(WIDGET_STATE):
+            continue
+        name = str(getattr(script, "filename", None) or "")
+        if waits and name and "documentation_options" not in name and "async" not in attributes:
+            attributes = {**attributes, "defer": "defer"}
+            script = type(script)(name, priority=script.priority, **attributes)
+        kept.append(script)
+    return kept
+
+
 def progress_place(app: Sphinx, pagename: str, body: str) -> str:
     """Where a chapter shows the reader's progress: at its end, empty until the script comes."""
     page = Path(pagename).name
@@ -109,11 +128,7 @@ def finish_page(
         # Not deferred: the page's other pictures would wait for it.
         body += script_of(app, context, PROGRESS, "async ")
     # After the additions, which go to the list that this replaces.
-    context["script_files"] = [
-        script
-        for script in context.get("script_files", [])
-        if not getattr(script, "attributes", {}).get("type", "").startswith(WIDGET_STATE)
-    ]
+    context["script_files"] = scripts_of_head(context, waits=pagename != "search")
     context["body"] = body
     context["metatags"] = context.get("metatags", "") + previews(app, context, doctree)
 

@@ -29,8 +29,13 @@
   // What scrolls sideways must be reachable by keyboard, and only that.
   var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output";
   function markScrollers() {
-    document.querySelectorAll(SCROLLERS).forEach(function (box) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    var boxes = Array.from(document.querySelectorAll(SCROLLERS));
+    // All are measured before one is changed: the page is laid out once.
+    var wide = boxes.map(function (box) {
+      return box.scrollWidth > box.clientWidth;
+    });
+    boxes.forEach(function (box, i) {
+      if (wide[i]) box.tabIndex = 0;
       else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
     });
   }
@@ -38,12 +43,12 @@
   function start() {
     explainFile();
     offerPrint();
-    markScrollers();
     addEventListener("resize", markScrollers);
     addEventListener("load", markScrollers);
     // A formula is as wide as its fonts, and those arrive when they like; so do living pictures.
     document.fonts.addEventListener("loadingdone", markScrollers);
     document.fonts.ready.then(markScrollers);
+    // Also tells the size at first, in a frame that is laid out already.
     var article = document.querySelector("article");
     if (article) new ResizeObserver(markScrollers).observe(article);
   }

@@ -7,15 +7,15 @@ import { defaults, fault, validate } from "./schema.js";
 
 const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
 let views = 0;
+let column = 720; // the width last measured: most views of a page stand in one column
 
 class View {
   constructor(definition, root, model, { link }) {
-    Object.assign(this, { definition, root, model, link, timer: 0, width: 0, lit: null });
+    Object.assign(this, { definition, root, model, link, timer: 0, width: column, lit: null });
     this.uid = `living-${definition.name}-${++views}`;
     this.copies = link ? "Copy link" : "Copy code";
     root.innerHTML = frame(definition, this.uid, this.copies);
     this.keys = Object.keys(definition.schema);
-    this.measure();
     this.listen();
     this.draw();
   }
@@ -28,11 +28,12 @@ class View {
     return Object.fromEntries(this.keys.map((key) => [key, this.model.get(key)]));
   }
 
-  // The width to draw for; false if it is (nearly) the one that was drawn.
-  measure(width = this.part("result").clientWidth) {
-    const next = Math.min(WIDTHS[1], Math.max(WIDTHS[0], Math.floor(width || 720)));
-    if (Math.abs(next - this.width) < 4) return false;
-    this.width = next;
+  // Take the width to draw for; false if it is (nearly) the one that was drawn.
+  measure(width) {
+    if (!width) return false; // not shown
+    column = Math.min(WIDTHS[1], Math.max(WIDTHS[0], Math.floor(width)));
+    if (Math.abs(column - this.width) < 4) return false;
+    this.width = column;
     return true;
   }
 
@@ -49,6 +50,8 @@ class View {
     this.part("table").addEventListener("toggle", () => this.fillTable());
     this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
+    // Told the first time before anything is shown. To ask for the width here would lay out the
+    // whole page once for each view.
     this.observer = new ResizeObserver(([entry]) => this.measure(entry.contentRect.width) && this.draw());
     this.observer.observe(this.part("result"));
   }
