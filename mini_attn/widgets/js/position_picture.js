@@ -1,6 +1,6 @@
 // Six triangles of squares, one for each encoding: the area says how much, filled is plus, hollow is
 // minus. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, hit, round, stroke, text } from "./core/svg.js";
+import { END, MIDDLE, hit, round, text } from "./core/svg.js";
 import { decimal, escape } from "./core/text.js";
 import { verdict } from "./position_words.js";
 
@@ -14,29 +14,38 @@ function layout(width, count) {
   return { width, columns, tile, cell, high: TOP + count * cell + 48 };
 }
 
-// One cell: a square whose area is the size of the number, or a cross where there is no vector.
+const square = (x, y, side) => `M${round(x)} ${round(y)}h${round(side)}v${round(side)}h${round(-side)}z`;
+const path = (kind, lines) => (lines ? `<path d="${lines}" class="pos-${kind}"/>` : "");
+
+// What stands in a cell, as [kind, lines]: a square whose area is the size of the number, or a
+// cross where there is no vector.
 function mark(value, x, y, cell, most) {
   const [cx, cy] = [x + cell / 2, y + cell / 2];
   if (value === null) {
     const r = cell / 5;
-    return stroke(cx - r, cy - r, cx + r, cy + r, "pos-cross") + stroke(cx - r, cy + r, cx + r, cy - r, "pos-cross");
+    return ["cross", `M${round(cx - r)} ${round(cy - r)}l${round(2 * r)} ${round(2 * r)}M${round(cx - r)} ${round(cy + r)}l${round(2 * r)} ${round(-2 * r)}`];
   }
-  if (Math.abs(value) < 1e-3 * most) return "";
   const side = Math.max(2, Math.sqrt(Math.abs(value) / most) * (cell - 4));
-  return `<rect x="${round(cx - side / 2)}" y="${round(cy - side / 2)}" width="${round(side)}" height="${round(side)}" class="${value > 0 ? "pos-plus" : "pos-minus"}"/>`;
+  const seen = Math.abs(value) >= 1e-3 * most;
+  return [value > 0 ? "plus" : "minus", seen ? square(cx - side / 2, cy - side / 2, side) : ""];
 }
 
 function target(at, id, x, y, label) {
   return at.live ? hit(x, y, at.cell, at.cell, "pos-target", { id, label, first: id === at.entry, radius: 0 }) : "";
 }
 
+// All marks of a kind are one path: a slider redraws six triangles, and elements are what costs.
 function cells(result, panel, x0, y0, at) {
-  return panel.cells.flatMap((row, i) => row.map((value, j) => {
+  const lines = { cell: "", plus: "", minus: "", cross: "" };
+  const targets = panel.cells.flatMap((row, i) => row.map((value, j) => {
     const [x, y] = [x0 + j * at.cell, y0 + i * at.cell];
+    const [kind, marked] = mark(value, x, y, at.cell, panel.most);
+    lines.cell += square(x, y, at.cell);
+    lines[kind] += marked;
     const words = value === null ? "no vector" : decimal(value);
-    return box(x, y, at.cell, at.cell, "pos-cell") + mark(value, x, y, at.cell, panel.most)
-      + target(at, `${panel.name}-${i}-${j}`, x, y, `${panel.title}: query at ${result.positions[i]}, key at ${result.positions[j]}: ${words}`);
-  })).join("");
+    return target(at, `${panel.name}-${i}-${j}`, x, y, `${panel.title}: query at ${result.positions[i]}, key at ${result.positions[j]}: ${words}`);
+  }));
+  return Object.entries(lines).map(([kind, drawn]) => path(kind, drawn)).join("") + targets.join("");
 }
 
 function triangle(result, n, at) {
@@ -67,7 +76,7 @@ function legend(result, y, at) {
     return parts.map((part, nth) => {
       const wide = (kind ? 20 : 0) + 6.3 * part.length;
       if (x && (nth || x + wide > at.width)) [x, line] = [0, line + 19];
-      const sample = kind && !nth ? mark({ plus: 1, minus: -1, cross: null }[kind], x, line - 11, 16, 1) : "";
+      const sample = kind && !nth ? path(...mark({ plus: 1, minus: -1, cross: null }[kind], x, line - 11, 16, 1)) : "";
       const said = sample + text(x + (kind ? 20 : 0), line + 1, part, "pos-quiet");
       x += wide + 18;
       return said;

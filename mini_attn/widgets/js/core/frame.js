@@ -17,6 +17,7 @@ export function frame(definition, uid, copies) {
     ? `<div class="living-transport"><div class="living-buttons">${button("back", "Back")}${button("play", "Play", ' aria-pressed="false"')}${button("step", "Step")}</div>${part(true)}</div>`
     : "";
   return `<div class="living-app" role="group" aria-label="${escape(definition.title)}">
+    <div class="living-width"></div>
     <form class="living-controls" autocomplete="off">${part(false)}${transport}</form>
     <p class="living-note" role="alert" hidden></p>
     <div class="living-result"><p class="living-say" aria-live="polite"></p><div class="living-output"></div>

@@ -37,6 +37,23 @@ class View {
     return true;
   }
 
+  // The sentence keeps the height of its longest, so that what follows stays where it is; with
+  // another width or another font it begins anew.
+  resized({ target, contentRect: { width, height } }) {
+    if (target === this.part("say")) target.style.minHeight = `${height}px`;
+    else if (this.measure(width)) {
+      this.draw();
+      this.settle();
+    }
+  }
+
+  settle() {
+    const say = this.part("say");
+    say.style.minHeight = "";
+    this.observer.unobserve(say);
+    this.observer.observe(say);
+  }
+
   listen() {
     const form = this.part("controls");
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -50,10 +67,13 @@ class View {
     this.part("table").addEventListener("toggle", () => this.fillTable());
     this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
-    // Told the first time before anything is shown. To ask for the width here would lay out the
-    // whole page once for each view.
-    this.observer = new ResizeObserver(([entry]) => this.measure(entry.contentRect.width) && this.draw());
-    this.observer.observe(this.part("result"));
+    // Told the first time before anything is shown: to ask for the width here would lay out the
+    // whole page once for each view. An empty line has the width and never the picture's height.
+    this.observer = new ResizeObserver((entries) => entries.forEach((entry) => this.resized(entry)));
+    this.observer.observe(this.part("width"));
+    this.lettered = () => this.settle();
+    document.fonts.addEventListener("loadingdone", this.lettered);
+    this.settle();
   }
 
   fromInput(input) {
@@ -190,6 +210,7 @@ class View {
   remove() {
     this.stop();
     this.observer.disconnect();
+    document.fonts.removeEventListener("loadingdone", this.lettered);
     for (const key of this.keys) this.model.off(`change:${key}`, this.changed);
   }
 }
