@@ -13,6 +13,8 @@ HTML = ROOT / "_build/html"
 WORDS_A_MINUTE = 180
 CELL_SECONDS = 8  # a short cell of code with its output
 PREDICTION_SECONDS = 30
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+FORMULA = re.compile(r"\$\$.*?\$\$", re.DOTALL)
 
 sys.path.insert(0, str(ROOT))
 from tests.test_book import Page, weight  # noqa: E402
@@ -32,16 +34,27 @@ def seconds_of(stem: str) -> str:
     return f"{float(found[-1][1]):.1f}" if found and found[-1] else "–"
 
 
+def reading_minutes(cells: list[nbformat.NotebookNode]) -> float:
+    """To read a chapter; its exercises, which take as long as they take, are not in it."""
+    minutes, reading = 0.0, True
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown":
+            for name in SECTION.findall(cell.source):
+                reading = name != "Exercises"
+            words = len(FORMULA.sub(" ", cell.source).split())
+            minutes += reading * words / WORDS_A_MINUTE
+        elif "remove-input" not in tags:
+            minutes += reading * CELL_SECONDS / 60
+        minutes += ("prediction" in tags) * PREDICTION_SECONDS / 60
+    return minutes
+
+
 def facts(path: Path) -> list[object]:
     """One row of the table."""
     cells = nbformat.read(path, as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     tags = [tag for cell in cells for tag in cell.metadata.get("tags", [])]
-    text = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    words = len(re.sub(r"\$\$.*?\$\$", " ", text, flags=re.S).split())
-    shown = [cell for cell in code if "remove-input" not in cell.metadata.get("tags", [])]
-    minutes = words / WORDS_A_MINUTE + len(shown) * CELL_SECONDS / 60
-    minutes += tags.count("prediction") * PREDICTION_SECONDS / 60
     asserted = sum(
         isinstance(node, ast.Assert) for cell in code for node in ast.walk(ast.parse(cell.source))
     )
@@ -49,8 +62,8 @@ def facts(path: Path) -> list[object]:
     page = HTML / f"book/{path.stem}.html"
     heavy = f"{weight(Page(page)) / 1e3:.0f}" if page.exists() else "–"
     return [
-        path.stem, round(minutes), len(cells), tags.count("widget"), tags.count("prediction"),
-        len(starters), asserted, seconds_of(path.stem), heavy,
+        path.stem, round(reading_minutes(cells)), len(cells), tags.count("widget"),
+        tags.count("prediction"), len(starters), asserted, seconds_of(path.stem), heavy,
     ]  # fmt: skip
 
 
