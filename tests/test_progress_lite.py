@@ -68,8 +68,8 @@ def test_progress_outlives_the_page(visit: Visit) -> None:
     assert "2 of 4 points" in said
     assert said.endswith("2 of 2 points (/drive/mini-attn-progress.json)")
 
-    page.reload()  # and to the notebook again, as a reader comes back
-    opened(visit, page)
+    page.reload()
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     assert "1 exercise (1 solved) of an earlier visit" in ask(page, IMPORTS + "progress()")
     said = ask(page, f"export_progress(); print(open('{carry.NAME}').read())")
     found = record.parse(said[said.index("{") :].encode())

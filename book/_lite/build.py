@@ -107,12 +107,16 @@ def collect_notebooks() -> None:
 
 
 def build_site() -> None:
-    """Run JupyterLite's own build over what was collected."""
+    """Run JupyterLite's own build over what was collected; its page remembers the notebook."""
     shutil.copy(HERE / "jupyter-lite.json", WORK)
     shutil.copy(HERE / "overrides.json", WORK)
     shutil.copy(HERE / "jupyter_lite_config.json", WORK)
     shutil.rmtree(OUT, ignore_errors=True)
     run(BIN / "jupyter", "lite", "build", "--output-dir", OUT, folder=WORK, path=str(BIN))
+    page = OUT / APP / "index.html"
+    head, rest = page.read_text(encoding="utf-8").split("<head>", 1)
+    script = (HERE / "reopen.js").read_text(encoding="utf-8")
+    page.write_text(f"{head}<head>\n<script>\n{script}</script>{rest}", encoding="utf-8")
 
 
 def state() -> str:
