@@ -69,12 +69,18 @@ def _item(answer: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _headline(solved: int, n: int, attempted: int) -> tuple[str, str]:
+def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str]:
     """Where the student stands, and what to do next."""
     if not n:
         return "This sheet has no exercises.", ""
     if solved == n:
         return "Everything is solved.", "Nothing is left to do on this sheet."
+    if not attempted and not read:
+        return (
+            "No answer was found yet.",
+            "The reason stands below. Hand in the notebook as you saved it, the file that ends in "
+            ".ipynb, or talk to your teacher.",
+        )
     if not attempted:
         return (
             "No answer was found yet.",
@@ -105,7 +111,7 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     solved = sum(item["state"] == "solved" for item in items)
     waiting = ("not attempted", "not handed in")
     attempted = sum(item["state"] not in waiting for item in items)
-    headline, advice = _headline(solved, len(items), attempted)
+    headline, advice = _headline(solved, len(items), attempted, bool(result["files"]))
     student, written = (clean(result[key], NAME) for key in ("student", "written_name"))
     return {
         "sheet": clean(run["sheet"], NAME),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["NOTEBOOK_BYTES", "Found", "find"]
+__all__ = ["MISTAKEN", "NOTEBOOK_BYTES", "Found", "find"]
 
 NOTEBOOK_BYTES = 20 * 10**6
 ARCHIVE_BYTES = 500 * 10**6

@@ -22,10 +22,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom.answer import end_all, judge, probe
+from classroom.cells import RELEASE, untouched
 from classroom.commands import add_choice, choice, replace_file
 from classroom.report import write_reports
 from classroom.sheet import ROOT, Sheet, chapters, chosen, task, tasks_of
-from classroom.submissions import RELEASE, Submission, read
+from classroom.submissions import Submission, read
 from mini_attn.errors import ConfigError
 
 __all__ = ["grade_folder", "sheet_of_file"]
@@ -88,7 +89,7 @@ def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings)
     }  # fmt: skip
     if cells is None:
         return {**about, "state": "not handed in"}
-    if "".join(cells).strip() == asked.starter.strip():
+    if untouched(exercise_id, cells):
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
     seed = _case_seed(settings, exercise_id)
@@ -252,9 +253,18 @@ def sheet_of_file(path: Path) -> Sheet:
 def _names(path: Path) -> list[str]:
     """The names of a roster."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read as a list of names: {error}") from None
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
+        try:
+            lines = content.decode(encoding).splitlines()
+            break
+        except UnicodeDecodeError:
+            continue
+    else:
+        raise ConfigError(f"{path} is no list of names: save it as text in UTF-8")
     return [line.strip() for line in lines if line.strip()]
 
 

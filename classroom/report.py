@@ -21,8 +21,9 @@ from markupsafe import Markup
 
 from classroom.commands import replace_file
 from classroom.feedback import feedback
+from classroom.submissions import moodle_name
 from classroom.summary import summary
-from classroom.wording import clean, file_names, for_markdown, for_spreadsheet
+from classroom.wording import clean, file_names, folded, for_markdown, for_spreadsheet, shown_names
 from mini_attn.errors import ConfigError
 
 __all__ = ["grades", "write_reports"]
@@ -107,11 +108,14 @@ def grades(
     ids = list(run["exercises"])
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback"])
     names = file_names(r["student"] for r in results)
+    shown = shown_names((r["student"] for r in results), NAME)
     rows: list[tuple[str, list[str | int]]] = []  # a name to sort by, and the row
     for result in results:
         answers = {answer["id"]: answer for answer in result["answers"]}
         problems = " · ".join(clean(p, 300) for p in result["problems"][:5])
-        texts = [for_spreadsheet(clean(result[key], NAME)) for key in ("student", "written_name")]
+        texts = map(
+            for_spreadsheet, (shown[result["student"]], clean(result["written_name"], NAME))
+        )
         cells = [*texts, *(_points(answers.get(i)) for i in ids)]
         file = f"feedback/{names[result['student']]}.html"
         cells += [int(result["points"]), int(result["of"]), for_spreadsheet(problems), file]
@@ -126,8 +130,11 @@ def grades(
 
 def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
     """Names of the roster from whom nothing came."""
-    here = {clean(r["student"], 300).casefold() for r in results}
-    return [name for name in dict.fromkeys(roster) if clean(name, 300).casefold() not in here]
+    here = {folded(clean(r["student"], 300)) for r in results}
+    for r in results:
+        alone = moodle_name(r["student"], [*r["files"], *r["problems"]])
+        here |= {folded(clean(alone, 300))} if alone else set()
+    return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
 
 
 def write_reports(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from classroom.feedback import DEFAULT, LINE, MESSAGE, NAME, STATES, place_of, shortened
-from classroom.wording import clean
+from classroom.wording import clean, shown_names
 
 __all__ = ["summary"]
 
@@ -129,10 +129,11 @@ def _measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
 
 def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
     """Whose files or answers need a look."""
+    shown = shown_names((r["student"] for r in results), NAME)
 
     def people(entries_of: Callable[[dict[str, Any]], list[str]]) -> list[dict[str, Any]]:
         return [
-            {"name": clean(r["student"], NAME), "file": names[r["student"]],
+            {"name": shown[r["student"]], "file": names[r["student"]],
              "entries": shortened(entries, ENTRY, ENTRIES)}
             for r in results if (entries := entries_of(r))
         ]  # fmt: skip

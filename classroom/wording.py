@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["clean", "file_names", "for_markdown", "for_spreadsheet"]
+__all__ = ["clean", "file_names", "folded", "for_markdown", "for_spreadsheet", "shown_names"]
 
 KEPT = "\u200c\u200d"  # joiners, which some scripts need inside a word
 # Drawn as nothing, or as a change of the character before: they only hide differences.
@@ -109,18 +109,61 @@ def file_names(students: Iterable[str]) -> dict[str, str]:
     """
     students = sorted(set(students))
     stems = {student: _stem(student) for student in students}
-    folded = {student: _folded(stem) for student, stem in stems.items()}
-    count = Counter(folded.values())
-    names = {s: stem for s, stem in stems.items() if count[folded[s]] == 1}
-    taken = {folded[s] for s in names}
+    plain = {student: folded(stem) for student, stem in stems.items()}
+    count = Counter(plain.values())
+    names = {s: stem for s, stem in stems.items() if count[plain[s]] == 1}
+    taken = {plain[s] for s in names}
     for student in (s for s in students if s not in names):
         mark = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
-        sizes = (n for n in range(6, 65) if f"{folded[student]}-{mark[:n]}" not in taken)
+        sizes = (n for n in range(6, 65) if f"{plain[student]}-{mark[:n]}" not in taken)
         names[student] = f"{stems[student]}-{mark[: next(sizes)]}"
-        taken.add(_folded(names[student]))
+        taken.add(folded(names[student]))
     return names
 
 
-def _folded(stem: str) -> str:
+def folded(stem: str) -> str:
     """What a careless file system makes of a name."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", stem).casefold())
+
+
+def _exact(name: str) -> str:
+    """A name in which blanks at an end or side by side, and marks on letters, are numbers."""
+    letters = []
+    for before, letter, after in zip(f" {name[:-1]}", name, f"{name[1:]} ", strict=True):
+        odd = unicodedata.combining(letter) or UNSEEN.match(letter) or letter in KEPT
+        odd = odd or (letter.isspace() and (letter != " " or before.isspace() or after.isspace()))
+        letters.append(f"\\x{ord(letter):02x}" if odd and ord(letter) < 256
+                       else ascii(letter)[1:-1] if odd else letter)  # fmt: skip
+    return "".join(letters)
+
+
+def shown_names(students: Iterable[str], limit: int) -> dict[str, str]:
+    """A line for each student that no other student has.
+
+    Parameters
+    ----------
+    students : iterable of str
+        As they were found; any text.
+    limit : int
+        Characters of a line.
+
+    Returns
+    -------
+    dict of str to str
+        Names that would look alike, such as "ada" and "ada " with a blank behind, show what tells
+        them apart; where that lies beyond the limit, they end in a number of their own.
+    """
+    students = sorted(set(students))
+    names = {student: clean(student, limit) for student in students}
+    for further in (_exact, _numbered):
+        count = Counter(unicodedata.normalize("NFC", name) for name in names.values())
+        for student, name in names.items():
+            if count[unicodedata.normalize("NFC", name)] > 1:
+                names[student] = clean(further(student), limit)
+    return names
+
+
+def _numbered(name: str) -> str:
+    """The beginning of a name, and a number made from all of it."""
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{clean(name, NAME_LENGTH)} #{mark}"

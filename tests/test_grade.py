@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from classroom.grade import grade_folder
+from classroom.grade import _names, grade_folder
 from classroom.sheet import chosen
 from mini_attn.errors import ConfigError
 from tests.test_answer import reference
@@ -175,6 +175,26 @@ def test_bad_questions_get_one_line(tmp_path: Path, make: Any, words: str) -> No
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "in/out").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_roster_is_read_as_editors_save_it(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "names.txt"
+    path.write_bytes("Jörg\r\n\r\n  Zoë \r\n".encode(encoding))
+    assert _names(path) == ["Jörg", "Zoë"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "No such file"), (b"\x81\x8d", "save it as text in UTF-8")]
+)
+def test_a_roster_that_is_none_gets_one_line(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / "names.txt"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=words):
+        _names(path)
 
 
 def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:

@@ -28,7 +28,7 @@ from classroom.explained import EXPLAINED, headings
 from classroom.feedback import SO_FAR, STATES, feedback
 from classroom.report import grades, write_reports
 from classroom.summary import summary
-from classroom.wording import clean, file_names, for_markdown, for_spreadsheet
+from classroom.wording import clean, file_names, for_markdown, for_spreadsheet, shown_names
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import CHECKS
@@ -286,6 +286,37 @@ def test_a_student_who_knows_the_addition_still_gets_a_file_of_his_own() -> None
     assert len({apart(name) for name in names.values()}) == 3
 
 
+@given(st.lists(st.one_of(ANY, st.sampled_from(["ada", "ada ", " ada", "a\tda", "ada\u200c"]))))
+def test_no_two_students_are_shown_alike(students: list[str]) -> None:
+    shown = shown_names(students, 80)
+    assert set(shown) == set(students)
+    assert len({unicodedata.normalize("NFC", name) for name in shown.values()}) == len(shown)
+    assert all(len(name) <= 80 and name == clean(name, 80) for name in shown.values())
+    assert shown_names(reversed(students), 80) == shown
+
+
+def test_names_that_look_alike_show_what_tells_them_apart() -> None:
+    long, zoe = "x" * 100, "Zo\u00eb"
+    names = [
+        "ada",
+        "ada ",
+        "a  b",
+        "a b",
+        zoe,
+        "Zoe\u0308",
+        "Ada",
+        " alone ",
+        f"{long}1",
+        f"{long}2",
+    ]
+    shown = shown_names(names, 80)
+    assert (shown["ada"], shown["ada "], shown["Ada"]) == ("ada", r"ada\x20", "Ada")
+    assert (shown["a b"], shown["a  b"]) == ("a b", r"a\x20\x20b")
+    assert (shown[zoe], shown["Zoe\u0308"]) == (zoe, r"Zoe\u0308")
+    assert shown[" alone "] == "alone"  # like nobody else
+    assert re.fullmatch("x{49}… #[0-9a-f]{12}", shown[f"{long}1"])
+
+
 # ---------- grades ----------
 
 
@@ -313,6 +344,23 @@ def test_grades_hold_every_number_once() -> None:
     assert "no notebook" in hal["problems"]
     assert (zed["total"], zed["problems"], zed["feedback"]) == ("0", "nothing handed in", "")
     assert '"ada","",4,4,4,2,14,14,"","feedback/ada.html"' in text  # numbers are no texts
+
+
+def test_names_that_look_alike_are_told_apart_in_every_table() -> None:
+    twins = [result("ada", problems=["a"]), result("ada ", problems=["b"])]
+    rows = table(grades(a_run(), twins, roster=["Ada"]))
+    assert [row["student"] for row in rows] == ["ada", r"ada\x20"]
+    seen = summary(a_run(), twins, file_names(r["student"] for r in twins))
+    assert [person["name"] for person in seen["problems"]] == ["ada", r"ada\x20"]
+
+
+def test_the_roster_finds_a_name_however_it_is_written() -> None:
+    """Composed or not, as Moodle has it; a number of one's own is part of the name."""
+    moodle = result("Ada L_7", files=["Ada L_7_assignsubmission_file_/x.ipynb"])
+    lost = result("Cy_9", files=[], problems=["Cy_9_assignsubmission_file_x.pdf: no notebook"])
+    results = [result("Zoe\u0308"), moodle, lost, result("bo_7")]
+    roster = ["zo\u00eb", "Ada L", "Cy", "bo", "Dee"]
+    assert report.missing(results, roster) == ["bo", "Dee"]
 
 
 def test_hostile_names_change_neither_rows_nor_columns(tmp_path: Path) -> None:
@@ -347,6 +395,9 @@ def test_feedback_says_where_a_student_stands() -> None:
     assert some["headline"] == "1 of 4 exercises is solved."
     assert (some["name"], some["student"]) == ("Bob B.", "Bob")
     assert nothing["headline"] == "No answer was found yet."
+    assert "The reason stands below" in nothing["advice"]  # no list of files follows
+    waiting = feedback(a_run(), result("ivy", *(answer(i, "not attempted") for i in IDS)))
+    assert "list of files below" in waiting["advice"]
     first, second, third, fourth = some["items"]
     assert first["message"] == "The mask comes too late."
     assert first["so_far"] == "It runs, and its result has the right form."
