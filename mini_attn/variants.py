@@ -73,7 +73,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to share, compress or bound keys and values.
+    """One way to keep keys and values.
 
     Parameters
     ----------

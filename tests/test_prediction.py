@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.widgets.base import load_schema
-from mini_attn.widgets.prediction import Prediction, _inline
+from mini_attn.widgets.prediction import Prediction, _inline, _told
 from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, question
 from tests import chromium
 from tests.javascript import built, run
@@ -27,6 +27,13 @@ return texts.map((text) => living.judge(question, text));
 def judge(key: str, *texts: str) -> list[dict[str, Any]]:
     """What the page says to each text typed as answer."""
     return run(JUDGE, [key, texts])
+
+
+def test_an_answer_is_told_alike_with_and_without_javascript() -> None:
+    answers = [question.answer for question in QUESTIONS.values()]
+    told = run("return input.map((number) => living.format(number));", answers)
+    assert told == [_told(number) for number in answers]
+    assert (_told(204_800), _told(3.0), _told(512 / 3)) == ("204,800", "3", "170.6667")
 
 
 # Worked out by hand, not by the code that the questions use.

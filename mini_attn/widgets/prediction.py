@@ -20,8 +20,14 @@ def _inline(text: str) -> str:
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
 
 
+def _told(number: float) -> str:
+    """With up to four decimals, as prediction_judge.js writes it."""
+    whole, _, decimals = f"{number:,.4f}".partition(".")
+    return ".".join(filter(None, (whole, decimals.rstrip("0"))))
+
+
 def _answer(question: Question) -> str:
-    return f"{question.answer:,} {question.unit}. {question.explanation}"
+    return f"{_told(question.answer)} {question.unit}. {question.explanation}"
 
 
 class Prediction(LivingWidget):

@@ -75,7 +75,7 @@ def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          f"The scores are not scaled: divide by the root of {nope} + {rope}."),
         (_softmax(content * scale) @ latent,
          "The rotated part is missing: q_rope meets rope_key, and adds its own terms to the "
-         "score. Without it no head knows where a token stands."),
+         "score. Without it no score depends on where a token stands."),
         (_softmax(scores - content) @ latent,
          "Only the rotated part decides who is seen: q_nope has to meet the latent too."),
         (_softmax(_scores(inputs, content=False) * scale) @ latent,

@@ -33,6 +33,8 @@ MISTAKES = {
         "exponential."
     ),
     _reach(float(SLOPES[-1]) * 2): "That is the last head but one: the slopes halve eight times.",
+    math.floor(256 * math.log2(10))
+    + 1: "That is the logarithm to base 2. The weight is a power of e.",
     round(256 * math.log10(10)) - 1: "One number off, and the logarithm is the natural one.",
 }
 

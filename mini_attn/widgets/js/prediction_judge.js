@@ -74,4 +74,6 @@ function generic(question, value) {
   return `Too ${side} by far, more than a thousand times. Which factors did you multiply?`;
 }
 
-export const format = (number) => plain.format(number);
+// An answer as it is told; prediction.py writes it so too.
+const told = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 4 });
+export const format = (number) => told.format(number);

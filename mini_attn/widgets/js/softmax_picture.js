@@ -53,7 +53,7 @@ export function draw(result, { width = 720, live = false, label = "Five scores, 
     return text(0, y + 19, token, i === result.most ? "soft-token soft-most" : "soft-token")
       + scoreBar(scaled[i], most, s, y, at) + target(at, `s-${i}`, s, y, `score of ${token}: ${decimal(scores[i])}`)
       + shareBar(parts[i], e, y, at, "soft-power", small(parts[i])) + target(at, `e-${i}`, e, y, `power of e of ${token}: ${small(parts[i])}`)
-      + shareBar(weights[i], w, y, at, "soft-weight", decimal(weights[i], 3)) + target(at, `w-${i}`, w, y, `weight of ${token}: ${decimal(weights[i], 3)}`);
+      + shareBar(weights[i], w, y, at, "soft-weight", small(weights[i])) + target(at, `w-${i}`, w, y, `weight of ${token}: ${small(weights[i])}`);
   });
   const bottom = TOP + tokens.length * ROW + 4;
   const line = stroke(at.x[1], bottom, width, bottom, "soft-zero");

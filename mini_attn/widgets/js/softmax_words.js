@@ -3,6 +3,8 @@ import { decimal } from "./core/text.js";
 
 const percent = (share) => `${decimal(100 * share, 1)} %`;
 const small = (value) => (value !== 0 && value < 0.001 ? value.toExponential(1).replace("-", "−") : decimal(value, 3));
+// As a percentage, and never zero where it is not.
+const share = (weight) => (weight < 0.0005 ? `${small(100 * weight)} %` : percent(weight));
 
 export function describe({ tokens, weights, most, ties, temperature, shift }) {
   const best = ties > 1 ? `${ties} tokens share the first place with ${percent(weights[most])} each` : `“${tokens[most]}” gets ${percent(weights[most])}`;
@@ -11,11 +13,11 @@ export function describe({ tokens, weights, most, ties, temperature, shift }) {
     temperature === 1 ? "" : ` at temperature ${decimal(temperature, 1)}`,
     shift === 0 ? "" : `, and adding ${decimal(shift, 1)} to all scores changed no weight`,
   ].join("");
-  return `${best[0].toUpperCase()}${best.slice(1)}${how}. The smallest share is ${percent(least)}; none is ever zero.`;
+  return `${best[0].toUpperCase()}${best.slice(1)}${how}. The smallest share is ${share(least)}; none is ever zero.`;
 }
 
 export function table({ tokens, scores, scaled, parts, weights, total }) {
-  const rows = tokens.map((token, i) => [token, decimal(scores[i]), decimal(scaled[i]), small(parts[i]), decimal(weights[i], 3)]);
+  const rows = tokens.map((token, i) => [token, decimal(scores[i]), decimal(scaled[i]), small(parts[i]), small(weights[i])]);
   return {
     caption: "From scores to weights, one token a row",
     head: ["", "score", "divided by the temperature", "e to the (this minus the largest)", "weight"],
@@ -39,5 +41,5 @@ export function explain(result, id) {
   if (name === "e") {
     return { text: `e to the (${decimal(scaled[i])} − ${decimal(top)}) = e to the ${decimal(scaled[i] - top)} = ${small(parts[i])}. The largest, ${decimal(top)}, is taken off first, so no power is above 1.`, also: [`s-${i}`] };
   }
-  return { text: `The weight of ${token}: ${small(parts[i])} / ${small(total)} = ${decimal(weights[i], 3)}, that is ${percent(weights[i])} of the whole.`, also: [`e-${i}`, "sum"] };
+  return { text: `The weight of ${token}: ${small(parts[i])} / ${small(total)} = ${small(weights[i])}, that is ${share(weights[i])} of the whole.`, also: [`e-${i}`, "sum"] };
 }

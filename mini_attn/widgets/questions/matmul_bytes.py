@@ -82,7 +82,7 @@ def _one_row() -> Question:
     return Question(
         key="matmul/one-row",
         text=f"Now one row of {size:,} numbers is multiplied by a float32 matrix of {size:,} × "
-        f"{size:,}, as in a decode step. How many FLOPs are done for each byte?",
+        f"{size:,}, as when a model writes one token. How many FLOPs are done for each byte?",
         answer=answer,
         unit="FLOP per byte",
         tolerance=0.01,

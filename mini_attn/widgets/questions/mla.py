@@ -31,7 +31,7 @@ def _numbers() -> Question:
             Mistake(
                 RANK,
                 f"That is the latent alone. The rotated key of {ROPE} is cached beside it, or no "
-                "head would know where a token stands.",
+                "score would depend on where a token stands.",
             ),
             Mistake(
                 2 * RANK,

@@ -94,8 +94,8 @@ def _bias() -> Question:
     return Question(
         key="multihead/bias",
         text=f"Some texts give each of {n_heads} heads an output bias of its own, with `d_model` = "
-        f"{d_model} numbers, and add the heads up. How many biases of one number each would give "
-        "the layer exactly the same outputs?",
+        f"{d_model} numbers, and add the heads up. How many numbers of bias, added after the "
+        "sum, would give the layer exactly the same outputs?",
         answer=d_model,
         unit="numbers",
         explanation=f"The {n_heads} biases are added for every token, so only their sum reaches "

@@ -49,8 +49,8 @@ def _pairs() -> Question:
         "How many dot products does `x @ x.T` compute?",
         answer=n * n,
         unit="dot products",
-        explanation=f"One for each row and column of the result: {n} × {n} = {n * n}. Half of "
-        "them come twice here, as the dot product does not mind the order.",
+        explanation=f"One for each row and column of the result: {n} × {n} = {n * n}. All "
+        f"but the {n} on the diagonal come twice, as the dot product does not mind the order.",
         mistakes=(
             Mistake(n * (n - 1), "Each token is compared with itself too: the diagonal counts."),
             Mistake(
