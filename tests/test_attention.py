@@ -299,6 +299,11 @@ REFUSALS = {
         "positions",
         {"q_positions": np.arange(2), "causal": True},
     ),
+    "query positions that do not fit, and are not compared": (
+        ShapeError,
+        "positions",
+        {"q_positions": np.arange(2)},
+    ),
 }
 
 
@@ -333,3 +338,19 @@ def test_a_gradient_of_another_shape_or_dtype_is_refused(lib, rng):
         lib.attention_backward(lib.array(np.zeros((2, 4, 3, 5))), q, k, v)
     with pytest.raises(DTypeError, match="d_out"):
         lib.attention_backward(lib.array(np.zeros((2, 4, 3, 6), "float32")), q, k, v)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("batch", "q_len", "kv_len"), [(0, 3, 5), (0, 1, 1), (2, 0, 0), (2, 0, 5)])
+def test_nothing_comes_of_nothing(lib, rng, batch, q_len, kv_len, masked):
+    q, k, v = (lib.array(a) for a in draw(rng, batch=batch, q_len=q_len, kv_len=kv_len))
+    options = {"causal": True}
+    if masked:
+        options["mask"] = lib.array(np.ones((q_len, kv_len), bool))
+    for attention in (lib.scaled_dot_product_attention, lib.online_attention):
+        for cap in (None, 2.0):
+            out = attention(q, k, v, softcap=cap, **options)
+            out = out[0] if isinstance(out, tuple) else out
+            assert tuple(out.shape) == (batch, 4, q_len, 6)
+    gradients = lib.attention_backward(out, q, k, v, **options)
+    assert [d.shape for d in gradients] == [a.shape for a in (q, k, v)]

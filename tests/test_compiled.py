@@ -145,3 +145,28 @@ def test_refusals_change_nothing():
         step(full, token, held)
     assert caches[0].slots == 2
     assert held[0].slots == 2
+
+
+@pytest.mark.parametrize("block", [None, 4])
+@pytest.mark.parametrize("name", ["learned", "rope", "latent"])
+def test_free_slots_after_a_gap_are_not_seen(name, block):
+    """Tokens at 5, 6, 7 in the first slots: the free ones behind them bear smaller numbers."""
+    model, token = model_of(name), torch.tensor([[7]])
+    step, steps = compile_decode_step(block=block, backend="eager"), []
+    for chosen in (mt.decode_step, step):
+        caches = model.new_caches(1, 10)
+        with torch.no_grad():
+            model(torch.tensor([[3, 1, 4]]), caches=caches, positions=torch.arange(5, 8))
+        steps.append(torch.stack([chosen(model, token, caches) for _ in range(3)]))
+    torch.testing.assert_close(*steps, rtol=0, atol=1e-11)
+
+
+def test_a_position_after_a_gap_must_be_one_that_is_embedded():
+    attention = AttentionConfig(4, 2, 2)
+    model = mt.Decoder(DecoderConfig(9, 1, attention, 4, max_positions=6))
+    caches, step = model.new_caches(1, 8), compile_decode_step(backend="eager")
+    with torch.no_grad():
+        model(torch.tensor([[1, 2]]), caches=caches, positions=torch.tensor([4, 5]))
+    with pytest.raises(ConfigError, match="position 6 exceeds max_positions 6"):
+        step(model, torch.tensor([[3]]), caches)
+    assert caches[0].slots == 2

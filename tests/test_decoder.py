@@ -316,3 +316,26 @@ def test_torch_trains_under_autocast(name):
     assert found.dtype == torch.bfloat16
     assert (found - expected).abs().max() < 0.1 * expected.abs().max()
     assert all(w.grad is not None and w.grad.isfinite().all() for w in model.parameters())
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16"])
+def test_tokens_too_narrow_for_a_vocabulary_are_refused(lib, dtype):
+    """What is generated takes the prompt's type, in which the ids of 256 and on would wrap."""
+    attention = AttentionConfig(4, 2, 2)
+    model = lib.Decoder(DecoderConfig(300, 1, attention, d_ff=4, max_positions=8))
+    tokens = lib.array([[1, 2]], dtype)
+    with pytest.raises(DTypeError, match="tokens must be int32 or int64"):
+        lib.generate(model, tokens, max_new_tokens=2)
+    with pytest.raises(DTypeError, match="lengths must be int32 or int64"):
+        lib.prefill(
+            model, lib.array([[1, 2]]), model.new_caches(1, 4), lengths=lib.array([2], dtype)
+        )
+
+
+def test_sinusoids_are_as_wide_as_the_weights(lib):
+    attention = AttentionConfig(4, 2, 2)
+    config = DecoderConfig(9, 1, attention, d_ff=4, max_positions=10**6, positions="sinusoidal")
+    model, places = lib.Decoder(config, dtype="float64"), lib.array([999_999])
+    wave = model._embed_places(lib.array([[1]]), None, places)
+    exact = lib.sinusoidal_positions(places, 4, dtype="float64")
+    np.testing.assert_array_equal(lib.numpy(wave), lib.numpy(exact))

@@ -154,3 +154,13 @@ def test_refusals(lib):
         lib.Linear(3, 4)(x)
     with pytest.raises(DTypeError, match="float128"):
         lib.Linear(3, 4, dtype="float128")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["gelu_tanh", "gelu", "silu", "relu"])
+def test_activations_of_half_precision_are_the_wide_ones_rounded(lib, name):
+    x = np.concatenate([np.linspace(-9, 9, 97), [-6e4, -300, 300, 6e4]]).astype(np.float16)
+    found = lib.numpy(lib.activate(lib.array(x), name))
+    assert found.dtype == np.float16
+    exact = lib.numpy(lib.activate(lib.array(x.astype(np.float64)), name))
+    np.testing.assert_allclose(found, exact, rtol=1e-3, atol=3e-6)

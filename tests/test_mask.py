@@ -78,3 +78,33 @@ def test_refusals(lib):
         lib.causal_mask(1, -1)
     with pytest.raises(DTypeError, match="boolean"):
         lib.combine_masks(lib.array([0.0, -1e9]))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint32"])
+def test_positions_that_would_wrap_around_are_refused(lib, dtype):
+    """-1 is 255 in uint8, 100 - (-100) is -56 in int8: neither is a place or a distance."""
+    wide, narrow = lib.array([2, 1]), lib.array([2, 1], dtype)
+    with pytest.raises(DTypeError, match=f"q_positions must be int32 or int64, got .*{dtype}"):
+        lib.visible(narrow, wide, causal=True)
+    with pytest.raises(DTypeError, match="kv_positions must be int32 or int64"):
+        lib.visible(wide, narrow, causal=True)
+    q = lib.array(np.ones((1, 1, 2, 4)))
+    for attention in (lib.scaled_dot_product_attention, lib.online_attention):
+        with pytest.raises(DTypeError, match="int32 or int64"):
+            attention(q, q, q, kv_positions=narrow)
+    with pytest.raises(DTypeError, match="int32 or int64"):
+        lib.alibi_bias(lib.alibi_slopes(2), narrow, wide)
+    with pytest.raises(DTypeError, match="int32 or int64"):
+        lib.relative_position_bucket(narrow, bidirectional=False)
+    with pytest.raises(DTypeError, match="int32 or int64"):
+        lib.rope_table(narrow, lib.rope_frequencies(4)[0])
+    held = lib.KVCache(1, 1, 4, 4, dtype="float64")
+    with pytest.raises(DTypeError, match="int32 or int64"):
+        held.append(q, q, positions=narrow)
+    assert held.slots == 0
+
+
+def test_int32_is_wide_enough(lib):
+    wide, narrow = (lib.array([3, -1, 0], dtype) for dtype in ("int64", "int32"))
+    seen = [lib.numpy(lib.visible(p, p, causal=True, window=2)) for p in (wide, narrow)]
+    np.testing.assert_array_equal(*seen)

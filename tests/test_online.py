@@ -205,6 +205,7 @@ def test_backends_agree(backends, rng):
         (ShapeError, {"mask": np.ones((2, 2), bool)}),
         (ShapeError, {"kv_positions": np.arange(3)}),
         (ShapeError, {"q_positions": np.arange(3), "causal": True}),
+        (ShapeError, {"q_positions": np.arange(3)}),
         (DTypeError, {"mask": np.ones((3, 4))}),
     ],
 )

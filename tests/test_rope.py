@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mini_attn.config import DynamicNTK, PositionInterpolation, RopeConfig
+from mini_attn.config import DynamicNTK, LongRoPE, PositionInterpolation, RopeConfig
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 
 LAYOUTS = ["half", "interleaved"]
@@ -401,3 +401,19 @@ def test_a_dynamic_rule_follows_the_longest_position(lib, rng):
     short = lib.numpy(layer(x[:, :4]))
     np.testing.assert_allclose(steps[:, :4], short, atol=1e-11)  # within the trained context
     assert np.abs(steps[:, 8] - full[:, 8]).max() > 1e-3
+
+
+@pytest.mark.parametrize("scaling", [DynamicNTK(2.0, 4), LongRoPE((1.0, 2.0), (1.0, 4.0), 4, 16)])
+def test_a_rule_that_asks_takes_a_chunk_of_padding_alone(lib, rng, scaling):
+    """Left padding fills a whole first chunk: its last position is -1, and so its length none."""
+    from mini_attn.config import AttentionConfig
+
+    config = AttentionConfig(6, 2, 4, rope=RopeConfig("half", scaling=scaling))
+    layer = lib.GroupedQueryAttention(config, dtype="float64")
+    x, places = lib.array(rng.standard_normal((1, 5, 6))), lib.array([[-1, -1, -1, 0, 1]])
+    cache = layer.new_cache(1, 5)
+    parts = [(x[:, :2], places[:, :2]), (x[:, 2:], places[:, 2:])]
+    outs = [lib.numpy(layer(part, cache=cache, positions=at)) for part, at in parts]
+    assert (outs[0] == 0).all()
+    np.testing.assert_allclose(outs[1][:, 1:], lib.numpy(layer(x[:, 3:])), atol=1e-12)
+    assert lib.numpy(layer(x[:, :0])).shape == (1, 0, 6)

@@ -100,3 +100,9 @@ def test_refusals(lib):
         lib.softmax(lib.array([1.0]), axis=1)
     with pytest.raises(ShapeError, match=r"\(2,\)"):
         lib.softmax_backward(lib.array([1.0, 2.0]), lib.array([1.0]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_infinite_score_has_an_infinite_denominator(lib):
+    scores = lib.array([[np.inf, 0.0], [-np.inf, 0.0]])
+    assert lib.numpy(lib.logsumexp(scores)).tolist() == [np.inf, 0.0]

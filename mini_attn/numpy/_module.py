@@ -23,11 +23,13 @@ def dtype_of(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def check_whole(name: str, array: Any) -> None:
-    """Refuse what is no array of integers."""
+def check_whole(name: str, array: Any, *, narrow: bool = False) -> None:
+    """Refuse what is no array of integers; unless `narrow` is set, also those that wrap around."""
+    kind = getattr(array, "dtype", type(array).__name__)
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
-        kind = getattr(array, "dtype", type(array).__name__)
         raise DTypeError(f"{name} must be an integer array, got {kind}")
+    if not narrow and (array.dtype.kind == "u" or array.dtype.itemsize < 4):
+        raise DTypeError(f"{name} must be int32 or int64, got {kind}: its differences wrap around")
 
 
 def check_tokens(name: str, x: Array, weight: Array) -> None:

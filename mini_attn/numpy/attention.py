@@ -66,7 +66,7 @@ def _scores(
 
 def _is_long_decode(rows: int, array: Array) -> bool:
     """Whether a group's few rows meet more keys or values than a core's cache holds."""
-    return 1 < rows <= FEW_ROWS and array[0, 0].nbytes > BLOCK_BYTES
+    return 1 < rows <= FEW_ROWS and array.shape[2] * array.shape[3] * array.itemsize > BLOCK_BYTES
 
 
 def _blocks(array: Array) -> Iterator[slice]:

@@ -404,7 +404,7 @@ class KVCache:
         >>> cache = KVCache(2, 1, 2, capacity=4)
         >>> cache.reorder(np.array([1, 1]))
         """
-        check_whole("index", index)
+        check_whole("index", index, narrow=True)
         if index.shape != (self.batch,):
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {index.shape}")
         if (index < 0).any() or (index >= self.batch).any():

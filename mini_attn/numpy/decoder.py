@@ -208,7 +208,7 @@ class Decoder(Module):
         ShapeError
             If a shape is wrong.
         DTypeError
-            If tokens or positions are no integers.
+            If tokens or positions are not int32 or int64.
         ConfigError
             If a token or position is out of range, or there is not one cache per layer.
         CacheOverflowError
@@ -254,8 +254,9 @@ class Decoder(Module):
         places = np.maximum(positions, 0)  # nobody attends to padding
         if self.config.positions == "learned":
             return self.embed_positions(np.broadcast_to(places, tokens.shape))
-        wave = sinusoidal_positions(places, self.config.d_model)
-        return wave.astype(self.embed_tokens.weight.dtype)
+        kind = self.embed_tokens.weight.dtype
+        exact = "float64" if kind == np.float64 else "float32"
+        return sinusoidal_positions(places, self.config.d_model, dtype=exact).astype(kind)
 
 
 def check_token_ids(tokens: Array) -> None:

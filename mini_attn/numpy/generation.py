@@ -87,7 +87,7 @@ def prefill(
     ShapeError
         If a shape is wrong.
     DTypeError
-        If tokens or lengths are no integers.
+        If tokens or lengths are not int32 or int64.
     ConfigError
         If a token is out of range, a length is not 1 to seq, or caches do not fit the layers.
     CacheOverflowError
@@ -152,7 +152,7 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
     ShapeError
         If a shape is wrong.
     DTypeError
-        If the tokens are no integers.
+        If the tokens are not int32 or int64.
     ConfigError
         If a token or its position is out of range, or caches do not fit the layers.
     CacheOverflowError
@@ -254,7 +254,7 @@ def generate(
     ShapeError
         If a shape is wrong.
     DTypeError
-        If tokens or lengths are no integers.
+        If tokens or lengths are not int32 or int64.
     ConfigError
         If a number is out of range, or the result would exceed ``max_positions``.
     CacheOverflowError
@@ -350,7 +350,7 @@ def beam_search(
     ShapeError
         If a shape is wrong.
     DTypeError
-        If tokens or lengths are no integers.
+        If tokens or lengths are not int32 or int64.
     ConfigError
         If a number is out of range, or the result would exceed ``max_positions``.
     CacheOverflowError

@@ -179,15 +179,18 @@ def activate(x: Array, name: str) -> Array:
     """
     _check_rows(x)
     _check_activation(name)
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x  # 1 + tanh cancels in half
     if name == "gelu_tanh":
         # x * x * x, not x**3: a power of floats is many times slower.
-        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-        return np.asarray(0.5 * x * (1 + np.tanh(inner)))
-    if name == "gelu":
-        return np.asarray(0.5 * x * (1 + _erf(x / math.sqrt(2))))
-    if name == "silu":
-        return np.asarray(0.5 * x * (1 + np.tanh(0.5 * x)))  # x * sigmoid(x), no overflow
-    return np.asarray(np.maximum(x, 0))
+        inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+        y = 0.5 * wide * (1 + np.tanh(inner))
+    elif name == "gelu":
+        y = 0.5 * wide * (1 + _erf(wide / math.sqrt(2)))
+    elif name == "silu":
+        y = 0.5 * wide * (1 + np.tanh(0.5 * wide))  # x * sigmoid(x), no overflow
+    else:
+        y = np.maximum(wide, 0)
+    return np.asarray(y.astype(x.dtype, copy=False))
 
 
 class Linear(Module):

@@ -136,7 +136,7 @@ def _one_row_of_tiles(
         scores = wide_q @ k[:, :, columns].astype(wide_q.dtype, copy=False).swapaxes(-1, -2)
         if softcap is not None:
             scores = softcap * np.tanh(scores / softcap)
-        scores = scores.reshape(batch, n_heads, q_len, -1)
+        scores = scores.reshape(batch, n_heads, q_len, scores.shape[-1])
         if bias is not None:
             scores = scores + _tile(bias, rows, columns).astype(scores.dtype, copy=False)
         if seen is not None:
@@ -170,8 +170,8 @@ class _Sight:
         if self.mask is not None and self.mask.dtype != np.bool_:
             raise DTypeError(f"mask must be boolean, True = may attend, got {self.mask.dtype}")
         self.causal, self.window = causal, window
-        self.by_position = causal or window is not None or kv_positions is not None
         self.counted = q_positions is None and kv_positions is None
+        self.by_position = causal or window is not None or not self.counted
         q_len, kv_len = sizes["q_len"], sizes["kv_len"]
         self.offset = kv_len - q_len  # of the default positions
         if not self.by_position:

@@ -53,7 +53,7 @@ def sinusoidal_positions(
     ShapeError
         If the positions have another number of axes.
     DTypeError
-        If the positions are no integers, or the type is another.
+        If the positions are not int32 or int64, or the type is another.
     ConfigError
         If ``d_model`` is odd or below 2, or ``theta`` not above 0.
 
@@ -158,7 +158,7 @@ def alibi_bias(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
     ShapeError
         If an axis is wrong or batches differ.
     DTypeError
-        If positions are no integers.
+        If positions are not int32 or int64.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def relative_position_bucket(
     Raises
     ------
     DTypeError
-        If the distances are no integers.
+        If the distances are not int32 or int64.
     ConfigError
         If there are too few buckets or distances for both halves of the rule.
 
@@ -377,7 +377,7 @@ class RelativePositions(Module):
         ShapeError
             If axes or batches disagree.
         DTypeError
-            If positions are no integers, or the queries of another type than ``keys``.
+            If positions are not int32 or int64, or the queries of another type than ``keys``.
         """
         sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
         if q.dtype != self.keys.dtype:
@@ -411,7 +411,7 @@ class RelativePositions(Module):
         ShapeError
             If axes or batches disagree.
         DTypeError
-            If positions are no integers, or the weights no floating point numbers.
+            If positions are not int32 or int64, or the weights no floating point numbers.
         """
         sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
         if weights.dtype.kind != "f":

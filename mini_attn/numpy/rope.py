@@ -110,7 +110,7 @@ def rope_table(
     ShapeError
         If a shape is wrong.
     DTypeError
-        If the positions are no integers, the frequencies not float64, or the type another.
+        If the positions are not int32 or int64, the frequencies not float64, or the type another.
 
     Notes
     -----

@@ -112,7 +112,7 @@ def logsumexp(scores: Array, *, axis: int = -1) -> Array:
     """
     wide = _statistics(scores, axis)
     top = wide.max(axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isneginf(top), 0, top).astype(wide.dtype)
+    top = np.where(np.isinf(top), 0, top).astype(wide.dtype)  # inf - inf is NaN
     with np.errstate(divide="ignore"):  # log(0) = -inf is the answer for an empty row
         lse = np.log(np.exp(wide - top).sum(axis=axis, keepdims=True)) + top
     return np.asarray(np.squeeze(lse, axis=axis))

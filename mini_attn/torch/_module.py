@@ -23,12 +23,14 @@ def dtype_of(name: str) -> torch.dtype:
     return dtype
 
 
-def check_whole(name: str, tensor: Any) -> None:
-    """Refuse what is no tensor of integers; booleans are none."""
+def check_whole(name: str, tensor: Any, *, narrow: bool = False) -> None:
+    """Refuse what is no tensor of integers; unless `narrow` is set, also those that wrap around."""
     kind = getattr(tensor, "dtype", type(tensor).__name__)
     whole = isinstance(tensor, Tensor) and kind != torch.bool
     if not whole or tensor.is_floating_point() or tensor.is_complex():
         raise DTypeError(f"{name} must be an integer tensor, got {kind}")
+    if not narrow and kind not in (torch.int32, torch.int64):
+        raise DTypeError(f"{name} must be int32 or int64, got {kind}: its differences wrap around")
 
 
 def wide(tensor: Tensor) -> Tensor:

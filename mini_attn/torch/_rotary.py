@@ -30,7 +30,8 @@ class Rotary:
         """Cosines and sines (…, rotary_dim / 2) of positions, in float32 or wider."""
         inv_freq, rope_factor = self._inv_freq, self._rope_factor
         if isinstance(self.config.scaling, DynamicNTK | LongRoPE):  # their speed follows the length
-            inv_freq, rope_factor, _ = self._frequencies(int(positions.max()) + 1)
+            last = int(positions.max()) if positions.numel() else 0
+            inv_freq, rope_factor, _ = self._frequencies(max(last, 0) + 1)  # -1: all is padding
         elif inv_freq.device != positions.device and positions.device.type != "mps":
             inv_freq = self._inv_freq = inv_freq.to(positions.device)  # once, not in each step
         kind = "float64" if dtype == torch.float64 else "float32"

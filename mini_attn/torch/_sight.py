@@ -20,7 +20,8 @@ def find_seen(
 ) -> Tensor | None:
     """Mask and positions together, True = may attend; None if everything is visible."""
     masks = [None if mask is None else fit_heads("mask", mask, sizes)]
-    if causal or window is not None or kv_positions is not None:
+    placed = q_positions is not None or kv_positions is not None
+    if causal or window is not None or placed:
         places = find_places(causal, q_positions, kv_positions, sizes, device)
         seen = visible(*places, causal=causal, window=window)
         masks.append(fit_heads("positions", seen, sizes, exact=True))

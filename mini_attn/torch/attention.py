@@ -81,7 +81,7 @@ def _fused(
     elif group > 1:
         # One sequence per key/value head; expand repeats keys by a stride of 0, not in memory.
         q = q.reshape(batch * n_kv_heads, group, *q.shape[2:])
-        k, v = (a.reshape(-1, 1, *a.shape[2:]).expand(-1, group, -1, -1) for a in (k, v))
+        k, v = (a.reshape(len(q), 1, *a.shape[2:]).expand(-1, group, -1, -1) for a in (k, v))
         if seen is not None and seen.shape[:2] != (1, 1):
             # One mask for all heads stays one: the kernel makes floats of every copy.
             each = 1 if seen.shape[1] == 1 else group

@@ -411,7 +411,7 @@ class KVCache:
         >>> cache = KVCache(2, 1, 2, capacity=4)
         >>> cache.reorder(torch.tensor([1, 1]))
         """
-        check_whole("index", index)
+        check_whole("index", index, narrow=True)
         if index.shape != (self.batch,):
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {tuple(index.shape)}")
         if bool((index < 0).any()) or bool((index >= self.batch).any()):

@@ -10,12 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mini_attn.config import DecoderConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_latent import LatentCache
-from mini_attn.torch.decoder import Decoder
-from mini_attn.torch.position import sinusoidal_positions
+from mini_attn.torch.decoder import Decoder, sinusoids
 
 __all__ = ["compile_decode_step"]
 
@@ -36,7 +36,7 @@ def _run(
     if config.positions == "learned":
         x = x + F.embedding(positions, model.embed_positions.weight)
     elif config.positions == "sinusoidal":
-        x = x + sinusoidal_positions(positions, config.d_model).to(x.dtype)
+        x = x + sinusoids(positions, config.d_model, x.dtype)
     for layer, arrays in zip(model.layers, held, strict=True):
         y = layer.input_layernorm(x)
         x = x + layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
@@ -72,6 +72,15 @@ def _check(model: Decoder, token: Tensor, caches: Sequence[Any]) -> None:
             raise CacheOverflowError(f"no room for a token: all {cache.capacity} slots are used")
 
 
+def _check_place(config: DecoderConfig, cache: Any, positions: Tensor) -> None:
+    """Refuse a position that the decoder does not have; without gaps the host knows it."""
+    if config.positions == "none":
+        return
+    last = cache.slots if cache.contiguous else int(positions.max())
+    if last >= config.max_positions:
+        raise ConfigError(f"position {last} exceeds max_positions {config.max_positions}")
+
+
 def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
     """A `decode_step` that runs as one graph.
 
@@ -98,10 +107,11 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
     -----
     The number of slots is a host integer, checked before the graph starts; the graph gets
     positions as a tensor, masks what lies behind them, and is unchecked: a token out of range
-    is an error of the device. No value is read back by the host. Without a ``block`` all
-    shapes are fixed and it is compiled once, as CUDA graphs want it. With one it is compiled
-    again with a symbolic length at the second multiple, and a third time should the cache
-    become full, as a whole array lies differently in memory than a part of one.
+    is an error of the device. The host reads back the positions of padded rows where they are
+    embedded, else no value. Without a ``block`` all shapes are fixed and it is compiled once,
+    as CUDA graphs want it. With one it is compiled again with a symbolic length at the second
+    multiple, and a third time should the cache become full, as a whole array lies differently
+    in memory than a part of one.
 
     References
     ----------
@@ -139,8 +149,7 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
         _check(model, token, caches)
         positions = caches[0].next_positions(1).expand(len(token), 1)
         last = int(caches[0].slots)
-        if model.config.positions != "none" and last >= model.config.max_positions:
-            raise ConfigError(f"position {last} exceeds max_positions {model.config.max_positions}")
+        _check_place(model.config, caches[0], positions)
         for cache in caches:
             cache._positions[:, last : last + 1] = positions
         slot = torch.full((1,), last, device=token.device)
@@ -148,6 +157,8 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
         if block is not None:
             read = min(read, (last // block + 1) * block)
         kv_positions = caches[0]._positions[:, :read].clone()
+        if not caches[0].contiguous:  # after a gap the number of a free slot would be in sight
+            kv_positions[:, last + 1 :] = -1
         held = [arrays(cache, read) for cache in caches]
         logits: Tensor = compiled(model, token.contiguous(), positions, slot, kv_positions, held)
         for cache in caches:

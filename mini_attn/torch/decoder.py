@@ -217,7 +217,7 @@ class Decoder(Module):
         ShapeError
             If a shape is wrong.
         DTypeError
-            If tokens or positions are no integers.
+            If tokens or positions are not int32 or int64.
         ConfigError
             If a token or position is out of range, or there is not one cache per layer.
         CacheOverflowError
@@ -266,8 +266,13 @@ class Decoder(Module):
         places = places.clamp(min=0)  # nobody attends to padding
         if self.config.positions == "learned":
             return self.embed_positions(places.expand(tokens.shape))
-        wave = sinusoidal_positions(places, self.config.d_model)
-        return wave.to(self.embed_tokens.weight.dtype)
+        return sinusoids(places, self.config.d_model, self.embed_tokens.weight.dtype)
+
+
+def sinusoids(places: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
+    """Sinusoidal encodings in a model's type, rounded to it once."""
+    exact = "float64" if kind == torch.float64 else "float32"
+    return sinusoidal_positions(places, d_model, dtype=exact).to(kind)
 
 
 def check_token_ids(tokens: Tensor) -> None:

@@ -69,7 +69,7 @@ def visible(
     Raises
     ------
     DTypeError
-        If the positions are no integers.
+        If the positions are not int32 or int64.
     ShapeError
         If the positions have the wrong axes or batches differ.
     ConfigError

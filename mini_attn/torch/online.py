@@ -136,7 +136,7 @@ def _one_row_of_tiles(
         scores = wide_q @ wide(k[:, :, columns]).transpose(-1, -2)
         if softcap is not None:
             scores = softcap * torch.tanh(scores / softcap)
-        scores = scores.reshape(batch, n_heads, q_len, -1)
+        scores = scores.reshape(batch, n_heads, q_len, scores.shape[-1])
         if bias is not None:
             scores = scores + _tile(bias, rows, columns).to(scores.dtype)
         if seen is not None:
@@ -173,8 +173,8 @@ class _Sight:
         self.causal, self.window = causal, window
         # Elsewhere, and in a graph, looking at what was found would mean waiting for it.
         self.on_host = device.type == "cpu" and not torch.compiler.is_compiling()
-        self.by_position = causal or window is not None or kv_positions is not None
         self.counted = q_positions is None and kv_positions is None
+        self.by_position = causal or window is not None or not self.counted
         q_len, kv_len = sizes["q_len"], sizes["kv_len"]
         self.offset = kv_len - q_len  # of the default positions
         if not self.by_position:

@@ -51,7 +51,7 @@ def sinusoidal_positions(
     ShapeError
         If the positions have another number of axes.
     DTypeError
-        If the positions are no integers, or the type is another.
+        If the positions are not int32 or int64, or the type is another.
     ConfigError
         If ``d_model`` is odd or below 2, or ``theta`` not above 0.
 
@@ -157,7 +157,7 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
     ShapeError
         If an axis is wrong or batches differ.
     DTypeError
-        If positions are no integers.
+        If positions are not int32 or int64.
 
     Notes
     -----
@@ -216,7 +216,7 @@ def relative_position_bucket(
     Raises
     ------
     DTypeError
-        If the distances are no integers.
+        If the distances are not int32 or int64.
     ConfigError
         If there are too few buckets or distances for both halves of the rule.
 
@@ -382,7 +382,7 @@ class RelativePositions(Module):
         ShapeError
             If axes or batches disagree.
         DTypeError
-            If positions are no integers, or the queries of another type than ``keys``.
+            If positions are not int32 or int64, or the queries of another type than ``keys``.
         """
         sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
         if q.dtype != self.keys.dtype and not torch.is_autocast_enabled(q.device.type):
@@ -414,7 +414,7 @@ class RelativePositions(Module):
         ShapeError
             If axes or batches disagree.
         DTypeError
-            If positions are no integers, or the weights no floating point numbers.
+            If positions are not int32 or int64, or the weights no floating point numbers.
         """
         sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
         if not weights.is_floating_point():
