@@ -4,7 +4,10 @@ import { decimal } from "./core/text.js";
 const percent = (share) => `${decimal(100 * share, 1)} %`;
 const small = (value) => (value !== 0 && value < 0.001 ? value.toExponential(1).replace("-", "−") : decimal(value, 3));
 // As a percentage, and never zero where it is not.
-const share = (weight) => (weight < 0.0005 ? `${small(100 * weight)} %` : percent(weight));
+function share(weight) {
+  if (weight >= 0.0005) return percent(weight);
+  return weight < 1e-5 ? "less than 0.001 %" : `${decimal(100 * weight, 3)} %`;
+}
 
 export function describe({ tokens, weights, most, ties, temperature, shift }) {
   const best = ties > 1 ? `${ties} tokens share the first place with ${percent(weights[most])} each` : `“${tokens[most]}” gets ${percent(weights[most])}`;
