@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import os
 import signal
@@ -132,7 +133,9 @@ def test_a_half_written_result_is_made_again(tmp_path: Path) -> None:
 def test_killed_half_way_and_resumed(tmp_path: Path, how: signal.Signals) -> None:
     folder, out, whole = hand_in(tmp_path / "in", 12), tmp_path / "out", tmp_path / "whole"
     options = ["--exercises", " ".join(SHEET.exercises), "--seed", "a", "--jobs", "2"]
-    run = subprocess.Popen(command(folder, "--out", out, *options), cwd=ROOT,
+    # What runs in a shell's background ignores Ctrl-C, and what it starts does so too.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    run = subprocess.Popen(command(folder, "--out", out, *options), cwd=ROOT, preexec_fn=heed,
                            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)  # fmt: skip
     while len(list((out / "work").glob("*.json"))) < 3:
         assert run.poll() is None
