@@ -15,6 +15,7 @@ WRONG = [
     ("in a line", 230, "by hand", "weight itself"),
     ("last but one", 295, "by hand", "last head but one"),
     ("base 10", 255, "by hand", "natural"),
+    ("base 2", 851, "by hand", "base 2"),
     ("not whole", 589.46, "by hand", "whole number"),
     ("nothing", 0, "by hand", "reference itself"),
     ("a guess", 1000, "by hand", "Where is this a tenth"),
