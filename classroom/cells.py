@@ -167,16 +167,12 @@ def _answers(cells: list[_Cell], known: set[str]) -> tuple[dict[str, list[str]],
     found, odd = _by_tags(cells), []
     untagged = {k: v for k, v in _by_checks(cells).items() if k in known and k not in found}
     if untagged:
-        odd.append(f"found by the check below, as the cells lost their tags: {_list(untagged)}")
+        odd.append(f"found by the check below, as the cells lost their tags: {', '.join(untagged)}")
     open_ones = [key for key in found if key in known and untouched(key, found[key])]
     moved = _elsewhere(cells, open_ones)
     if moved:
-        odd.append(f"answered in another cell than the one meant for it: {_list(moved)}")
+        odd.append(f"answered in another cell than the one meant for it: {', '.join(moved)}")
     return found | moved | untagged, odd
-
-
-def _list(keys: Iterable[str]) -> str:
-    return ", ".join(keys)
 
 
 def _name(cells: list[_Cell]) -> str | None:

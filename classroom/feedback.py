@@ -75,16 +75,12 @@ def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str
         return "This sheet has no exercises.", ""
     if solved == n:
         return "Everything is solved.", "Nothing is left to do on this sheet."
-    if not attempted and not read:
-        return (
-            "No answer was found yet.",
-            "The reason stands below. Hand in the notebook as you saved it, the file that ends in "
-            ".ipynb, or talk to your teacher.",
-        )
     if not attempted:
-        return (
-            "No answer was found yet.",
-            "If you did hand one in, look at the list of files below, and talk to your teacher.",
+        return "No answer was found yet.", (
+            "If you did hand one in, look at the list of files below, and talk to your teacher."
+            if read
+            else "The reason stands below. Hand in the notebook as you saved it, the file that "
+            "ends in .ipynb, or talk to your teacher."
         )
     words = f"{solved} of {n} exercises {'is' if solved == 1 else 'are'} solved."
     return (

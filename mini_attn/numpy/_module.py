@@ -23,6 +23,11 @@ def dtype_of(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
+def table_dtype(dtype: np.dtype[Any]) -> str:
+    """The type in which sines and cosines are made for a model's type: float32 or wider."""
+    return "float64" if dtype == np.float64 else "float32"
+
+
 def check_whole(name: str, array: Any, *, narrow: bool = False) -> None:
     """Refuse what is no array of integers; unless `narrow` is set, also those that wrap around."""
     kind = getattr(array, "dtype", type(array).__name__)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig
+from mini_attn.numpy._module import table_dtype
 from mini_attn.numpy.rope import apply_rope, rope_frequencies, rope_table
 
 Array = NDArray[Any]
@@ -26,16 +27,16 @@ class Rotary:
             self.rotary_dim, theta=self.config.theta, scaling=self.config.scaling, seq_len=seq_len
         )
 
-    def tables(self, positions: Array, dtype: str) -> tuple[Array, Array]:
+    def tables(self, positions: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
         """Cosines and sines (…, rotary_dim / 2) of positions, in float32 or wider."""
         inv_freq, rope_factor = self._inv_freq, self._rope_factor
         if isinstance(self.config.scaling, DynamicNTK | LongRoPE):  # their speed follows the length
             inv_freq, rope_factor, _ = self._frequencies(int(positions.max(initial=0)) + 1)
-        kind = "float64" if dtype == "float64" else "float32"
+        kind = table_dtype(dtype)
         return rope_table(positions, inv_freq, rope_factor=rope_factor, dtype=kind)
 
     def turn(self, q: Array, k: Array, positions: Array) -> tuple[Array, Array]:
         """Queries and keys (batch, heads, seq, head_dim) at their positions."""
-        cos, sin = self.tables(positions, np.dtype(q.dtype).name)
+        cos, sin = self.tables(positions, q.dtype)
         layout = self.config.layout
         return apply_rope(q, cos, sin, layout=layout), apply_rope(k, cos, sin, layout=layout)

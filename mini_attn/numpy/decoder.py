@@ -14,7 +14,7 @@ from mini_attn.errors import (
     MiniAttnError,
     ShapeError,
 )
-from mini_attn.numpy._module import Module, check_whole
+from mini_attn.numpy._module import Module, check_whole, table_dtype
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
 from mini_attn.numpy.position import sinusoidal_positions
 from mini_attn.shapes import check_count, named_shapes
@@ -255,8 +255,8 @@ class Decoder(Module):
         if self.config.positions == "learned":
             return self.embed_positions(np.broadcast_to(places, tokens.shape))
         kind = self.embed_tokens.weight.dtype
-        exact = "float64" if kind == np.float64 else "float32"
-        return sinusoidal_positions(places, self.config.d_model, dtype=exact).astype(kind)
+        wave = sinusoidal_positions(places, self.config.d_model, dtype=table_dtype(kind))
+        return wave.astype(kind)
 
 
 def check_token_ids(tokens: Array) -> None:

@@ -23,6 +23,11 @@ def dtype_of(name: str) -> torch.dtype:
     return dtype
 
 
+def table_dtype(dtype: torch.dtype) -> str:
+    """The type in which sines and cosines are made for a model's type: float32 or wider."""
+    return "float64" if dtype == torch.float64 else "float32"
+
+
 def check_whole(name: str, tensor: Any, *, narrow: bool = False) -> None:
     """Refuse what is no tensor of integers; unless `narrow` is set, also those that wrap around."""
     kind = getattr(tensor, "dtype", type(tensor).__name__)

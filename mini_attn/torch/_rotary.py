@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig
+from mini_attn.torch._module import table_dtype
 from mini_attn.torch.rope import apply_rope, rope_frequencies, rope_table
 
 
@@ -34,7 +35,7 @@ class Rotary:
             inv_freq, rope_factor, _ = self._frequencies(max(last, 0) + 1)  # -1: all is padding
         elif inv_freq.device != positions.device and positions.device.type != "mps":
             inv_freq = self._inv_freq = inv_freq.to(positions.device)  # once, not in each step
-        kind = "float64" if dtype == torch.float64 else "float32"
+        kind = table_dtype(dtype)
         return rope_table(positions, inv_freq, rope_factor=rope_factor, dtype=kind)
 
     def turn(self, q: Tensor, k: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ from mini_attn.errors import (
     ShapeError,
 )
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import Module, check_whole
+from mini_attn.torch._module import Module, check_whole, table_dtype
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
 from mini_attn.torch.position import sinusoidal_positions
 from mini_attn.variants import variant
@@ -271,8 +271,7 @@ class Decoder(Module):
 
 def sinusoids(places: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
     """Sinusoidal encodings in a model's type, rounded to it once."""
-    exact = "float64" if kind == torch.float64 else "float32"
-    return sinusoidal_positions(places, d_model, dtype=exact).to(kind)
+    return sinusoidal_positions(places, d_model, dtype=table_dtype(kind)).to(kind)
 
 
 def check_token_ids(tokens: Tensor) -> None:
