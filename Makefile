@@ -12,12 +12,12 @@ export TORCH
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): requirements.txt pyproject.toml .ci/setup.py
-	@$(PYTHON) .ci/setup.py
+$(READY): requirements.txt pyproject.toml tools/setup.py
+	@$(PYTHON) tools/setup.py
 	@touch $@
 
 book: $(READY)  ## build the book with its browser notebooks into _build/html
-	@$(BIN)/python .ci/build.py
+	@$(BIN)/python tools/build.py
 	@echo "[book] open $(HTML)/index.html, or run \`make serve\` (the browser notebooks need it)"
 
 serve:  ## serve the built book on http://localhost:8000 (PORT=…)
@@ -27,13 +27,13 @@ serve:  ## serve the built book on http://localhost:8000 (PORT=…)
 
 pdf: book  ## print the built book: every chapter and the whole as PDF, into _build/pdf
 	@$(BIN)/python tests/chromium.py --install
-	@$(BIN)/python .ci/pdf.py
+	@$(BIN)/python tools/pdf.py
 
 lab: $(READY)  ## open the chapters as notebooks in JupyterLab
 	@$(BIN)/jupyter lab book/
 
 test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
-	@$(BIN)/python .ci/test.py
+	@$(BIN)/python tools/test.py
 
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1)
 	@$(BIN)/python -m classroom.release $(SHEET_OF)
@@ -73,16 +73,16 @@ table: $(READY)  ## print the largest differences between what must be equal, pe
 	@$(BIN)/python benchmarks/equivalences.py $(if $(STORE),--store)
 
 links: book  ## ask every address outside the book whether it still answers (needs a network)
-	@$(BIN)/python .ci/links.py
+	@$(BIN)/python tools/links.py
 
 chapters: book  ## print what each chapter holds, how long it runs and what it weighs
-	@$(BIN)/python .ci/chapters.py
+	@$(BIN)/python tools/chapters.py
 
 mutate: $(READY)  ## put single faults into copies of the package and ask the tests (long; STORE=1 keeps the result)
 	@$(BIN)/python tests/mutation/run.py $(if $(STORE),--store)
 
 bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
-	@$(BIN)/python .ci/bundle.py
+	@$(BIN)/python tools/bundle.py
 
 format: $(READY)  ## let ruff sort, fix and format the code
 	@$(BIN)/ruff check --fix --quiet .

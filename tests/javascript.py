@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @cache
 def bundler() -> Any:
-    """The module ``.ci/bundle.py``."""
-    return script(".ci/bundle.py")
+    """The module ``tools/bundle.py``."""
+    return script("tools/bundle.py")
 
 
 @cache

@@ -1,0 +1,123 @@
+"""Every public name has its entry on one of the API pages, which are made from docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import mini_attn
+import mini_attn.numpy
+import mini_attn.torch
+from tests.scripts import script
+
+BOOK = Path(__file__).parents[2] / "book"
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("api-*.md"))}
+BACKENDS = (mini_attn.numpy, mini_attn.torch)
+# Their names load when asked for, so their page lists them one by one.
+ONE_BY_ONE = {"widgets"}
+
+
+def stems_of(text: str) -> list[str]:
+    """Stems of the modules that a page shows."""
+    return [stem for line in re.findall(r"^\.\. api:: (.+)$", text, re.M) for stem in line.split()]
+
+
+def missing(wanted: set[str], pages: dict[str, str]) -> set[str]:
+    """Stems that no page shows."""
+    return wanted - {stem for text in pages.values() for stem in stems_of(text)}
+
+
+def public_stems() -> set[str]:
+    """Modules without an underscore: the package's own, and those of both backends."""
+    folders = [mini_attn.__path__, *(backend.__path__ for backend in BACKENDS)]
+    names = {info.name for folder in folders for info in pkgutil.iter_modules(folder)}
+    return {name for name in names if not name.startswith("_")} - {"numpy", "torch"} - ONE_BY_ONE
+
+
+def extension():
+    """The code that makes the pages."""
+    return script("book/_ext/docstrings.py")
+
+
+DOCSTRINGS = extension()
+
+
+def test_every_module_is_on_a_page():
+    assert missing(public_stems(), PAGES) == set()
+
+
+def test_no_page_shows_what_is_not_there_or_shows_it_twice():
+    shown = [stem for text in PAGES.values() for stem in stems_of(text)]
+    assert len(shown) == len(set(shown))
+    assert set(shown) <= public_stems()
+
+
+def test_a_missing_module_is_seen():
+    assert missing({"softmax", "mask"}, {"api-x": "```\n.. api:: softmax\n```"}) == {"mask"}
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda module: module.__name__)
+def test_every_public_name_of_a_backend_is_in_a_module_of_a_page(backend):
+    """Also the names that a backend takes from the modules that both share."""
+    shown = set()
+    for stem in sorted(public_stems()):
+        shown |= {name for side in DOCSTRINGS.modules_of(stem) for name in DOCSTRINGS.public(side)}
+    assert set(backend.__all__) <= shown
+
+
+@pytest.mark.parametrize("stem", sorted(public_stems()))
+def test_every_name_of_a_module_gets_an_entry(stem):
+    module = DOCSTRINGS.modules_of(stem)[0]
+    lines = DOCSTRINGS.entries(module)
+    for name in DOCSTRINGS.public(module):
+        thing = getattr(module, name)
+        kind = "autoclass" if inspect.isclass(thing) else "autofunction"
+        kind = kind if DOCSTRINGS.is_entry(thing) else "py:data"
+        assert f".. {kind}:: {name}" in lines, name
+
+
+def test_the_widgets_page_lists_them_all():
+    from mini_attn import widgets
+
+    listed = set(re.findall(r"^\.\. autoclass:: (\w+)$", PAGES["api-widgets"], re.M))
+    assert listed == set(widgets.__all__)
+
+
+def test_torch_notes_that_differ_are_shown():
+    lines = DOCSTRINGS.torch_lines(*DOCSTRINGS.modules_of("attention"))
+    assert any("``scaled_dot_product_attention``" in line for line in lines)
+    assert any("fused" in line for line in lines)
+
+
+def test_the_first_page_leads_to_all_others():
+    front = PAGES["api-mini-attn"]
+    for name, text in PAGES.items():
+        if name == "api-mini-attn":
+            continue
+        row = next(line for line in front.splitlines() if f"({name}.md)" in line)
+        title = text.splitlines()[0].removeprefix("# ")
+        assert f"[{title}]" in row
+        for stem in stems_of(text):
+            assert f"`{stem}`" in row, f"{stem} is not on the row of {name}"
+
+
+COSTS_AND_WEIGHTS = ("cost", "models", "weights", "config", "variants")
+
+
+@pytest.mark.parametrize("stem", COSTS_AND_WEIGHTS)
+def test_what_is_in_no_backend_says_what_goes_in_and_shows_an_example(stem):
+    module = importlib.import_module(f"mini_attn.{stem}")
+    for name in module.__all__:
+        thing = getattr(module, name)
+        text = inspect.getdoc(thing) or ""
+        if inspect.isfunction(thing):
+            titles = ["Parameters", "Examples"]
+            returns = inspect.signature(thing).return_annotation not in (None, "None")
+            titles += ["Returns"] if returns else []
+            for title in titles:
+                assert f"\n{title}\n---" in text, f"{name} has no {title}"

@@ -1,0 +1,231 @@
+"""A folder of submissions is graded: every grade as expected, resumed, repeated, never half."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classroom.grade import _names, grade_folder
+from classroom.sheet import chosen
+from mini_attn.errors import ConfigError
+from tests.classroom.test_answer import reference
+from tests.classroom.test_submissions import notebook, save
+
+ROOT = Path(__file__).resolve().parents[2]
+SHEET = chosen(exercises="expand_heads tiled_heads", name="pair")[0]
+
+
+def hand_in(folder: Path, students: int = 4) -> Path:
+    """A class: one right, one wrong, one untouched, one broken; then more right ones."""
+    right = {key: reference(key) for key in SHEET.exercises}
+    save(folder / "ada.ipynb", notebook(**right))
+    save(folder / "bo/x.ipynb", notebook(tiled_heads="answer = 3", expand_heads="1 / 0"))
+    save(folder / "cy.ipynb", notebook())
+    (folder / "di.ipynb").write_text("{")
+    for number in range(students - 4):
+        save(folder / f"more{number:02}.ipynb", notebook(**right))
+    return folder
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All that a teacher reads."""
+    paths = [p for p in folder.rglob("*") if p.is_file() and p.name not in (".lock", "seed.json")]
+    return {str(p.relative_to(folder)): p.read_bytes() for p in paths if "work" not in p.parts}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "classroom.grade", *map(str, arguments)]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[dict[str, Any]]]:
+    folder = hand_in(tmp_path_factory.mktemp("class"))
+    out = tmp_path_factory.mktemp("grades") / "out"
+    return folder, out, grade_folder(folder, out, sheet=SHEET, seed="a")
+
+
+def test_everybody_gets_what_is_theirs(graded: Any) -> None:
+    _, _, results = graded
+    states = {r["student"]: [a["state"] for a in r["answers"]] for r in results}
+    assert states == {
+        "ada": ["solved", "solved"],
+        "bo": ["not yet", "not yet"],
+        "cy": ["not attempted", "not attempted"],
+        "di": ["not handed in", "not handed in"],
+    }
+    assert [r["points"] for r in results] == [SHEET.points, 0, 0, 0]
+    assert {r["of"] for r in results} == {SHEET.points}
+    bo = results[1]["answers"]
+    assert "define no function called expand_heads" in bo[0]["message"]
+    assert "ZeroDivisionError" in bo[0]["message"]
+    assert "broken" in results[3]["problems"][0]
+
+
+def test_the_files_are_there_and_agree(graded: Any) -> None:
+    _, out, results = graded
+    with (out / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["student"] for row in rows] == ["ada", "bo", "cy", "di"]
+    assert [float(row["total"]) for row in rows] == [r["points"] for r in results]
+    assert len(list((out / "feedback").glob("*.md"))) == 4
+    assert len(list((out / "feedback").glob("*.html"))) == 4
+    assert (out / "summary.html").exists()
+
+
+def test_the_seed_is_kept_from_others(graded: Any) -> None:
+    _, out, _ = graded
+    assert (out / "seed.json").stat().st_mode & 0o077 == 0
+    seed = json.loads((out / "seed.json").read_text())["seed"]
+    assert seed == "a"
+
+
+def test_a_second_run_grades_nothing_and_changes_nothing(
+    graded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, out, results = graded
+    before = tree(out)
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("graded again")
+
+    monkeypatch.setattr("classroom.grade.judge", never)
+    assert grade_folder(folder, out, sheet=SHEET) == results
+    assert tree(out) == before
+
+
+def test_the_same_seed_gives_the_same_files_elsewhere(graded: Any, tmp_path: Path) -> None:
+    folder, out, results = graded
+    assert grade_folder(folder, tmp_path / "out", sheet=SHEET, seed="a", jobs=1) == results
+    assert tree(tmp_path / "out") == tree(out)
+
+
+def test_a_changed_answer_is_graded_again_and_old_feedback_goes(tmp_path: Path) -> None:
+    folder, out = hand_in(tmp_path / "in"), tmp_path / "out"
+    grade_folder(folder, out, sheet=SHEET, seed="a")
+    save(folder / "cy.ipynb", notebook(tiled_heads=reference("tiled_heads")))
+    (folder / "di.ipynb").unlink()
+    results = {r["student"]: r["points"] for r in grade_folder(folder, out, sheet=SHEET)}
+    assert results == {"ada": SHEET.points, "bo": 0, "cy": 2}
+    assert sorted(p.stem for p in (out / "feedback").glob("*.md")) == ["ada", "bo", "cy"]
+    assert len(list((out / "work").glob("*.json"))) == 3
+
+
+def test_a_half_written_result_is_made_again(tmp_path: Path) -> None:
+    folder, out = hand_in(tmp_path / "in"), tmp_path / "out"
+    results = grade_folder(folder, out, sheet=SHEET, seed="a")
+    for path in (out / "work").glob("*.json"):
+        path.write_text(path.read_text()[:20])
+    assert grade_folder(folder, out, sheet=SHEET) == results
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_half_way_and_resumed(tmp_path: Path, how: signal.Signals) -> None:
+    folder, out, whole = hand_in(tmp_path / "in", 12), tmp_path / "out", tmp_path / "whole"
+    options = ["--exercises", " ".join(SHEET.exercises), "--seed", "a", "--jobs", "2"]
+    # What runs in a shell's background ignores Ctrl-C, and what it starts does so too.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    run = subprocess.Popen(command(folder, "--out", out, *options), cwd=ROOT, preexec_fn=heed,
+                           stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)  # fmt: skip
+    while len(list((out / "work").glob("*.json"))) < 3:
+        assert run.poll() is None
+        time.sleep(0.01)
+    run.send_signal(how)
+    _, said = run.communicate(timeout=60)
+    kept = len(list((out / "work").glob("*.json")))
+    assert 3 <= kept < 12
+    assert not (out / "grades.csv").exists()
+    if how == signal.SIGINT:
+        assert b"goes on" in said
+    again = subprocess.run(command(folder, "--out", out, *options), cwd=ROOT, check=True,
+                           capture_output=True, text=True)  # fmt: skip
+    assert f"{kept} of 12" in again.stderr or kept * 10 // 12 > 0
+    subprocess.run(command(folder, "--out", whole, *options), cwd=ROOT, check=True,
+                   capture_output=True)  # fmt: skip
+    assert tree(out) == tree(whole)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda t: [t / "nowhere"], "no folder"),
+        (lambda t: [(t / "empty").mkdir() or t / "empty"], "no notebook and no zip"),
+        (lambda t: [hand_in(t / "in"), "--out", t / "in/out"], "among the submissions"),
+        (lambda t: [hand_in(t / "in"), "--exercises", "no_such"], "no exercise 'no_such'"),
+        (lambda t: [hand_in(t / "in"), "--chapter", "no-such"], "no chapter 'no-such'"),
+        (lambda t: [hand_in(t / "in"), "--sheet", t / "no.json"], "not the file of a sheet"),
+        (lambda t: [hand_in(t / "in"), "--chapter", "mla", "--exercises", "x"], "not several"),
+    ],
+)
+def test_bad_questions_get_one_line(tmp_path: Path, make: Any, words: str) -> None:
+    arguments = make(tmp_path)
+    if "--out" not in arguments:
+        arguments += ["--out", tmp_path / "out"]
+    done = subprocess.run(command(*arguments), cwd=ROOT, check=False, capture_output=True,
+                          text=True)  # fmt: skip
+    assert done.returncode != 0
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "in/out").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_roster_is_read_as_editors_save_it(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "names.txt"
+    path.write_bytes("Jörg\r\n\r\n  Zoë \r\n".encode(encoding))
+    assert _names(path) == ["Jörg", "Zoë"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "No such file"), (b"\x81\x8d", "save it as text in UTF-8")]
+)
+def test_a_roster_that_is_none_gets_one_line(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / "names.txt"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=words):
+        _names(path)
+
+
+def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:
+    from filelock import FileLock
+
+    folder, out, _ = graded
+    with FileLock(out / ".lock"), pytest.raises(ConfigError, match="another run"):
+        grade_folder(folder, out, sheet=SHEET)
+
+
+def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
+    folder = hand_in(tmp_path / "in")
+    save(folder / "ed.ipynb", json.loads((ROOT / "book/mla.ipynb").read_text()))
+    results = grade_folder(folder, tmp_path / "out", seed="a")
+    ids = [a["id"] for a in results[0]["answers"]]
+    assert ids[:2] == ["expand_heads", "tiled_heads"]
+    assert len(ids) == 6
+    assert results[0]["points"] == SHEET.points
+
+
+def test_a_released_chapter_is_a_sheet(tmp_path: Path) -> None:
+    """Its file has the chapter's name, which no other sheet may have."""
+    from classroom.grade import sheet_of_file
+    from classroom.release import manifest
+
+    for sheet in chosen()[:2]:
+        path = tmp_path / f"{sheet.name}.json"
+        path.write_text(json.dumps(manifest(sheet, b"")))
+        assert sheet_of_file(path) == sheet
+    with pytest.raises(ConfigError, match="is a chapter"):
+        chosen(exercises="tiled_heads", name="mla")

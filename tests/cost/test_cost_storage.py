@@ -1,0 +1,204 @@
+"""Bytes of caches by rule of storage, against the caches themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mini_attn import cost
+from mini_attn.errors import ConfigError
+from mini_attn.models import MODELS
+from tests.backends.small import small
+
+KINDS = {
+    "mha": small("mha"),
+    "gqa": small("gqa"),
+    "mqa": small("mqa"),
+    "windows": small("sliding_window", window=5),
+    "hybrid": small("sliding_window", window=5, full_every=3),
+    "latent": small("mla", n_kv_heads=6, kv_lora_rank=11, qk_rope_head_dim=4),
+}
+
+
+def real_caches(lib, model, batch, capacity, dtype="float32"):
+    """The caches of all layers, each of the kind that its attention fills."""
+    caches = []
+    for layer in range(model.n_layers):
+        window = model.window_of(layer)
+        if model.attention == "mla":
+            sizes = (batch, model.kv_lora_rank, model.qk_rope_head_dim, capacity)
+            caches.append(lib.LatentCache(*sizes, dtype=dtype))
+            continue
+        options = {"v_head_dim": model.v_head_dim, "dtype": dtype}
+        sizes = (batch, model.n_kv_heads, model.head_dim, capacity)
+        if window is None:
+            caches.append(lib.KVCache(*sizes, **options))
+        else:
+            caches.append(lib.SlidingWindowCache(*sizes, window=window, **options))
+    return caches
+
+
+def fill(lib, cache, model, batch, tokens, dtype="float32"):
+    """Append so many tokens."""
+    if model.attention == "mla":
+        shapes = [(batch, tokens, model.kv_lora_rank), (batch, tokens, model.qk_rope_head_dim)]
+    else:
+        heads = (batch, model.n_kv_heads, tokens)
+        shapes = [(*heads, model.head_dim), (*heads, model.v_head_dim)]
+    cache.append(*(lib.array(np.ones(shape, dtype)) for shape in shapes))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("batch", "capacity"), [(1, 1), (2, 5), (3, 13)])
+def test_bytes_are_those_of_real_caches(lib, kind, batch, capacity):
+    model = KINDS[kind]
+    caches = real_caches(lib, model, batch, capacity)
+    use = {"batch": batch, "dtype_bytes": 4}
+    held = sum(cache.allocated_bytes for cache in caches)
+    assert held == cost.cache_bytes(model, context=capacity, **use)
+    for tokens in range(1, capacity + 1):
+        for cache in caches:
+            fill(lib, cache, model, batch, 1)
+        used = sum(cache.used_bytes for cache in caches)
+        assert used == cost.cache_bytes(model, context=tokens, **use), tokens
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_bytes_of_every_listed_model(lib, name):
+    """All layers of the real sizes; windows are cut to 3 tokens so that 5 go round them."""
+    model = MODELS[name]
+    if model.window:
+        model = dataclasses.replace(model, window=3)
+    caches = real_caches(lib, model, 1, 5, dtype="float16")
+    held = sum(cache.allocated_bytes for cache in caches)
+    assert held == cost.cache_bytes(model, batch=1, context=5, dtype_bytes=2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_windows_a_ring_is_contiguous(kind):
+    use = {"batch": 3, "context": 100}
+    ring = cost.cache_bytes(KINDS[kind], **use, storage=cost.Ring())
+    if KINDS[kind].window is None:
+        assert ring == cost.cache_bytes(KINDS[kind], **use, storage=cost.Contiguous())
+    else:
+        assert ring < cost.cache_bytes(KINDS[kind], **use, storage=cost.Contiguous())
+
+
+def test_contiguous_keeps_what_a_ring_forgets(lib):
+    """One slot a token, as in a cache that knows no window."""
+    model = KINDS["hybrid"]
+    plain = dataclasses.replace(model, attention="gqa", window=None, full_every=0)
+    caches = real_caches(lib, plain, 2, 40)
+    held = sum(cache.allocated_bytes for cache in caches)
+    use = {"batch": 2, "context": 40, "dtype_bytes": 4}
+    assert held == cost.cache_bytes(model, **use, storage=cost.Contiguous())
+    assert held > cost.cache_bytes(model, **use)
+
+
+@given(context=st.integers(0, 70), block=st.integers(1, 20), batch=st.integers(1, 4))
+def test_pages_are_whole_blocks(context, block, batch):
+    model = KINDS["gqa"]
+    blocks = 0
+    for held in range(context):
+        if held == blocks * block:
+            blocks += 1
+    numbers = model.n_layers * model.n_kv_heads * (model.head_dim + model.v_head_dim)
+    use = {"batch": batch, "context": context, "dtype_bytes": 2}
+    paged = cost.cache_bytes(model, **use, storage=cost.Paged(block))
+    assert paged == 2 * batch * blocks * block * numbers
+    whole = cost.cache_bytes(model, **use, storage=cost.Contiguous())
+    assert whole <= paged < whole + 2 * batch * block * numbers
+    if block == 1:
+        assert paged == whole
+
+
+@pytest.mark.parametrize("kind", ["mha", "gqa", "mqa"])
+@pytest.mark.parametrize("block", [1, 3, 8])
+def test_pages_of_a_real_pool(lib, kind, block):
+    model, batch = KINDS[kind], 2
+    sizes = (40, model.n_kv_heads, model.head_dim)
+    pools = [
+        lib.BlockPool(*sizes, block_size=block, v_head_dim=model.v_head_dim)
+        for _ in range(model.n_layers)
+    ]
+    caches = [lib.PagedKVCache(pool, batch) for pool in pools]
+    use = {"batch": batch, "dtype_bytes": 4}
+    for tokens in range(1, 18):
+        for cache in caches:
+            fill(lib, cache, model, batch, 1)
+        held = sum(cache.allocated_bytes for cache in caches)
+        assert held == cost.cache_bytes(model, context=tokens, **use, storage=cost.Paged(block))
+        used = sum(cache.used_bytes for cache in caches)
+        assert used == cost.cache_bytes(model, context=tokens, **use)
+
+
+@pytest.mark.parametrize("kind", ["mha", "gqa", "mqa"])
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize(("size", "residual"), [(4, 3), (2, 0), (32, 32), (6, 7)])
+@pytest.mark.parametrize(("dtype", "dtype_bytes"), [("float32", 4), ("float64", 8)])
+def test_codes_of_a_real_cache(lib, kind, bits, size, residual, dtype, dtype_bytes):
+    model, batch, capacity = KINDS[kind], 2, 41
+    options = {"bits": bits, "group_size": size, "residual": residual}
+    caches = [
+        lib.QuantizedKVCache(
+            batch, model.n_kv_heads, model.head_dim, capacity, v_head_dim=model.v_head_dim,
+            dtype=dtype, **options,
+        )
+        for _ in range(model.n_layers)
+    ]  # fmt: skip
+    use = {"batch": batch, "dtype_bytes": dtype_bytes}
+    storage = cost.Quantized(**options, allocated=True)
+    held = sum(cache.allocated_bytes for cache in caches)
+    assert held == cost.cache_bytes(model, context=capacity, **use, storage=storage)
+    storage = cost.Quantized(**options)
+    for tokens in range(1, capacity + 1):
+        for cache in caches:
+            fill(lib, cache, model, batch, 1, dtype)
+        used = sum(cache.used_bytes for cache in caches)
+        assert used == cost.cache_bytes(model, context=tokens, **use, storage=storage), tokens
+
+
+def test_four_bits_are_six_with_their_scales():
+    """Long texts in groups of 32: 4 bits a code and 2 x 32 bits for each 32 numbers."""
+    llama = MODELS["llama-3-8b"]
+    use = {"batch": 1, "context": 32 * 10**6}
+    codes = cost.cache_bytes(llama, **use, storage=cost.Quantized(4, residual=0))
+    assert codes * 16 == 6 * cost.cache_bytes(llama, **use)
+    nominal = cost.cache_bytes(llama, **use, dtype_bytes=0.5)
+    assert codes == nominal * 3 // 2
+
+
+BAD = {
+    "three bits": (lambda: cost.Quantized(3), "8, or 4 .* got 3"),
+    "odd group": (lambda: cost.Quantized(4, group_size=5), "even group_size, got 4 and 5"),
+    "no group": (lambda: cost.Quantized(group_size=0), "group_size must be at least 1"),
+    "residual": (lambda: cost.Quantized(residual=-1), "residual must be at least 0"),
+    "latent": (
+        lambda: cost.cache_bytes(
+            MODELS["deepseek-v3"], batch=1, context=1, storage=cost.Quantized()
+        ),
+        "deepseek-v3 keeps latents",
+    ),
+    "one byte": (
+        lambda: cost.cache_bytes(
+            MODELS["gpt2"], batch=1, context=1, dtype_bytes=1, storage=cost.Quantized()
+        ),
+        "2, 4 or 8 for the residual, got 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_storage_is_refused(case):
+    call, message = BAD[case]
+    with pytest.raises(ConfigError, match=message):
+        call()
+
+
+def test_a_block_holds_a_token_at_least():
+    with pytest.raises(ConfigError, match="block_size must be at least 1, got 0"):
+        cost.Paged(0)

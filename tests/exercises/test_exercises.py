@@ -1,0 +1,379 @@
+"""The checks: starters fail kindly, references pass, each wrong answer gets its idea named."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mini_attn.errors import CheckFailed, ConfigError
+from mini_attn.exercises import check, checker, exercise, exercise_ids, grade, hint
+from mini_attn.exercises.budget import LINE_BUDGET, is_learners
+from mini_attn.exercises.runner import run
+
+ROOT = Path(__file__).resolve().parents[2]
+IDS = exercise_ids()
+SOLUTIONS = {i: importlib.import_module(f"solutions.{i}") for i in IDS}
+WRONG = [(i, *wrong) for i in IDS for wrong in SOLUTIONS[i].WRONG]
+
+
+def test_every_exercise_is_complete() -> None:
+    assert len(IDS) >= 3
+    for exercise_id in IDS:
+        task = exercise(exercise_id)
+        assert task.kind in ("write", "bug", "pencil")
+        assert len(task.hints) == 2
+        assert all(task.hints)
+        assert task.common_errors
+        assert 1 <= task.difficulty <= 5
+        assert len(SOLUTIONS[exercise_id].WRONG) >= 5
+    assert {exercise(i).assessed for i in IDS} == {True, False}
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+@pytest.mark.parametrize("seed", [0, 1, checker.SEED])
+def test_reference_passes_without_a_note(exercise_id: str, seed: int) -> None:
+    report = checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed)
+    assert report.failed is None, report.message
+    assert report.points == exercise(exercise_id).points
+    assert report.notes == []
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "name", "answer", "failing", "words"),
+    WRONG,
+    ids=[f"{w[0]}-{w[1]}" for w in WRONG],
+)
+def test_wrong_answer_gets_its_idea(
+    exercise_id: str, name: str, answer: Any, failing: str, words: str
+) -> None:
+    report = checker.examine(exercise_id, answer)
+    assert report.failed == failing, report.message
+    assert words in report.message
+    assert report.points == 0
+    with pytest.raises(CheckFailed, match=failing):
+        grade(exercise_id, answer)
+
+
+def test_every_check_is_hit_by_a_wrong_answer() -> None:
+    assert {failing for _, _, _, failing, _ in WRONG} == set(checker.CHECKS)
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_starter_of_the_notebook_earns_nothing_and_is_told_kindly(
+    exercise_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook = nbformat.read(ROOT / f"book/{exercise(exercise_id).page}.ipynb", as_version=4)
+    tagged = {
+        cell.metadata["exercise"]["role"]: cell.source
+        for cell in notebook.cells
+        if cell.metadata.get("exercise", {}).get("id") == exercise_id
+    }
+    assert set(tagged) == {"starter", "check"}
+    names: dict[str, Any] = {"np": np, "check": check}
+    exec(tagged["starter"], names)
+    exec(tagged["check"], names)
+    printed = capsys.readouterr()
+    assert f"0 of {exercise(exercise_id).points} points" in printed.out
+    assert printed.err == ""
+
+
+def endless(**_: Any) -> None:
+    while True:
+        pass
+
+
+def endless_in_one_line(**_: Any) -> None:
+    while True: pass  # fmt: skip  # noqa: E701
+
+
+def endless_and_deaf(**_: Any) -> None:
+    while True:
+        try:  # noqa: SIM105
+            int("no number")
+        except:  # noqa: E722
+            pass
+
+
+def endless_inside_try(**_: Any) -> Any:
+    try:
+        while True:
+            pass
+    finally:
+        sys.stdout.write("never mind")
+
+
+class EndlessObject:
+    def __call__(self, **_: Any) -> None:
+        while True:
+            pass
+
+
+# As in a notebook, where each cell is a file of its own.
+CELL: dict[str, Any] = {}
+exec(compile("def helper():\n    while True:\n        pass", "<cell-1>", "exec"), CELL)
+
+
+def endless_in_another_cell(**_: Any) -> Any:
+    return CELL["helper"]()
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def raises_speechless(**_: Any) -> None:
+    raise Speechless
+
+
+def closes_its_output(**_: Any) -> None:
+    sys.stdout.close()
+    sys.stderr.close()
+
+
+def recursive(**inputs: Any) -> Any:
+    return recursive(**inputs)
+
+
+def exits(**_: Any) -> None:
+    sys.exit(3)
+
+
+def asks(**_: Any) -> str:
+    return input("your name?")
+
+
+def huge(**_: Any) -> np.ndarray:
+    return np.ones(10**15)
+
+
+def right(**inputs: Any) -> Any:
+    return SOLUTIONS["chunk_mask"].REFERENCE(**inputs)
+
+
+def floods(**inputs: Any) -> Any:
+    print("x" * 10**6)
+    return right(**inputs)
+
+
+def complains(**inputs: Any) -> Any:
+    print("so many words", file=sys.stderr)
+    warnings.warn("a deprecated thing", DeprecationWarning, stacklevel=1)
+    return right(**inputs)
+
+
+def mutates(q_positions: np.ndarray, kv_positions: np.ndarray) -> Any:
+    answer = right(q_positions=q_positions, kv_positions=kv_positions)
+    kv_positions += 1
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "failing", "words"),
+    [
+        (endless, "runs", "without coming to an end"),
+        (endless_in_one_line, "runs", "without coming to an end"),
+        (endless_and_deaf, "runs", "without coming to an end"),
+        (endless_inside_try, "runs", "without coming to an end"),
+        (EndlessObject(), "runs", "without coming to an end"),
+        (endless_in_another_cell, "runs", "without coming to an end"),
+        (functools.partial(endless, more=1), "runs", "without coming to an end"),
+        (raises_speechless, "runs", "in raises_speechless"),
+        (closes_its_output, "type", "return"),
+        (recursive, "runs", "recursion"),
+        (exits, "runs", "sys.exit"),
+        (asks, "runs", "keyboard"),
+        (huge, "runs", "memory"),
+        (lambda **_: None, "type", "return"),
+        (lambda **_: "text", "type", "str"),
+        (lambda **i: torch.zeros(1, len(i["kv_positions"])), "type", "PyTorch"),
+        (lambda **_: np.zeros(3, bool), "shape", "shape"),
+        (lambda **i: right(**i).astype(int), "dtype", "boolean"),
+        (lambda: 1, "runs", "by these names"),
+        (7, "type", "function itself"),
+        (None, "type", "function itself"),
+    ],
+)
+def test_hostile_answers_end_in_words(
+    answer: Any, failing: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = time.perf_counter()
+    assert check("chunk_mask", answer) is None
+    assert time.perf_counter() - start < 10
+    printed = capsys.readouterr()
+    assert f"✗ {failing}" in printed.out
+    assert words in " ".join(printed.out.split())
+    assert len(printed.out) < 4_000
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "failing"),
+    [
+        (10**400, "finite"),
+        (-math.inf, "finite"),
+        (math.nan, "finite"),
+        (True, "type"),
+        (np.bool_(True), "type"),
+        (30 + 0j, "type"),
+        (np.array([30]), "type"),
+        ([30], "type"),
+        (None, "attempted"),
+        (-30, "by hand"),
+        (0, "by hand"),
+        (29, "by hand"),
+    ],
+)
+def test_odd_numbers_end_in_words(number: Any, failing: str) -> None:
+    report = checker.examine("cache_budget", number)
+    assert report.failed == failing
+    assert report.points == 0
+    assert f"✗ {failing}" in str(report)
+
+
+@pytest.mark.parametrize("kind", [int, float, np.int64, np.float32, np.array])
+def test_the_right_number_may_have_any_type(kind: Any) -> None:
+    report = checker.examine("cache_budget", kind(SOLUTIONS["cache_budget"].REFERENCE))
+    assert report.failed is None
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers())
+def test_no_other_number_passes(number: float) -> None:
+    report = checker.examine("cache_budget", number)
+    assert (report.failed is None) == (number == SOLUTIONS["cache_budget"].REFERENCE)
+    assert report.failed is None or len(report.message) > 20
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_wrong_answers_fail_and_references_pass_under_every_seed(seed: int) -> None:
+    """A grader draws its own cases: luck must neither help nor hurt."""
+    for exercise_id in ("cached_step", "chunk_mask"):
+        assert checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed).points
+        for name, answer, failing, words in SOLUTIONS[exercise_id].WRONG:
+            report = checker.examine(exercise_id, answer, seed=seed)
+            assert (report.failed, words in report.message) == (failing, True), name
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", ">f8", "longdouble"])
+def test_any_floating_type_is_judged_alike(dtype: str) -> None:
+    def other(**inputs: Any) -> Any:
+        return tuple(a.astype(dtype) for a in SOLUTIONS["cached_step"].REFERENCE(**inputs))
+
+    report = checker.examine("cached_step", other)
+    # Half precision is too coarse for the check, and is told so by the check, not by an error.
+    assert (report.failed is None) == (dtype != "float16"), report.message
+    assert "itself failed" not in report.message
+
+
+def test_what_no_float64_holds_is_not_finite() -> None:
+    def beyond(**inputs: Any) -> Any:
+        out, k, v = SOLUTIONS["cached_step"].REFERENCE(**inputs)
+        return np.full(out.shape, np.finfo(np.longdouble).max), k, v
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert checker.examine("cached_step", beyond).failed == "finite"
+
+
+def test_large_outputs_are_judged_without_a_warning() -> None:
+    def large(**inputs: Any) -> Any:
+        out, k, v = SOLUTIONS["cached_step"].REFERENCE(**inputs)
+        return np.full_like(out, -np.finfo(float).max), k, v
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert checker.examine("cached_step", large).failed == "by hand"
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        (floods, "it printed"),
+        (complains, "it warned"),
+        (mutates, "it changed its input kv_positions"),
+    ],
+)
+def test_bad_manners_are_noted_and_cost_nothing(answer: Any, note: str) -> None:
+    report = checker.examine("chunk_mask", answer)
+    assert report.failed is None
+    assert any(note in line for line in report.notes)
+    assert all(len(line) < 250 for line in report.notes)
+
+
+def test_libraries_are_not_counted() -> None:
+    import json
+
+    assert is_learners("/tmp/ipykernel_12/345.py")
+    assert is_learners("<ipython-input-1-abc>")
+    assert is_learners(__file__)
+    for module in (json, np, pytest, checker):
+        assert not is_learners(str(module.__file__))
+
+
+def test_a_check_leaves_the_interpreter_as_it_was() -> None:
+    before = (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters))
+    checker.examine("chunk_mask", endless)
+    assert (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters)) == before
+
+
+def test_the_inputs_of_a_case_survive_the_answer() -> None:
+    inputs = {"q_positions": np.arange(2), "kv_positions": np.arange(4)}
+    result = run(mutates, inputs)
+    assert result.mutated == ["kv_positions"]
+    assert inputs["kv_positions"].tolist() == [0, 1, 2, 3]
+
+
+def test_the_line_budget_leaves_room_for_slow_answers() -> None:
+    def slow(n: int) -> int:
+        total = 0
+        for i in range(n):
+            total += i
+        return total
+
+    assert run(slow, {"n": LINE_BUDGET // 4}).problem is None
+    assert "without coming to an end" in str(run(slow, {"n": LINE_BUDGET}).problem)
+
+
+@pytest.mark.parametrize("exercise_id", IDS)
+def test_a_check_is_fast(exercise_id: str) -> None:
+    """Half a second is promised; the margin is for a busy machine."""
+    start = time.perf_counter()
+    checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE)
+    assert time.perf_counter() - start < 2.5
+
+
+def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    hint("cached_step", 1)
+    hint("cached_step")
+    printed = capsys.readouterr().out.splitlines()
+    assert [line[:12] for line in printed] == ["Hint 1 of 2:", "Hint 2 of 2:"]
+    with pytest.raises(ConfigError, match="hints 1 to 2"):
+        hint("cached_step", 3)
+
+
+@pytest.mark.parametrize("bad", ["", "no_such", "__init__", "../cached_step", None, 3])
+def test_unknown_exercises_are_refused(bad: Any) -> None:
+    with pytest.raises(ConfigError, match="there is no exercise"):
+        check(bad, None)
+
+
+def test_judges_see_arrays_only() -> None:
+    """A check is data: the bank never calls an answer, so a grader may run it elsewhere."""
+    for exercise_id in IDS:
+        source = (ROOT / f"mini_attn/exercises/bank/{exercise_id}.py").read_text()
+        assert "answer(" not in source
+        assert "solutions" not in source

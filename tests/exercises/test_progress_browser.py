@@ -1,0 +1,368 @@
+"""A reader's progress on the built pages: kept, shown, exported, imported, forgotten."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mini_attn import widgets
+from mini_attn.exercises import carry, exercise, exercise_ids, import_progress, kept, record
+from mini_attn.widgets.questions import QUESTIONS
+from tests.exercises.test_progress import SAMPLE, TEXTS
+from tests.site import HTML, THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+
+pytestmark = pytest.mark.browser
+
+CHAPTER, FRONT = "book/kv-cache.html", "book/index.html"
+FILE = carry.NAME
+
+
+@pytest.fixture(scope="module")
+def visits() -> Iterator[Visit]:
+    with visiting() as visits:
+        yield visits
+
+
+@pytest.fixture
+def visit(visits: Visit) -> Iterator[Visit]:
+    yield from watched(visits)
+
+
+def box(page: Page) -> Locator:
+    """The reader's progress on this page."""
+    return page.locator(".kept")
+
+
+def opened(page: Page) -> Locator:
+    """The same, opened."""
+    box(page).locator("summary").press("Enter")
+    expect(box(page).get_by_role("button", name="Export")).to_be_visible()  # made just now
+    return box(page)
+
+
+def answer(page: Page, number: int, text: str) -> Locator:
+    """Answer a prediction; gives what it says."""
+    question = page.locator(".living[data-widget=prediction]").nth(number)
+    question.get_by_label("Your answer").fill(text)
+    question.get_by_role("button", name="Check").click()
+    return question.get_by_role("status")
+
+
+def stored(page: Page) -> dict[str, str]:
+    """What the browser keeps of the book."""
+    return page.evaluate("""Object.fromEntries(
+      Object.entries(localStorage).filter(([key]) => key.startsWith("living:")))""")
+
+
+def keep(page: Page, key: str, value: object) -> None:
+    """Put something into the browser's storage, as a text."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    page.evaluate("([key, text]) => localStorage.setItem(`living:${key}`, text)", [key, text])
+
+
+def give(page: Page, name: str, content: str) -> Locator:
+    """Import a file; gives what is said then."""
+    file = {"name": name, "mimeType": "application/json", "buffer": content.encode()}
+    box(page).locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+    said = box(page).get_by_role("status")
+    expect(said).not_to_be_empty()
+    return said
+
+
+def exported(page: Page, folder: Path) -> Path:
+    """Press Export; gives the file that came."""
+    with page.expect_download() as download:
+        box(page).get_by_role("button", name="Export").click()
+    assert download.value.suggested_filename == FILE
+    target = folder / FILE
+    download.value.save_as(target)
+    return target
+
+
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_answers_and_ticks_survive_a_reload(visit: Visit, protocol: str) -> None:
+    page = visit(CHAPTER, protocol=protocol)
+    words = box(page).locator(".kept-sum")
+    expect(words).to_have_text("0 of 7 predictions right, 0 of 3 exercises done")
+    answer(page, 0, "5050")
+    answer(page, 1, "7")
+    expect(words).to_have_text("1 of 7 predictions right, 0 of 3 exercises done")
+    opened(page).get_by_role("checkbox", name="2. The mask that forgot the past").check()
+    answer(page, 0, "100")  # another try: what was solved stays solved
+
+    page.reload()
+    expect(words).to_have_text("1 of 7 predictions right, 1 of 3 exercises done")
+    assert page.get_by_label("Your answer").first.input_value() == "100"
+    marks = opened(page).locator(".kept-marks a")
+    labels = [mark.get_attribute("aria-label") for mark in marks.all()]
+    assert labels[:3] == [
+        "Prediction 1: right",
+        "Prediction 2: not yet right",
+        "Prediction 3: open",
+    ]
+    expect(box(page).get_by_role("checkbox").nth(1)).to_be_checked()
+    marks.nth(1).click()
+    expect(page.locator("#predict-2-text")).to_be_in_viewport()
+
+    page.goto(page.url.split("#")[0].replace(CHAPTER, FRONT))
+    row = box(page).get_by_role("row", name="KV caching")
+    expect(row).to_contain_text("1 of 7 2 answered")
+    expect(row).to_contain_text("1 of 3")
+
+
+def test_the_front_page_lists_the_whole_book(visit: Visit) -> None:
+    """Its sums are the bank's and the questions', so nothing was typed or missed."""
+    page = visit(FRONT)
+    sums = box(page).locator("tfoot td")
+    expect(sums.first).to_have_text(f"0 of {len(QUESTIONS)}")
+    expect(sums.last).to_have_text(f"0 of {len(exercise_ids())}")
+    for link in box(page).locator("tbody a").all():
+        assert page.request.get(link.evaluate("a => a.href")).ok
+    page.goto(page.url.replace(FRONT, "book/start.html"))
+    tasks = opened(page).locator(".kept-tasks li")
+    own = {item.title for item in map(exercise, exercise_ids()) if item.page == "start"}
+    assert {text.split(". ", 1)[1].split("\n")[0] for text in tasks.all_inner_texts()} == own
+
+
+def test_the_build_knows_no_progress_of_the_builder() -> None:
+    """Each chapter prints what a session without a file prints."""
+    pages = {exercise(exercise_id).page for exercise_id in exercise_ids()}
+    for page in pages:
+        text = (HTML / f"book/{page}.html").read_text(encoding="utf-8")
+        assert re.search(r"0 of \d+ points in this session", text), page
+
+
+def test_nothing_is_built_before_it_is_wanted(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    expect(box(page).locator(".kept-sum")).not_to_be_empty()
+    assert box(page).locator(".kept-body").inner_html() == ""
+    script = page.locator("script[src*='living.progress.js']")
+    assert script.evaluate("s => s.async")  # nothing waits for it
+    assert page.evaluate("performance.getEntriesByName('living:first')[0].startTime") < (
+        page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventStart")
+    )
+    opened(page)
+    expect(box(page).get_by_role("button", name="Export")).to_be_visible()
+
+
+def test_a_reset_asks_once_more(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    said = answer(page, 0, "5050")
+    keep(page, "exercise:start/half_temperature", {"state": "done", "points": 0})
+    opened(page).get_by_role("button", name="Reset chapter").press("Enter")
+    expect(box(page).get_by_text("Forget 1 prediction (1 right) of this chapter?")).to_be_visible()
+    before = stored(page)
+    expect(box(page).get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert stored(page) == before
+    box(page).get_by_role("button", name="Reset chapter").press("Enter")
+    box(page).get_by_role("button", name="Forget").press("Enter")
+    assert list(stored(page)) == ["living:exercise:start/half_temperature"]
+    expect(said).to_be_hidden()
+    assert page.get_by_label("Your answer").first.input_value() == ""
+    expect(box(page).get_by_role("status")).to_have_text("Forgotten: 1 prediction (1 right).")
+    page.goto(page.url.replace(CHAPTER, FRONT))
+    box(page).get_by_role("button", name="Reset all").click()
+    box(page).get_by_role("button", name="Forget").click()
+    assert stored(page) == {}
+    box(page).get_by_role("button", name="Reset all").click()
+    expect(box(page).get_by_role("status")).to_have_text("There is nothing to forget.")
+
+
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_what_the_page_exports_python_imports_and_back(
+    visit: Visit, protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = visit(CHAPTER, protocol=protocol)
+    answer(page, 0, "5,050")
+    answer(page, 1, "many")  # unreadable: no answer
+    opened(page).get_by_role("checkbox").first.check()
+    file = exported(page, tmp_path)
+    monkeypatch.setenv("MINI_ATTN_PROGRESS", str(tmp_path / "state.json"))
+    import_progress(file)
+    assert kept.load() == {
+        "kv-cache": {
+            "predictions": {"passes": {"attempt": "5,050", "verdict": "right", "shown": False}},
+            "exercises": {"cached_step": {"state": "done", "points": 0}},
+        }
+    }
+    kept.remember(exercise("cached_step"), None)
+    kept.remember(exercise("chunk_mask"), "shape")
+    page = visit(FRONT, protocol=protocol)
+    said = give(page, FILE, record.as_text(kept.load()))
+    expect(said).to_have_text(
+        "Imported: 1 prediction (1 right) and 2 exercises (1 done). "
+        "What you had solved stays solved."
+    )
+    expect(box(page).get_by_role("row", name="KV caching")).to_contain_text("1 of 3")
+    expect(box(page)).to_contain_text("Checked in Python: 4 of")
+    assert record.parse(exported(page, tmp_path).read_bytes()) == kept.load()
+    page.goto(page.url.replace(FRONT, CHAPTER))
+    tasks = opened(page).locator(".kept-tasks li")
+    expect(tasks.first).to_contain_text("solved in Python, 4 points")
+    expect(tasks.nth(1)).to_contain_text("tried in Python, missing: shape")
+    assert page.get_by_label("Your answer").first.input_value() == "5,050"
+
+
+def test_an_import_keeps_what_was_solved(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    answer(page, 0, "5050")
+    opened(page).get_by_role("checkbox").nth(2).check()
+    worse = json.loads(record.as_text(SAMPLE))
+    found = worse["chapters"]["kv-cache"]
+    found["predictions"]["passes"] = {"attempt": "1", "verdict": "wrong", "shown": True}
+    found["predictions"]["copies"] = {"attempt": "3", "verdict": "right", "shown": False}
+    found["exercises"] = {"cache_budget": {"state": "tried", "points": 0}}
+    worse["chapters"]["no-such-chapter"] = {"exercises": {"x": {"state": "done", "points": 0}}}
+    said = give(page, "worse.json", json.dumps(worse))
+    expect(said).to_contain_text("1 entry left out that this book does not have.")
+    assert page.get_by_label("Your answer").first.input_value() == "5050"
+    expect(box(page).get_by_role("checkbox").nth(2)).to_be_checked()
+    # The page judges an answer itself, whatever the file says of it.
+    expect(box(page).locator(".kept-sum")).to_have_text(
+        "1 of 7 predictions right, 1 of 3 exercises done"
+    )
+
+
+def test_files_that_do_not_fit_change_nothing(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    answer(page, 0, "5050")
+    opened(page)
+    before = stored(page)
+    for name in ("null", "a hostile chapter", "a hostile attempt", "a prototype", "huge", "deep"):
+        said = give(page, f"{name}.json", TEXTS[name])
+        expect(said).to_contain_text("Nothing was changed: ")
+        assert len(said.inner_text()) < 300
+        assert stored(page) == before, name
+        box(page).get_by_role("button", name="Reset").click()  # clears what was said
+        box(page).get_by_role("button", name="Cancel").click()
+    assert dialogs == []
+    assert box(page).locator("img, script, b b").count() == 0
+
+
+def test_hostile_storage_is_not_shown(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    evil = "<img src=x onerror=window.bad=1>"
+    for text in (evil, "{", "[]", "5", json.dumps({"state": evil, "points": 1, "missing": evil}),
+                 json.dumps({"state": "tried", "points": 0, "missing": evil})):  # fmt: skip
+        keep(page, "exercise:kv-cache/cached_step", text)
+        keep(page, "prediction:kv-cache/passes", text)
+        page.reload()
+        opened(page)
+        expect(box(page).locator(".kept-sum")).to_have_text(
+            "0 of 7 predictions right, 0 of 3 exercises done"
+        )
+        assert box(page).locator("img").count() == 0
+        assert page.evaluate("window.bad") is None
+
+
+NO_STORAGE = """for (const name of ["getItem", "setItem", "removeItem"]) {
+  const real = Storage.prototype[name];
+  Storage.prototype[name] = function (key, ...rest) {
+    if (key.startsWith("living:")) throw new DOMException("denied", "SecurityError");
+    return real.call(this, key, ...rest);
+  };
+}"""
+
+
+def test_without_storage_it_says_so_and_goes_on(visit: Visit, tmp_path: Path) -> None:
+    """As in a private window; the theme's own scripts, which cannot do without, keep theirs."""
+    page = visit("book/notation.html")
+    page.add_init_script(NO_STORAGE)
+    page.goto(f"{visit.address}/{CHAPTER}")
+    said = answer(page, 0, "5050")
+    expect(said).to_contain_text("Right.")
+    opened(page)
+    expect(box(page).get_by_role("status")).to_contain_text("This browser keeps nothing")
+    box(page).get_by_role("checkbox").first.check()
+    expect(box(page).locator(".kept-sum")).to_have_text(
+        "1 of 7 predictions right, 1 of 3 exercises done"
+    )
+    found = record.parse(exported(page, tmp_path).read_bytes())
+    assert found["kv-cache"]["exercises"] == {"cached_step": {"state": "done", "points": 0}}
+
+
+def test_another_window_follows(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_label("Your answer").nth(1).fill("a draft")
+    answer(page, 0, "5050")
+    expect(box(other).locator(".kept-sum")).to_contain_text("1 of 7 predictions right")
+    expect(other.get_by_label("Your answer").first).to_have_value("5050")
+    assert other.get_by_label("Your answer").nth(1).input_value() == "a draft"
+
+
+IN_A_NOTEBOOK = """async ([source, question, attempt]) => {
+  const blob = new Blob([source], {type: "text/javascript"});
+  const { default: widget } = await import(URL.createObjectURL(blob));
+  const state = {_widget: "prediction", question, attempt};
+  const model = {get: key => state[key], set: (key, value) => { state[key] = value; },
+                 on() {}, off() {}, save_changes: () => { state.saved = true; }};
+  const el = document.createElement("div");
+  document.querySelector("article").append(el);
+  widget.render({model, el});
+  return {...state, shown: el.querySelector("input").value};
+}"""
+
+
+def test_a_notebook_of_the_same_host_knows_the_answer(visit: Visit) -> None:
+    """The browser's notebooks share the page's storage; what a cell has written goes first."""
+    page = visit(CHAPTER)
+    answer(page, 0, "5050")
+    source = (Path(widgets.__file__).parent / "static/living.jupyter.js").read_text("utf-8")
+    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/passes", ""])
+    assert (found["shown"], found["attempt"], found["saved"]) == ("5050", "5050", True)
+    before = stored(page)
+    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/passes", "7"])
+    assert (found["shown"], found["attempt"]) == ("7", "7")
+    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/fit", ""])
+    assert (found["shown"], found["attempt"]) == ("", "")
+    assert stored(page) == before
+
+
+def test_it_can_be_used_by_keyboard(visit: Visit) -> None:
+    page = visit(CHAPTER, width=360)
+    opened(page)  # with a key
+    for _ in range(8):  # seven predictions, then the first exercise
+        page.keyboard.press("Tab")
+    page.keyboard.press(" ")
+    first = box(page).get_by_role("checkbox").first
+    expect(first).to_be_checked()
+    expect(first).to_be_focused()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", [CHAPTER, FRONT])
+def test_it_is_accessible_and_fits(visit: Visit, name: str, theme: str) -> None:
+    for width in WIDTHS:
+        page = visit(name, theme=theme, width=width)
+        page.evaluate("text => localStorage.setItem('living:exercise:kv-cache/cached_step', text)",
+                      json.dumps({"state": "solved", "points": 4}))  # fmt: skip
+        page.reload()
+        if name == CHAPTER:
+            answer(page, 0, "5050")
+            answer(page, 1, "7")
+            opened(page).get_by_role("checkbox").first.check()
+        box(page).get_by_role("button", name="Reset").click()
+        assert serious_findings(page) == [], width
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        targets = box(page).locator("button:visible, summary, .kept-marks a")
+        assert min(target.bounding_box()["height"] for target in targets.all()) >= 43.9
+
+
+def test_paper_and_pages_without_scripts_do_not_show_it(visit: Visit) -> None:
+    for name in (CHAPTER, FRONT):
+        page = visit(name)
+        expect(box(page)).to_be_visible()
+        page.emulate_media(media="print")
+        expect(box(page)).to_be_hidden()
+        page = visit(name, java_script_enabled=False)
+        expect(box(page)).to_be_hidden()

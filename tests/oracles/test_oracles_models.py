@@ -1,0 +1,96 @@
+"""Published models against Hugging Face's classes, built without memory for their weights."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+import transformers
+from torch.utils.flop_counter import FlopCounterMode
+
+from mini_attn import cost
+from mini_attn.models import MODELS
+from tests.cost.published import PUBLISHED, shape
+
+ROPE = ("rope_theta", "rope_scaling", "rope_local_base_freq")
+
+
+def configuration(name):
+    """The model's fields in the class they belong to; rotation changes no size."""
+    fields = {key: value for key, value in PUBLISHED[name].items() if key not in ROPE}
+    return transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
+
+
+def built(name):
+    """The real model on the meta device: every size, no memory. Windows are cut to 3 tokens."""
+    config = configuration(name)
+    if MODELS[name].window:
+        config.sliding_window = 3
+    # This way of running experts does not ask which were chosen, which no meta tensor knows.
+    experts = {"experts_implementation": "batched_mm"} if MODELS[name].n_experts else {}
+    with torch.device("meta"):
+        real = transformers.AutoModelForCausalLM.from_config(
+            config, attn_implementation="eager", **experts
+        )
+    real.tie_weights()
+    return real.eval()
+
+
+def counted_flops(real, cache, q_len, kv_len):
+    """FLOPs that torch counts in one pass of two sequences, with logits for every row."""
+    # Masks that are ready-made are not looked into; BLOOM and its like make theirs themselves.
+    masks = {"full_attention": kv_len, "sliding_attention": min(kv_len, 3 + q_len - 1)}
+    masks = {key: torch.zeros((2, 1, q_len, n), device="meta") for key, n in masks.items()}
+    kinds = set(getattr(real.config, "layer_types", None) or ())
+    if len(kinds) < 2:
+        windowed = getattr(real.config, "sliding_window", None)
+        masks = masks["sliding_attention" if windowed else "full_attention"]
+    use = {
+        "attention_mask": masks,
+        "position_ids": torch.arange(kv_len - q_len, kv_len, device="meta")[None],
+    }
+    if real.config.model_type in ("bloom", "falcon", "mpt"):
+        use = {}
+    tokens = torch.zeros((2, q_len), dtype=torch.int64, device="meta")
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        real(tokens, past_key_values=cache, use_cache=True, **use)
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_and_flops_of_the_real_class(name):
+    model, real = MODELS[name], built(name)
+    count = sum(weight.numel() for weight in real.parameters())
+    # The bias that selects experts is a buffer there: it is stored, but no gradient trains it.
+    count += sum(b.numel() for key, b in real.named_buffers() if key.endswith("correction_bias"))
+    assert cost.parameter_count(model) == count
+    transposed = any(type(part).__name__ == "Conv1D" for part in real.modules())
+    assert model.transposed_weights == transposed
+    if model.window:
+        model = dataclasses.replace(model, window=3)
+    cache = transformers.DynamicCache(config=real.config)
+    form = "expanded" if model.attention == "mla" else None  # the only one that it has
+    prefill = cost.matmul_flops(model, q_len=5, kv_len=5, batch=2, logit_rows=5, form=form)
+    assert counted_flops(real, cache, 5, 5) == sum(prefill.values())
+    if model.attention != "mla":  # it keeps expanded keys, so that a step expands no old latents
+        step = cost.matmul_flops(model, q_len=1, kv_len=6, batch=2)
+        assert counted_flops(real, cache, 1, 6) == sum(step.values())
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].attention != "mla"])
+@pytest.mark.parametrize("context", [100, 5000])
+def test_cache_bytes_of_the_real_class(name, context):
+    """Windowed and full layers each as that class allocates them. (It expands latent keys.)"""
+    config, model = configuration(name), MODELS[name]
+    _, _, _, kv_heads, head_dim = shape(PUBLISHED[name])
+    cache = transformers.StaticCache(config=config, max_cache_len=context)
+    cache.early_initialization(
+        batch_size=3,
+        num_heads=kv_heads,
+        head_dim=head_dim,
+        dtype=torch.bfloat16,
+        device="meta",
+    )
+    total = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
+    assert cost.cache_bytes(model, batch=3, context=context, dtype_bytes=2) == total
