@@ -1,0 +1,90 @@
+"""One step over several caches: all of it or nothing, whatever interrupts.
+
+A step writes where nobody looks yet, and gives each cache a state to come. Until the step's
+transaction is done, everybody else sees the state from before; and being done is one
+assignment for all caches together. So there is no moment at which half of the caches have
+moved on, and an exception leaves nothing to undo: a step that never ends has never happened.
+
+Where a write must overwrite what was held (a ring's oldest token), the old numbers are kept
+aside first. Whoever looks next puts them back if the step was not done; being interrupted
+there does no harm either, as putting back twice is the same as once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from mini_attn.errors import CacheStateError
+
+__all__ = ["Transaction", "Versioned"]
+
+State = TypeVar("State")
+Overwritten = tuple[Any, Any, Any]  # an array, the index written to, and what stood there
+
+
+class Transaction:
+    """What a step does to caches; it counts once it is committed, and before that not at all."""
+
+    __slots__ = ("done", "lost")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.lost = False  # somebody else has used one of the caches since
+
+    def commit(self) -> None:
+        """Make the states to come the states that are, in every cache at once.
+
+        Raises
+        ------
+        CacheStateError
+            If another step has used one of the caches in between.
+        """
+        if self.lost:
+            raise CacheStateError("another step has used one of the caches while this one ran")
+        self.done = True
+
+
+_SETTLED = Transaction()
+_SETTLED.commit()
+
+
+class Versioned(Generic[State]):
+    """What has a state that transactions replace; states are never changed in place."""
+
+    _entry: tuple[State, State, Transaction, tuple[Overwritten, ...]]
+
+    def _begin(self, state: State) -> None:
+        """The first state."""
+        self._entry = (state, state, _SETTLED, ())
+
+    @property
+    def _state(self) -> State:
+        """The state that counts; what an unfinished step has overwritten is put back first."""
+        before, after, transaction, overwritten = self._entry
+        if transaction.done:
+            return after
+        for array, index, old in reversed(overwritten):
+            array[index] = old
+        transaction.lost = True
+        self._begin(before)
+        return before
+
+    def _state_in(self, transaction: Transaction) -> State:
+        """The state that a step sees: its own, if it has staged one."""
+        entry = self._entry
+        return entry[1] if entry[2] is transaction else self._state
+
+    def _stage(
+        self, state: State, transaction: Transaction, overwritten: Iterable[Overwritten] = ()
+    ) -> None:
+        """Give the state to come; call it before anything is overwritten."""
+        before, _, owner, kept = self._entry
+        if owner is not transaction:
+            before, kept = self._state, ()
+        self._entry = (before, state, transaction, (*kept, *overwritten))
+
+    def _revoke(self) -> None:
+        """Take the latest transaction back, for this cache alone, as if it had not been done."""
+        before, after, _, overwritten = self._entry
+        self._entry = (before, after, Transaction(), overwritten)
