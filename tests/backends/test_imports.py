@@ -19,7 +19,8 @@ LAYERS = [
     {"shapes"},
     {"config"},
     {"variants", "example"},
-    {"cost", "models", "weights", "equivalences"} | {"example_heads", "example_latent"},
+    {"cost", "models", "caching", "plain", "weights", "equivalences"}
+    | {"example_heads", "example_latent"},
     {"numpy", "torch"},
     {"notebook"},
     {"widgets", "exercises"},
