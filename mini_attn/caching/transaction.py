@@ -84,7 +84,7 @@ class Versioned(Generic[State]):
             before, kept = self._state, ()
         self._entry = (before, state, transaction, (*kept, *overwritten))
 
-    def _revoke(self) -> None:
-        """Take the latest transaction back, for this cache alone, as if it had not been done."""
-        before, after, _, overwritten = self._entry
+    def _revoke(self, before: State) -> None:
+        """Take the latest transaction back, for this cache alone, and go on from a state."""
+        _, after, _, overwritten = self._entry
         self._entry = (before, after, Transaction(), overwritten)

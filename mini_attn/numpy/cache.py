@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.errors import (
-    CacheOverflowError,
-    CacheStateError,
-    ConfigError,
-    DTypeError,
-    ShapeError,
-)
+from mini_attn.caching import Filled, Held, Slots, Transaction
+from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_whole, dtype_of
 from mini_attn.shapes import check_count, named_shapes
 
@@ -23,7 +17,7 @@ __all__ = ["KVCache"]
 Array = NDArray[Any]
 
 
-class KVCache:
+class KVCache(Slots):
     """Keys and values of the tokens so far, of one layer.
 
     ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
@@ -81,14 +75,16 @@ class KVCache:
         self.head_dim = check_count("head_dim", head_dim)
         self.capacity = check_count("capacity", capacity)
         self.v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
-        self.slots = 0
-        self.contiguous = True
-        self._padded = False
+        self._lay_out(capacity, kind)
+
+    def _lay_out(self, slots: int, kind: np.dtype[Any]) -> None:
+        """Arrays for so many slots, and the state of an empty cache."""
+        shape = (self.batch, self.n_kv_heads, slots)
         # Zeros, not empty memory: 0 * NaN would carry garbage into a masked sum.
-        self._k = np.zeros((batch, n_kv_heads, capacity, self.head_dim), kind)
-        self._v = np.zeros((batch, n_kv_heads, capacity, self.v_head_dim), kind)
-        self._count = np.arange(capacity)
-        self._positions = np.full((batch, capacity), -1, np.int64)
+        k, v = (np.zeros((*shape, width), kind) for width in (self.head_dim, self.v_head_dim))
+        self._dtype = kind
+        self._usual = np.broadcast_to(np.arange(slots), (self.batch, slots))
+        self._begin(Filled(0, (k, v)))
 
     def append(
         self, k: Array, v: Array, *, positions: Array | None = None
@@ -138,283 +134,75 @@ class KVCache:
         >>> cache.append(row, row)[0].shape
         (1, 1, 1, 2)
         """
-        start, end = self.slots, self.slots + self._check(k, v)
-        if positions is None and self.contiguous:
-            new_positions = self._count[start:end]
-        else:
-            new_positions = self._new_positions(positions, end - start)
-            self.contiguous &= bool((new_positions == self._count[start:end]).all())
-            self._padded |= bool((new_positions < 0).any())
-        # Everything has been checked: from here on nothing can fail half-way.
-        self._k[:, :, start:end] = k
-        self._v[:, :, start:end] = v
-        self._positions[:, start:end] = new_positions
-        self.slots = end
-        return self.view()
+        self._check(k, v)
+        transaction = Transaction()
+        held = self.stage(k, v, positions, transaction)
+        transaction.commit()
+        return held[:3]
 
-    def _check(self, k: Array, v: Array) -> int:
-        """Number of new tokens, after every check that could refuse them."""
-        for name, given, held in (("k", k, self._k), ("v", v, self._v)):
-            shape = getattr(given, "shape", None)
-            if shape is None or len(shape) != 4:
+    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        state = self._state_in(transaction)
+        after = self._advance(state, positions, k.shape[2], transaction)
+        new = slice(state.slots, after.slots)
+        self._stage(after, transaction)
+        keys, values = after.arrays
+        keys[:, :, new], values[:, :, new] = k, v  # into free slots
+        return self._held(after)
+
+    def _held(self, state: Filled) -> Held:
+        """Views of the filled slots."""
+        keys, values = state.arrays
+        k, v = keys[:, :, : state.slots], values[:, :, : state.slots]
+        k.flags.writeable = v.flags.writeable = False
+        return Held(k, v, *self._order(state))
+
+    def _order(self, state: Filled) -> tuple[Array, bool, bool]:
+        """Positions, whether they just count, and whether a lone newest token sees them all."""
+        rows = (self._usual if state.counted else state.rows)[:, : state.slots]
+        rows.flags.writeable = False
+        return rows, state.counted, not state.padded
+
+    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
+        """Refuse what this cache has no room for: another batch, another type, other sizes."""
+        if dtype != self._dtype:
+            raise DTypeError(f"the cache holds {self._dtype}, the layer works in {dtype}")
+        for name, size in {"batch": batch, **sizes}.items():
+            if getattr(self, name, None) != size:
+                own = getattr(self, name, "none")
+                raise ShapeError(f"the cache has {name} = {own}, the layer gives {name} = {size}")
+
+    def _check(self, k: Array, v: Array) -> None:
+        """Refuse what is not this cache's shape and type."""
+        for name, given, width in (("k", k, self.head_dim), ("v", v, self.v_head_dim)):
+            if not isinstance(given, np.ndarray) or given.ndim != 4:
                 named_shapes(**{name: (given, "batch n_kv_heads q_len head_dim")})
-            expected = (self.batch, self.n_kv_heads, k.shape[2], held.shape[3])
-            if shape != expected:
+                raise DTypeError(f"{name} must be a NumPy array, got {type(given).__name__}")
+            expected = (self.batch, self.n_kv_heads, k.shape[2], width)
+            if given.shape != expected:
                 raise ShapeError(
-                    f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, got {shape}"
+                    f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, "
+                    f"got {given.shape}"
                 )
-            if given.dtype != held.dtype:
-                raise DTypeError(f"the cache holds {held.dtype}, {name} is {given.dtype}")
+            if given.dtype != self._dtype:
+                raise DTypeError(f"the cache holds {self._dtype}, {name} is {given.dtype}")
         if k.shape[2] < 1:
             raise ShapeError("append needs at least one token, got q_len = 0")
-        self._check_room(k.shape[2])
-        return int(k.shape[2])
 
-    def _check_room(self, new: int) -> None:
-        if self.slots + new > self.capacity:
-            raise CacheOverflowError(
-                f"{new} new tokens do not fit: {self.slots} of {self.capacity} slots are "
-                "used; make the capacity prompt + new tokens"
-            )
+    def _integers(self, name: str, array: Any, *, narrow: bool = False) -> Array:
+        check_whole(name, array, narrow=narrow)
+        return np.asarray(array)
 
-    def _new_positions(self, positions: Array | None, new: int) -> Array:
-        """Checked positions (batch, new) of the tokens to come."""
-        after = self._row_ends()
-        if positions is None:
-            return np.asarray(after + 1 + np.arange(new))
-        check_whole("positions", positions)
-        if positions.shape not in ((new,), (self.batch, new)):
-            raise ShapeError(
-                f"positions must be ({new},) or ({self.batch}, {new}), got {positions.shape}"
-            )
-        rows = np.broadcast_to(positions, (self.batch, new)).astype(np.int64)
-        # A real position must exceed all before it in its row; padding is not compared.
-        before = np.maximum.accumulate(np.concatenate([after, rows], axis=1), axis=1)[:, :-1]
-        if (rows < -1).any() or ((rows >= 0) & (rows <= before)).any():
-            raise ConfigError(
-                "positions must be -1 (padding) or grow within a row, "
-                f"got {rows.tolist()!s:.80} after {after.ravel().tolist()!s:.40}"
-            )
-        return rows
-
-    def _row_ends(self) -> Array:
-        """Last position of each row (batch, 1), -1 where it has none."""
-        return np.asarray(self._positions[:, : self._filled].max(axis=1, keepdims=True, initial=-1))
-
-    def view(self) -> tuple[Array, Array, Array]:
-        """Everything held, read-only and without a copy.
-
-        ``k_all, v_all, kv_positions``
-
-        Returns
-        -------
-        tuple of arrays (k_all, v_all, kv_positions)
-            As `append` returns them.
-
-        Notes
-        -----
-        Later appends write behind the view. After `crop` or `reorder` a view taken before
-        shows what has been written since; `fork` keeps a state.
-
-        References
-        ----------
-        pope2022scaling, section 3.3
-
-        Examples
-        --------
-        >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
-        (1, 1, 0, 2)
-        """
-        held = (
-            self._k[:, :, : self._filled],
-            self._v[:, :, : self._filled],
-            self._positions[:, : self._filled],
-        )
-        for array in held:
-            array.flags.writeable = False
-        return held
-
-    def next_positions(self, new: int) -> Array:
-        """Positions that the next tokens get if none are given.
-
-        ``positions = last position of the row + 1, + 2, …``
-
-        Parameters
-        ----------
-        new : int
-            Number of tokens to come.
-
-        Returns
-        -------
-        integer array (new,) or (batch, new)
-            One row where all rows of the batch are alike.
-
-        Raises
-        ------
-        CacheOverflowError
-            If so many do not fit.
-        ConfigError
-            If ``new`` is below 1.
-
-        Notes
-        -----
-        Keys are turned to their positions before they are cached: a layer asks first.
-
-        References
-        ----------
-        su2021roformer, section 3.4.2
-
-        Examples
-        --------
-        >>> KVCache(1, 1, 2, capacity=4).next_positions(2)
-        array([0, 1])
-        """
-        check_count("new", new)
-        self._check_room(new)
-        if self.contiguous:
-            return self._count[self.slots : self.slots + new]
-        return self._new_positions(None, new)
-
-    @property
-    def last_sees_all(self) -> bool:
-        """Whether no slot is padding, so that a lone newest token may attend to every key."""
-        return not self._padded
-
-    @property
-    def _filled(self) -> int:
-        """Slots that hold something."""
-        return self.slots
-
-    @property
-    def length(self) -> Array:
-        """Tokens held, (batch,); padding is not counted."""
-        return np.asarray((self._positions[:, : self._filled] >= 0).sum(axis=1))
+    def _array(self, integers: Array) -> Array:
+        return integers
 
     @property
     def allocated_bytes(self) -> int:
         """Bytes of the keys and values of all slots."""
-        return self._k.nbytes + self._v.nbytes
+        return sum(array.nbytes for array in self._state.arrays)
 
     @property
     def used_bytes(self) -> int:
         """Bytes of the keys and values of the slots that are filled."""
-        return self.allocated_bytes // self._k.shape[2] * self._filled
-
-    def crop(self, n: int) -> None:
-        """Forget all but the first slots.
-
-        ``slots = n``
-
-        Parameters
-        ----------
-        n : int
-            Slots to keep, padded ones counted.
-
-        Raises
-        ------
-        CacheStateError
-            If fewer than ``n`` slots are filled.
-        ConfigError
-            If ``n`` is no whole number or negative.
-
-        Notes
-        -----
-        Nothing is moved. Used to take back rejected tokens.
-
-        References
-        ----------
-        leviathan2023speculative, section 2.3
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> cache, rows = KVCache(1, 1, 2, capacity=4), np.ones((1, 1, 3, 2), np.float32)
-        >>> _ = cache.append(rows, rows)
-        >>> cache.crop(1)
-        >>> cache.length
-        array([1])
-        """
-        n = check_count("n", n, least=0)
-        if n > self.slots:
-            raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
-        self.slots = n
-        self._look()
-
-    def _look(self) -> None:
-        """Whether there are padding and gaps among the filled slots: there may be fewer now."""
-        rows = self._positions[:, : self.slots]
-        self.contiguous = self.contiguous or bool((rows == self._count[: self.slots]).all())
-        self._padded = self._padded and bool((rows < 0).any())
-
-    def fork(self) -> KVCache:
-        """A copy that shares nothing.
-
-        ``copy = cache``
-
-        Returns
-        -------
-        KVCache
-            Same contents and capacity; appends to one do not show in the other.
-
-        Notes
-        -----
-        Copies every allocated slot.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> KVCache(1, 1, 2, capacity=4).fork().capacity
-        4
-        """
-        return copy.deepcopy(self)
-
-    def reorder(self, index: Array) -> None:
-        """Let each row continue another row, as beam search needs.
-
-        ``k_all[i] = k_all[index[i]]``
-
-        Parameters
-        ----------
-        index : integer array (batch,)
-            For each row the row it continues; rows may be repeated or dropped.
-
-        Raises
-        ------
-        ShapeError
-            If there is not one index for each row.
-        DTypeError
-            If the index holds no integers.
-        ConfigError
-            If an index is not a row.
-
-        Notes
-        -----
-        Copies the filled slots, so that repeated rows do not share memory.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> cache = KVCache(2, 1, 2, capacity=4)
-        >>> cache.reorder(np.array([1, 1]))
-        """
-        check_whole("index", index, narrow=True)
-        if index.shape != (self.batch,):
-            raise ShapeError(f"index must be (batch,) = ({self.batch},), got {index.shape}")
-        if (index < 0).any() or (index >= self.batch).any():
-            raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
-        self._take(index)
-        self._look()
-
-    def _take(self, index: Array) -> None:
-        """Let each row continue another, after every check that could refuse it."""
-        # Indexing with an array copies before it writes, so repeated rows do not alias.
-        for held in (self._k, self._v):
-            held[:, :, : self._filled] = held[index, :, : self._filled]
-        self._positions[:, : self._filled] = self._positions[index, : self._filled]
+        state = self._state
+        return sum(array[:, :, : state.slots].nbytes for array in state.arrays)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
+from mini_attn.caching import Filled, Held, Ring, Transaction
 from mini_attn.numpy.cache import KVCache
 from mini_attn.shapes import check_count
 
@@ -16,7 +17,7 @@ __all__ = ["SlidingWindowCache"]
 Array = NDArray[Any]
 
 
-class SlidingWindowCache(KVCache):
+class SlidingWindowCache(Ring, KVCache):
     """Keys and values of the last ``window`` tokens, of one layer.
 
     ``slot = number of the token % min(window, capacity)``
@@ -46,7 +47,7 @@ class SlidingWindowCache(KVCache):
     ``allocated_bytes = batch * n_kv_heads * min(window, capacity) * (head_dim + v_head_dim) *
     dtype_bytes``. A token overwrites the one ``window`` before it, which no later query sees.
     Keys lie in the order of the ring: the positions that come with them say which is which,
-    and softmax does not ask. Padding stands before a row's first token. What an append overwrote is
+    and softmax does not ask. Padding stands before a row's first token. What a step overwrote is
     kept beside the ring until the next, so that it can be taken back.
 
     References
@@ -77,14 +78,13 @@ class SlidingWindowCache(KVCache):
         if capacity is not None:
             size = min(size, check_count("capacity", capacity))
         super().__init__(batch, n_kv_heads, head_dim, size, v_head_dim=v_head_dim, dtype=dtype)
-        self.capacity = capacity  # type: ignore[assignment]  # the tokens to come may be unbounded
-        self.window = window
-        self._size = size
-        # While all rows count 0, 1, 2, …, the number of slots says it all; ends and tokens of
-        # each row are kept only once some row has padding or gaps.
-        self._regular = True
-        self._ends, self._tokens = np.zeros((batch, 1), np.int64), np.zeros(batch, np.int64)
-        self._undo: dict[str, Any] = {}
+        self.capacity, self.window = capacity, window
+
+    def _lay_out(self, slots: int, kind: np.dtype[Any]) -> None:
+        super()._lay_out(slots, kind)
+        self._size = slots
+        rows = self._usual.copy()
+        self._begin(replace(self._state, rows=rows, mirror=self._array(rows)))
 
     def append(
         self, k: Array, v: Array, *, positions: Array | None = None
@@ -137,217 +137,53 @@ class SlidingWindowCache(KVCache):
         >>> cache.append(rows, rows)[0].shape, cache.view()[0].shape
         ((1, 1, 3, 4), (1, 1, 2, 4))
         """
-        new, start = self._check(k, v), self.slots
-        if new == 1 and positions is None and self._regular:
-            return self._step(k, v)
-        rows, regular = self._rows(positions, new)
-        wraps, whole = start + new > self._size, None
-        if wraps and new > 1:
-            held = self.view()
-            whole = (
-                np.concatenate([held[0], k], axis=2),
-                np.concatenate([held[1], v], axis=2),
-                np.concatenate([held[2], rows], axis=1),
-            )
-        slots = self._where(start, new)
-        self._remember(slots, wraps=wraps)
-        # Everything has been checked: from here on nothing can fail half-way.
-        fits = slice(max(new - self._size, 0), None)
-        self._k[:, :, slots], self._v[:, :, slots] = k[:, :, fits], v[:, :, fits]
-        self._positions[:, slots] = rows[:, fits]
-        if not regular:
-            self._count_rows(rows)
-        self._regular, self.slots = regular, start + new
-        self.contiguous = regular and (not wraps or (whole is not None and start <= self._size))
-        return self.view() if whole is None else whole
+        return super().append(k, v, positions=positions)
 
-    def _step(self, k: Array, v: Array) -> tuple[Array, Array, Array]:
-        """One token more while all rows count alike: what a decode step needs and no more."""
-        start, slot = self.slots, self.slots % self._size
-        at = slice(slot, slot + 1)
-        self._remember(at, wraps=start >= self._size)
-        self._k[:, :, at], self._v[:, :, at], self._positions[:, at] = k, v, start
-        self.slots, self.contiguous = start + 1, start < self._size
-        return self.view()
-
-    def _remember(self, slots: Any, *, wraps: bool) -> None:
-        """What it takes to undo an append to these slots; arrays go by rows of the batch."""
-        arrays = [self._ends, self._tokens]
-        if wraps and self.slots:
-            kept = self._k[:, :, slots], self._v[:, :, slots], self._positions[:, slots]
-            arrays += [array.copy() for array in kept]
-        self._undo = {"slots": self.slots, "regular": self._regular, "at": slots, "arrays": arrays}
-
-    def _check_room(self, new: int) -> None:
-        if self.capacity is not None and self.slots + new > self.capacity:
-            raise CacheOverflowError(
-                f"{new} new tokens do not fit: {self.slots} of {self.capacity} have come; make "
-                "the capacity prompt + new tokens"
-            )
-
-    def _rows(self, positions: Array | None, new: int) -> tuple[Array, bool]:
-        """Checked positions (batch, new), and whether all rows still count 0, 1, 2, …"""
-        usual = np.arange(self.slots, self.slots + new)
-        if positions is None and self._regular:
-            return np.broadcast_to(usual, (self.batch, new)), True
-        rows = self._new_positions(positions, new)
-        begun = np.maximum.accumulate(np.concatenate([self._row_ends(), rows], axis=1), axis=1)
-        if positions is not None and bool(((rows < 0) & (begun[:, :-1] >= 0)).any()):
-            raise ConfigError(
-                "padding must stand before a row's first token: the ring counts slots"
-            )
-        return rows, self._regular and bool((rows == usual).all())
-
-    def _row_ends(self) -> Array:
-        if self._regular:
-            return np.full((self.batch, 1), self.slots - 1)
-        return self._ends
-
-    def _count_rows(self, rows: Array) -> None:
-        """Last position and number of tokens of each row, once they are not all alike."""
-        tokens = self.length
-        self._ends = np.maximum(self._row_ends(), rows.max(axis=1, keepdims=True))
-        self._tokens = tokens + (rows >= 0).sum(axis=1)
-
-    def _where(self, start: int, new: int) -> Any:
-        """Slots of the last tokens that fit: a slice where they lie side by side."""
+    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        state = self._state_in(transaction)
+        new, (keys, values) = k.shape[2], state.arrays
+        after, fresh = self._upon(state, positions, new, transaction)
+        chunk = None
+        if new > 1 and after.slots > self._size:
+            chunk = self._with_chunk(state, after, k, v, fresh)
+        lost = self._lost(state, new, transaction)
+        overwritten: list[Any] = []
+        if lost is not None:
+            at = (slice(None), slice(None), lost)
+            overwritten = [(array, at, array[at].copy()) for array in (keys, values)]
+            overwritten.append((state.rows, at[1:], state.rows[:, lost].copy()))
+        self._stage(after, transaction, overwritten)
         stay = min(new, self._size)
-        first = (start + new - stay) % self._size
-        if first + stay <= self._size:
-            return slice(first, first + stay)
-        return (first + np.arange(stay)) % self._size
+        at = self._at(after.slots - stay, stay)
+        keys[:, :, at], values[:, :, at] = k[:, :, -stay:], v[:, :, -stay:]
+        state.rows[:, at] = fresh[:, -stay:]
+        return self._held(after) if chunk is None else chunk
 
-    def next_positions(self, new: int) -> Array:
-        """Positions that the next tokens get if none are given.
+    def _with_chunk(self, state: Filled, after: Filled, k: Array, v: Array, fresh: Array) -> Held:
+        """A copy of what was held and of a chunk that overwrites what it may still attend to."""
+        held = self._held(state)
+        rows = np.broadcast_to(fresh, (self.batch, fresh.shape[1]))
+        return Held(
+            np.concatenate([held.k, k], axis=2),
+            np.concatenate([held.v, v], axis=2),
+            np.concatenate([held.positions, rows], axis=1),
+            counted=after.counted and state.slots <= self._size,
+            every=after.counted,
+        )
 
-        ``positions = last position of the row + 1, + 2, …``
-
-        Parameters
-        ----------
-        new : int
-            Number of tokens to come.
-
-        Returns
-        -------
-        integer array (new,) or (batch, new)
-            One row where all rows of the batch are alike.
-
-        Raises
-        ------
-        CacheOverflowError
-            If so many do not fit.
-        ConfigError
-            If ``new`` is below 1.
-
-        Notes
-        -----
-        They go on counting when the ring begins again.
-
-        References
-        ----------
-        su2021roformer, section 3.4.2
-
-        Examples
-        --------
-        >>> SlidingWindowCache(1, 1, 2, capacity=4, window=2).next_positions(3)
-        array([0, 1, 2])
-        """
-        check_count("new", new)
-        self._check_room(new)
-        if self._regular:
-            return np.arange(self.slots, self.slots + new)
-        return self._new_positions(None, new)
+    def _held(self, state: Filled) -> Held:
+        """Views of the slots in the order in which they lie."""
+        filled = min(state.slots, self._size)
+        k, v = (array[:, :, :filled] for array in state.arrays)
+        rows = state.rows[:, :filled]
+        for view in (k, v, rows):
+            view.flags.writeable = False
+        in_order = state.counted and state.slots <= self._size
+        return Held(k, v, rows, counted=in_order, every=state.counted)
 
     @property
-    def last_sees_all(self) -> bool:
-        """Whether no slot is padding or too far back for a lone newest token."""
-        return self._regular
-
-    @property
-    def _filled(self) -> int:
-        return min(self.slots, self._size)
-
-    @property
-    def length(self) -> Array:
-        """Tokens so far, (batch,), of which the last are held; padding is not counted."""
-        if self._regular:
-            return np.full(self.batch, self.slots)
-        return self._tokens
-
-    def crop(self, n: int) -> None:
-        """Forget all but the first slots.
-
-        ``slots = n``
-
-        Parameters
-        ----------
-        n : int
-            Slots to keep, padded ones counted.
-
-        Raises
-        ------
-        CacheStateError
-            If fewer than ``n`` slots have been filled, or tokens that would be seen again have
-            been overwritten.
-        ConfigError
-            If ``n`` is no whole number or negative.
-
-        Notes
-        -----
-        Before the ring has wrapped, every crop is possible; after that the latest append can
-        be taken back, and no more.
-
-        References
-        ----------
-        leviathan2023speculative, section 2.3
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> cache = SlidingWindowCache(1, 1, 4, capacity=8, window=2)
-        >>> _ = cache.append(np.ones((1, 1, 3, 4), np.float32), np.ones((1, 1, 3, 4), np.float32))
-        >>> cache.crop(1)
-        Traceback (most recent call last):
-        mini_attn.errors.CacheStateError: cannot keep 1 of 3 slots: the ring of 2 has wrapped
-        """
-        n = check_count("n", n, least=0)
-        if n > self.slots:
-            raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
-        if n == self.slots:
-            return
-        undone = self._undo.get("slots", self.slots + 1)
-        if self.slots > self._size and (n > undone or (n < undone and undone > self._size)):
-            raise CacheStateError(
-                f"cannot keep {n} of {self.slots} slots: the ring of {self._size} has wrapped"
-            )
-        if self.slots > self._size or n == undone:
-            self._take_back()
-        if n < self.slots:
-            self._shorten(n)
-        self._look()
-
-    def _look(self) -> None:
-        self.contiguous = self._regular and self.slots <= self._size
-
-    def _take_back(self) -> None:
-        """The state before the latest append."""
-        self.slots = self._undo["slots"]
-        self._regular, at = self._undo["regular"], self._undo["at"]
-        self._ends, self._tokens, *kept = self._undo["arrays"]
-        if kept:
-            self._k[:, :, at], self._v[:, :, at], self._positions[:, at] = kept
-        self._undo = {}
-
-    def _shorten(self, n: int) -> None:
-        """Keep the first slots of a ring that has not wrapped."""
-        self.slots, self._undo = n, {}
-        rows = self._positions[:, :n]
-        self._regular = bool((rows == self._count[:n]).all())
-        self._tokens = (rows >= 0).sum(axis=1)
-        self._ends = KVCache._row_ends(self)
-
-    def _take(self, index: Array) -> None:
-        super()._take(index)
-        self._ends, self._tokens = self._ends[index], self._tokens[index]
-        if self._undo:
-            self._undo["arrays"] = [array[index] for array in self._undo["arrays"]]
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled."""
+        filled = min(self.slots, self._size)
+        return sum(array[:, :, :filled].nbytes for array in self._state.arrays)

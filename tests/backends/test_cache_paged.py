@@ -143,12 +143,12 @@ def test_rows_that_share_a_block_are_told_apart(lib, rng):
 
 def test_forks_of_forks_stay_as_small(lib, rng):
     cache = lib.PagedKVCache(pool_of(lib), batch=1)
-    append(lib, cache, *random(rng, 1, 13))
+    append(lib, cache, *random(rng, 1, 13), positions=lib.array(np.arange(-1, 12)))
     fork = cache
     for _ in range(12):
         fork = fork.fork()
-    assert fork._positions.shape == cache._positions.shape
-    assert fork._positions.shape[1] <= 2 * 13
+    assert fork._state.rows.shape == cache._state.rows.shape
+    assert fork._state.rows.shape[1] <= 2 * 13
 
 
 def test_capacity_is_what_can_be_appended(lib, rng):

@@ -1,0 +1,365 @@
+"""Blocks of slots, held by several caches at once, and the tables that say which row has which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.caching.slots import Filled, Slots
+from mini_attn.caching.transaction import Transaction, Versioned
+from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
+from mini_attn.shapes import check_count
+
+__all__ = ["Blocks", "Paged", "Pages"]
+
+Array = NDArray[Any]
+Table = tuple[tuple[int, ...], ...]
+
+
+class Blocks(Versioned[int]):
+    """How many hold each block, and which are free: the integers of a pool.
+
+    ``n_free = blocks that nobody holds``
+    """
+
+    n_blocks: int
+    block_size: int
+
+    def _all_free(self, n_blocks: int) -> None:
+        self._references = [0] * n_blocks
+        self._free = list(range(n_blocks - 1, -1, -1))  # those before n_free; the last goes first
+        self._begin(n_blocks)
+
+    @property
+    def n_free(self) -> int:
+        """Blocks that nobody holds."""
+        return self._state
+
+    def references(self, block: int) -> int:
+        """How many hold a block.
+
+        ``0 = free``
+
+        Parameters
+        ----------
+        block : int
+            Number of a block.
+
+        Returns
+        -------
+        int
+            Rows of block tables, of any cache, in which it stands.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block.
+
+        Notes
+        -----
+        Above 1 the block may be read and not written.
+
+        References
+        ----------
+        kwon2023pagedattention, section 4.4
+
+        Examples
+        --------
+        >>> from mini_attn.numpy import BlockPool
+        >>> BlockPool(2, n_kv_heads=1, head_dim=4).references(0)
+        0
+        """
+        if check_count("block", block, least=0) >= self.n_blocks:
+            raise ConfigError(f"block must lie in 0 … {self.n_blocks - 1}, got {block}")
+        self._state  # noqa: B018 - settles what an unfinished step has left
+        return self._references[block]
+
+    def take(self) -> int:
+        """A free block, held once from now on.
+
+        ``references = 0 → 1``
+
+        Returns
+        -------
+        int
+            Its number.
+
+        Raises
+        ------
+        CacheOverflowError
+            If all blocks are held.
+
+        Notes
+        -----
+        What it held before is not cleared: nobody reads a slot before writing it.
+
+        References
+        ----------
+        kwon2023pagedattention, section 4.1
+
+        Examples
+        --------
+        >>> from mini_attn.numpy import BlockPool
+        >>> BlockPool(2, n_kv_heads=1, head_dim=4).take()
+        0
+        """
+        transaction = Transaction()
+        (block,) = self._change(transaction, take=1)
+        transaction.commit()
+        return block
+
+    def share(self, block: int) -> None:
+        """Hold a block once more.
+
+        ``references = references + 1``
+
+        Parameters
+        ----------
+        block : int
+            A block that is held.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block.
+        CacheStateError
+            If it is free.
+
+        Notes
+        -----
+        Nothing is copied.
+
+        References
+        ----------
+        kwon2023pagedattention, section 4.4
+
+        Examples
+        --------
+        >>> from mini_attn.numpy import BlockPool
+        >>> pool = BlockPool(2, n_kv_heads=1, head_dim=4)
+        >>> block = pool.take()
+        >>> pool.share(block)
+        >>> pool.references(block)
+        2
+        """
+        if not self.references(block):
+            raise CacheStateError(f"block {block} is free: take it first")
+        transaction = Transaction()
+        self._change(transaction, share=(block,))
+        transaction.commit()
+
+    def release(self, block: int) -> None:
+        """Hold a block once less; free it when nobody holds it.
+
+        ``references = references - 1``
+
+        Parameters
+        ----------
+        block : int
+            A block that is held.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block.
+        CacheStateError
+            If it is free already.
+
+        Notes
+        -----
+        Nothing is moved.
+
+        References
+        ----------
+        kwon2023pagedattention, section 4.4
+
+        Examples
+        --------
+        >>> from mini_attn.numpy import BlockPool
+        >>> pool = BlockPool(2, n_kv_heads=1, head_dim=4)
+        >>> pool.release(pool.take())
+        >>> pool.n_free
+        2
+        """
+        if not self.references(block):
+            raise CacheStateError(f"block {block} is free already")
+        transaction = Transaction()
+        self._change(transaction, release=(block,))
+        transaction.commit()
+
+    def _change(
+        self,
+        transaction: Transaction,
+        *,
+        take: int = 0,
+        share: Iterable[int] = (),
+        release: Iterable[int] = (),
+    ) -> list[int]:
+        """Take so many free blocks, hold some once more and others once less; those taken."""
+        free = self._state_in(transaction)
+        if take > free:
+            raise CacheOverflowError(
+                f"{take} blocks are needed, {free} of {self.n_blocks} are free"
+            )
+        taken = self._free[free - take : free][::-1]
+        counts = dict.fromkeys(taken, 1)
+        for block in share:
+            counts[block] = counts.get(block, self._references[block]) + 1
+        freed = []
+        for block in release:
+            counts[block] = counts.get(block, self._references[block]) - 1
+            if not counts[block]:
+                freed.append(block)
+        left = free - take
+        writes: list[tuple[list[int], int, int]] = [
+            *((self._references, block, count) for block, count in counts.items()),
+            *((self._free, left + i, block) for i, block in enumerate(freed)),
+        ]
+        kept = [(numbers, i, numbers[i]) for numbers, i, _ in writes]
+        self._stage(left + len(freed), transaction, kept)
+        for numbers, i, new in writes:
+            numbers[i] = new
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Paged(Filled):
+    """The state of a cache in blocks."""
+
+    table: Table = ()
+    index: Any = None  # the table as the backend's array (batch, blocks), for gathering
+
+
+class Pages(Slots):
+    """The integers of a cache whose slots lie in blocks of a pool."""
+
+    pool: Any  # the backend's pool, a `Blocks`
+
+    @property
+    def block_table(self) -> list[list[int]]:
+        """Blocks of each row, in the order of its slots; a copy."""
+        return [list(blocks) for blocks in self._paged.table]
+
+    @property
+    def _paged(self) -> Paged:
+        state = self._state
+        assert isinstance(state, Paged)
+        return state
+
+    @property
+    def capacity(self) -> int:  # type: ignore[override]  # it changes with what others hold
+        """Slots that each row can reach with the blocks that are free now."""
+        state, free = self._paged, self.pool.n_free
+        free -= self._needed(state, state.slots)[1]
+        if free < 0:  # not even the shared last blocks can be copied, which writing begins with
+            return state.slots
+        return (len(state.table[0]) + free // self.batch) * self.pool.block_size
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the keys and values of the blocks it holds, each counted once."""
+        held = len(set(chain(*self._paged.table)))
+        return self.pool.allocated_bytes // self.pool.n_blocks * held
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled, each counted once."""
+        size, state = self.pool.block_size, self._paged
+        filled = {
+            block: min(size, state.slots - i * size)
+            for blocks in state.table
+            for i, block in enumerate(blocks)
+        }
+        return self.pool.allocated_bytes // (self.pool.n_blocks * size) * sum(filled.values())
+
+    def _needed(self, state: Paged, end: int) -> tuple[int, int]:
+        """New blocks up to a slot, and copies of the last ones, which others hold too."""
+        size = self.pool.block_size
+        fresh = self.batch * (-(-end // size) - len(state.table[0]))
+        if state.slots % size == 0:
+            return fresh, 0
+        last = [blocks[state.slots // size] for blocks in state.table]
+        # Of the rows here that share a block, one may keep it if nobody else holds it.
+        counts = ((block, self.pool._references[block]) for block in set(last))
+        return fresh, sum(min(last.count(block), held - 1) for block, held in counts)
+
+    def _check_room(self, state: Filled, new: int, transaction: Any) -> None:
+        assert isinstance(state, Paged)
+        free = self.pool._state_in(transaction)
+        need = sum(self._needed(state, state.slots + new))
+        if need > free:
+            raise CacheOverflowError(
+                f"{new} new tokens need {need} blocks, {free} of {self.pool.n_blocks} are free"
+            )
+
+    def _width(self, least: int) -> int:
+        return max(2 * least, self.pool.block_size)
+
+    def _own(
+        self, state: Filled, end: int, transaction: Transaction
+    ) -> tuple[Paged, list[tuple[int, int]]]:
+        """The state with blocks up to a slot that nobody else holds, and what to copy into them."""
+        assert isinstance(state, Paged)
+        size, start = self.pool.block_size, state.slots
+        need = sum(self._needed(state, end))
+        if not need:
+            return state, []
+        free = iter(self.pool._change(transaction, take=need))
+        held = self.pool._references
+        table, copies = [], []
+        left = dict.fromkeys(chain(*state.table), 0)  # how often each has been left here
+        for row in state.table:
+            blocks = list(row)
+            if start % size and held[blocks[start // size]] - left[blocks[start // size]] > 1:
+                shared = blocks[start // size]
+                blocks[start // size] = own = next(free)
+                left[shared] += 1
+                copies.append((own, shared))
+            blocks += [next(free) for _ in range(-(-end // size) - len(blocks))]
+            table.append(tuple(blocks))
+        self.pool._change(transaction, release=[shared for _, shared in copies])
+        return self._with_table(state, tuple(table)), copies
+
+    def _with_table(self, state: Paged, table: Table) -> Paged:
+        index = np.array(table, np.int64).reshape(self.batch, -1)
+        return replace(state, table=table, index=self._array(index))
+
+    def _crop(self, state: Filled, n: int) -> None:
+        assert isinstance(state, Paged)
+        keep = -(-n // self.pool.block_size)
+        table = tuple(blocks[:keep] for blocks in state.table)
+        gone = [block for blocks in state.table for block in blocks[keep:]]
+        shortened = self._shortened(state, n)
+        assert isinstance(shortened, Paged)
+        self._together(self._with_table(shortened, table), release=gone)
+
+    def _together(self, state: Paged, **change: Any) -> None:
+        """Another state here and other counts in the pool, both or neither."""
+        transaction = Transaction()
+        self.pool._change(transaction, **change)
+        self._stage(state, transaction)
+        transaction.commit()
+
+    def fork(self) -> Any:  # noqa: D102 - the contract is that of `Slots`
+        twin = super().fork()
+        transaction = Transaction()
+        self.pool._change(transaction, share=chain(*self._paged.table))
+        transaction.commit()
+        return twin
+
+    def _reorder(self, index: Array) -> None:
+        state, (_, after, _, _) = self._paged, self._moved(index)
+        share = chain(*after.table)
+        self._together(after, share=share, release=chain(*state.table))
+
+    def _moved_state(self, state: Filled, index: Array, moved: Callable[[Any], Any]) -> Filled:
+        assert isinstance(state, Paged)
+        own = super()._moved_state(replace(state, arrays=()), index, moved)
+        assert isinstance(own, Paged)
+        table = tuple(state.table[row] for row in index.tolist())
+        return self._with_table(replace(own, arrays=state.arrays), table)

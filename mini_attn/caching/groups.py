@@ -1,0 +1,51 @@
+"""Groups of tokens that are sealed into codes once they are no longer among the newest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mini_attn.caching.slots import Filled, Slots
+from mini_attn.errors import CacheStateError
+
+__all__ = ["Groups", "Sealed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed(Filled):
+    """The state of a quantised cache."""
+
+    sealed: int = 0  # tokens that are codes; the rest is as it came
+
+
+class Groups(Slots):
+    """The integers of a cache that keeps its newest tokens and seals the others in groups."""
+
+    group_size: int
+    residual: int
+
+    @property
+    def sealed(self) -> int:
+        """Tokens that are kept as codes."""
+        return self._sealed_state.sealed
+
+    @property
+    def _sealed_state(self) -> Sealed:
+        state = self._state
+        assert isinstance(state, Sealed)
+        return state
+
+    def _to_seal(self, state: Sealed, slots: int) -> int:
+        """Groups that are no longer among the newest once so many slots are filled."""
+        return max(0, slots - state.sealed - self.residual) // self.group_size
+
+    def _crop(self, state: Any, n: int) -> None:
+        before = self._entry[0]
+        assert isinstance(before, Sealed)
+        if before.sealed < state.sealed and before.sealed <= n <= before.slots:
+            state = before  # the latest append is taken back: what it has sealed is still there
+        if n < state.sealed:
+            raise CacheStateError(
+                f"cannot keep {n} of {state.slots} slots: the first {state.sealed} are sealed"
+            )
+        self._begin(self._shortened(state, n))
