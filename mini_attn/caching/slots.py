@@ -67,6 +67,10 @@ class Slots(Versioned[Filled]):
         """NumPy's integers as the backend's; the memory may be the same."""
         raise NotImplementedError
 
+    def _arange(self, start: int, stop: int) -> Any:
+        """Integers that count on, in the backend's type."""
+        return np.arange(start, stop)
+
     def _tell(self, mirror: Any, rows: Array, at: slice) -> None:
         """Bring the backend's positions up to date where they do not share NumPy's memory."""
 
@@ -182,7 +186,7 @@ class Slots(Versioned[Filled]):
         state = self._state_in(transaction)
         self._check_room(state, new, transaction)
         if state.counted:
-            return self._array(np.arange(state.slots, state.slots + new))
+            return self._arange(state.slots, state.slots + new)
         return self._array(self._next(state, None, new))
 
     def next_positions(self, new: int) -> Any:
@@ -383,7 +387,7 @@ class Slots(Versioned[Filled]):
             raise ShapeError(f"index must be (batch,) = ({self.batch},), got {rows.shape}")
         if (rows < 0).any() or (rows >= self.batch).any():
             raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {rows.tolist()!s:.80}")
-        self._reorder(rows)
+        self._reorder(rows.astype(np.int64))
 
     def _reorder(self, index: Array) -> None:
         self._entry = self._moved(index)

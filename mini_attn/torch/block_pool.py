@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
-from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
+from mini_attn.caching import Blocks
 from mini_attn.shapes import check_count
 from mini_attn.torch._module import dtype_of
 
 __all__ = ["BlockPool"]
 
 
-class BlockPool:
+class BlockPool(Blocks):
     """Blocks of key and value slots, taken and given back by caches.
 
     ``allocated_bytes = n_blocks * n_kv_heads * block_size * (head_dim + v_head_dim) * dtype_bytes``
@@ -74,161 +74,9 @@ class BlockPool:
         with torch.inference_mode(False):  # a pool outlives the mode it is made in
             self._k = torch.zeros((*slots, self.head_dim), dtype=kind, device=device)
             self._v = torch.zeros((*slots, self.v_head_dim), dtype=kind, device=device)
-        self._references = [0] * n_blocks
-        self._free = list(range(n_blocks - 1, -1, -1))  # the last is taken first
-
-    @property
-    def n_free(self) -> int:
-        """Blocks that nobody refers to."""
-        return len(self._free)
+        self._all_free(n_blocks)
 
     @property
     def allocated_bytes(self) -> int:
         """Bytes of the keys and values of all blocks, taken or free."""
         return self._k.nbytes + self._v.nbytes
-
-    def references(self, block: int) -> int:
-        """How many hold a block.
-
-        ``0 = free``
-
-        Parameters
-        ----------
-        block : int
-            Number of a block.
-
-        Returns
-        -------
-        int
-            Rows of block tables, of any cache, in which it stands.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such block.
-
-        Notes
-        -----
-        Above 1 the block may be read and not written.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> BlockPool(2, n_kv_heads=1, head_dim=4).references(0)
-        0
-        """
-        if check_count("block", block, least=0) >= self.n_blocks:
-            raise ConfigError(f"block must lie in 0 … {self.n_blocks - 1}, got {block}")
-        return self._references[block]
-
-    def take(self) -> int:
-        """A free block, held once from now on.
-
-        ``references = 0 → 1``
-
-        Returns
-        -------
-        int
-            Its number.
-
-        Raises
-        ------
-        CacheOverflowError
-            If all blocks are held.
-
-        Notes
-        -----
-        What it held before is not cleared: nobody reads a slot before writing it.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.1
-
-        Examples
-        --------
-        >>> BlockPool(2, n_kv_heads=1, head_dim=4).take()
-        0
-        """
-        if not self._free:
-            raise CacheOverflowError(f"all {self.n_blocks} blocks of the pool are held")
-        block = self._free.pop()
-        self._references[block] = 1
-        return block
-
-    def share(self, block: int) -> None:
-        """Hold a block once more.
-
-        ``references = references + 1``
-
-        Parameters
-        ----------
-        block : int
-            A block that is held.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such block.
-        CacheStateError
-            If it is free.
-
-        Notes
-        -----
-        Nothing is copied.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> pool = BlockPool(2, n_kv_heads=1, head_dim=4)
-        >>> block = pool.take()
-        >>> pool.share(block)
-        >>> pool.references(block)
-        2
-        """
-        if not self.references(block):
-            raise CacheStateError(f"block {block} is free: take it first")
-        self._references[block] += 1
-
-    def release(self, block: int) -> None:
-        """Hold a block once less; free it when nobody holds it.
-
-        ``references = references - 1``
-
-        Parameters
-        ----------
-        block : int
-            A block that is held.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such block.
-        CacheStateError
-            If it is free already.
-
-        Notes
-        -----
-        Nothing is moved.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> pool = BlockPool(2, n_kv_heads=1, head_dim=4)
-        >>> pool.release(pool.take())
-        >>> pool.n_free
-        2
-        """
-        if not self.references(block):
-            raise CacheStateError(f"block {block} is free already")
-        self._references[block] -= 1
-        if not self._references[block]:
-            self._free.append(block)

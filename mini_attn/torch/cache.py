@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from mini_attn.errors import (
-    CacheOverflowError,
-    CacheStateError,
-    ConfigError,
-    DTypeError,
-    ShapeError,
-)
+from mini_attn.caching import Filled, Held, Slots, Transaction
+from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import check_whole, dtype_of
 
 __all__ = ["KVCache"]
 
+Integers = NDArray[np.int64]
 
-class KVCache:
+
+class KVCache(Slots):
     """Keys and values of the tokens so far, of one layer.
 
     ``allocated_bytes = batch * n_kv_heads * capacity * (head_dim + v_head_dim) * dtype_bytes``
@@ -80,18 +78,22 @@ class KVCache:
         self.head_dim = check_count("head_dim", head_dim)
         self.capacity = check_count("capacity", capacity)
         self.v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
-        self.slots = 0  # a host integer: no step waits for the device to learn it
-        self.contiguous = True
-        self._padded = False
+        self._lay_out(capacity, kind, device)
+
+    def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
+        """Tensors for so many slots, and the state of an empty cache."""
+        shape = (self.batch, self.n_kv_heads, slots)
         with torch.inference_mode(False):  # a cache outlives the mode it is made in
             # Zeros, not empty memory: 0 * NaN would carry garbage into a masked sum.
-            rows = (batch, n_kv_heads, capacity)
-            self._k = torch.zeros((*rows, self.head_dim), dtype=kind, device=device)
-            self._v = torch.zeros((*rows, self.v_head_dim), dtype=kind, device=device)
-            self._count = torch.arange(capacity, device=device)
-            # Free slots hold the position that they get if nothing else is said, so that a
-            # plain append has no positions to write.
-            self._positions = self._count.repeat(batch, 1)
+            k, v = (
+                torch.zeros((*shape, width), dtype=kind, device=device)
+                for width in (self.head_dim, self.v_head_dim)
+            )
+            self._count = torch.arange(slots, device=device)
+        self._dtype, self._device = kind, k.device
+        self._shares_memory = k.device.type == "cpu"
+        self._usual = self._count.expand(self.batch, slots)
+        self._begin(Filled(0, (k, v)))
 
     def append(
         self, k: Tensor, v: Tensor, *, positions: Tensor | None = None
@@ -141,287 +143,99 @@ class KVCache:
         >>> cache.append(row, row)[0].shape
         torch.Size([1, 1, 1, 2])
         """
-        start, new = self.slots, self._check(k, v)
-        if positions is not None or not self.contiguous:
-            new_positions = self._new_positions(positions, new)
-            expected = self._count[start : start + new]
-            self.contiguous = self.contiguous and bool((new_positions == expected).all())
-            if positions is not None:
-                self._padded = self._padded or bool((new_positions < 0).any())
-            self._positions[:, start : start + new] = new_positions
-        # Everything has been checked: from here on nothing can fail half-way.
-        # A cache carries no gradients; in decoding there are none to cut off.
-        self._k.narrow(2, start, new).copy_(k.detach() if k.requires_grad else k)
-        self._v.narrow(2, start, new).copy_(v.detach() if v.requires_grad else v)
-        self.slots = start + new
-        return self.view()
+        self._check(k, v)
+        transaction = Transaction()
+        held = self.stage(k, v, positions, transaction)
+        transaction.commit()
+        return held[:3]
 
-    def _check(self, k: Tensor, v: Tensor) -> int:
-        """Number of new tokens, after every check that could refuse them."""
-        for name, given, held in (("k", k, self._k), ("v", v, self._v)):
-            shape = getattr(given, "shape", None)
-            if shape is None or len(shape) != 4:
+    def stage(
+        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
+    ) -> Held:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        state = self._state_in(transaction)
+        after = self._advance(state, positions, k.shape[2], transaction)
+        self._stage(after, transaction)
+        for kept, new in zip(after.arrays, (k, v), strict=True):
+            # A cache carries no gradients; in decoding there are none to cut off.
+            new = new.detach() if new.requires_grad else new
+            kept.narrow(2, state.slots, new.shape[2]).copy_(new)  # into free slots
+        return self._held(after)
+
+    def _held(self, state: Filled) -> Held:
+        """Views of the filled slots."""
+        k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
+        return Held(k, v, *self._order(state))
+
+    def _order(self, state: Filled) -> tuple[Tensor, bool, bool]:
+        """Positions, whether they just count, and whether a lone newest token sees them all."""
+        rows = self._usual if state.counted else state.mirror
+        return rows.narrow(1, 0, state.slots), state.counted, not state.padded
+
+    def _all_positions(self, slots: int, transaction: Transaction) -> Tensor:
+        """Positions of so many slots, free ones too, none of which a causal query sees."""
+        state = self._state_in(transaction)
+        positions = self._usual[:, :slots].clone()  # those of free slots are still to come
+        if not state.counted:  # after a gap they might have been passed
+            positions.fill_(-1)
+            filled = min(slots, state.slots)
+            positions[:, :filled] = state.mirror[:, :filled]
+        return positions
+
+    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
+        """Refuse what this cache has no room for: another batch, another type, other sizes."""
+        if dtype != self._dtype:
+            raise DTypeError(f"the cache holds {self._dtype}, the layer works in {dtype}")
+        for name, size in {"batch": batch, **sizes}.items():
+            if getattr(self, name, None) != size:
+                own = getattr(self, name, "none")
+                raise ShapeError(f"the cache has {name} = {own}, the layer gives {name} = {size}")
+
+    def _check(self, k: Tensor, v: Tensor) -> None:
+        """Refuse what is not this cache's shape and type."""
+        for name, given, width in (("k", k, self.head_dim), ("v", v, self.v_head_dim)):
+            if not isinstance(given, Tensor) or given.ndim != 4:
                 named_shapes(**{name: (given, "batch n_kv_heads q_len head_dim")})
-            expected = (self.batch, self.n_kv_heads, k.shape[2], held.shape[3])
-            if shape != expected:
+                raise DTypeError(f"{name} must be a tensor, got {type(given).__name__}")
+            expected = (self.batch, self.n_kv_heads, k.shape[2], width)
+            if given.shape != expected:
                 raise ShapeError(
                     f"{name} must be (batch, n_kv_heads, q_len, dim) = {expected}, "
                     f"got {tuple(given.shape)}"
                 )
-            if given.dtype != held.dtype:
-                raise DTypeError(f"the cache holds {held.dtype}, {name} is {given.dtype}")
+            if given.dtype != self._dtype:
+                raise DTypeError(f"the cache holds {self._dtype}, {name} is {given.dtype}")
         if k.shape[2] < 1:
             raise ShapeError("append needs at least one token, got q_len = 0")
-        self._check_room(k.shape[2])
-        return int(k.shape[2])
 
-    def _check_room(self, new: int) -> None:
-        if self.slots + new > self.capacity:
-            raise CacheOverflowError(
-                f"{new} new tokens do not fit: {self.slots} of {self.capacity} slots are "
-                "used; make the capacity prompt + new tokens"
-            )
+    def _integers(self, name: str, array: Any, *, narrow: bool = False) -> Integers:
+        check_whole(name, array, narrow=narrow)
+        return array.detach().cpu().numpy()
 
-    def _new_positions(self, positions: Tensor | None, new: int) -> Tensor:
-        """Checked positions (batch, new) of the tokens to come."""
-        after = self._row_ends()
-        if positions is None:
-            return after + 1 + torch.arange(new, device=after.device)
-        check_whole("positions", positions)
-        if positions.shape not in ((new,), (self.batch, new)):
-            raise ShapeError(
-                f"positions must be ({new},) or ({self.batch}, {new}), got {tuple(positions.shape)}"
-            )
-        rows = positions.expand(self.batch, new).long()
-        # A real position must exceed all before it in its row; padding is not compared.
-        before = torch.cat([after, rows], dim=1).cummax(dim=1).values[:, :-1]
-        if bool((rows < -1).any()) or bool(((rows >= 0) & (rows <= before)).any()):
-            raise ConfigError(
-                "positions must be -1 (padding) or grow within a row, "
-                f"got {rows.tolist()!s:.80} after {after.flatten().tolist()!s:.40}"
-            )
-        return rows
+    def _array(self, integers: Integers) -> Tensor:
+        with torch.inference_mode(False):
+            return torch.as_tensor(integers, device=self._device)
 
-    def _row_ends(self) -> Tensor:
-        """Last position of each row (batch, 1), -1 where it has none."""
-        if not self._filled:
-            return self._count.new_full((self.batch, 1), -1)
-        return self._positions[:, : self._filled].amax(dim=1, keepdim=True)
+    def _arange(self, start: int, stop: int) -> Tensor:
+        return self._count[start:stop]
 
-    def view(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Everything held, read-only and without a copy.
+    def _tell(self, mirror: Tensor, rows: Integers, at: slice) -> None:
+        if not self._shares_memory:
+            mirror[:, at] = self._array(rows[:, at])
 
-        ``k_all, v_all, kv_positions``
-
-        Returns
-        -------
-        tuple of arrays (k_all, v_all, kv_positions)
-            As `append` returns them.
-
-        Notes
-        -----
-        Later appends write behind the view. After `crop` or `reorder` a view taken before
-        shows what has been written since; `fork` keeps a state. PyTorch cannot forbid writing.
-
-        References
-        ----------
-        pope2022scaling, section 3.3
-
-        Examples
-        --------
-        >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
-        torch.Size([1, 1, 0, 2])
-        """
-        slots = self._filled
-        return (
-            self._k.narrow(2, 0, slots),
-            self._v.narrow(2, 0, slots),
-            self._positions.narrow(1, 0, slots),
-        )
-
-    def next_positions(self, new: int) -> Tensor:
-        """Positions that the next tokens get if none are given.
-
-        ``positions = last position of the row + 1, + 2, …``
-
-        Parameters
-        ----------
-        new : int
-            Number of tokens to come.
-
-        Returns
-        -------
-        integer array (new,) or (batch, new)
-            One row where all rows of the batch are alike.
-
-        Raises
-        ------
-        CacheOverflowError
-            If so many do not fit.
-        ConfigError
-            If ``new`` is below 1.
-
-        Notes
-        -----
-        Keys are turned to their positions before they are cached: a layer asks first.
-
-        References
-        ----------
-        su2021roformer, section 3.4.2
-
-        Examples
-        --------
-        >>> KVCache(1, 1, 2, capacity=4).next_positions(2)
-        tensor([0, 1])
-        """
-        check_count("new", new)
-        self._check_room(new)
-        if self.contiguous:
-            return self._count[self.slots : self.slots + new]
-        return self._new_positions(None, new)
-
-    @property
-    def last_sees_all(self) -> bool:
-        """Whether no slot is padding, so that a lone newest token may attend to every key."""
-        return not self._padded
-
-    @property
-    def _filled(self) -> int:
-        """Slots that hold something."""
-        return self.slots
-
-    @property
-    def length(self) -> Tensor:
-        """Tokens held, (batch,); padding is not counted."""
-        return (self._positions[:, : self._filled] >= 0).sum(dim=1)
+    def _rows_of(self, array: Any, index: Integers) -> Any:
+        if isinstance(array, Tensor):
+            with torch.inference_mode(False):
+                return array[torch.as_tensor(index, device=array.device)]
+        return array[index]
 
     @property
     def allocated_bytes(self) -> int:
         """Bytes of the keys and values of all slots."""
-        return self._k.nbytes + self._v.nbytes
+        return sum(array.nbytes for array in self._state.arrays)
 
     @property
     def used_bytes(self) -> int:
         """Bytes of the keys and values of the slots that are filled."""
-        return self.allocated_bytes // self._k.shape[2] * self._filled
-
-    def crop(self, n: int) -> None:
-        """Forget all but the first slots.
-
-        ``slots = n``
-
-        Parameters
-        ----------
-        n : int
-            Slots to keep, padded ones counted.
-
-        Raises
-        ------
-        CacheStateError
-            If fewer than ``n`` slots are filled.
-        ConfigError
-            If ``n`` is no whole number or negative.
-
-        Notes
-        -----
-        Nothing is moved. Used to take back rejected tokens.
-
-        References
-        ----------
-        leviathan2023speculative, section 2.3
-
-        Examples
-        --------
-        >>> import torch
-        >>> cache, rows = KVCache(1, 1, 2, capacity=4), torch.ones(1, 1, 3, 2)
-        >>> _ = cache.append(rows, rows)
-        >>> cache.crop(1)
-        >>> cache.length
-        tensor([1])
-        """
-        n = check_count("n", n, least=0)
-        if n > self.slots:
-            raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
-        self.slots = n
-        if not self.contiguous:
-            self._look()
-            self._positions[:, n:] = self._count[n:]
-
-    def _look(self) -> None:
-        """Whether there are padding and gaps among the filled slots: there may be fewer now."""
-        rows = self._positions[:, : self.slots]
-        self.contiguous = self.contiguous or bool((rows == self._count[: self.slots]).all())
-        self._padded = self._padded and bool((rows < 0).any())
-
-    def fork(self) -> KVCache:
-        """A copy that shares nothing.
-
-        ``copy = cache``
-
-        Returns
-        -------
-        KVCache
-            Same contents and capacity; appends to one do not show in the other.
-
-        Notes
-        -----
-        Copies every allocated slot.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> KVCache(1, 1, 2, capacity=4).fork().capacity
-        4
-        """
-        return copy.deepcopy(self)
-
-    def reorder(self, index: Tensor) -> None:
-        """Let each row continue another row, as beam search needs.
-
-        ``k_all[i] = k_all[index[i]]``
-
-        Parameters
-        ----------
-        index : integer array (batch,)
-            For each row the row it continues; rows may be repeated or dropped.
-
-        Raises
-        ------
-        ShapeError
-            If there is not one index for each row.
-        DTypeError
-            If the index holds no integers.
-        ConfigError
-            If an index is not a row.
-
-        Notes
-        -----
-        Copies the filled slots, so that repeated rows do not share memory.
-
-        References
-        ----------
-        kwon2023pagedattention, section 4.4
-
-        Examples
-        --------
-        >>> import torch
-        >>> cache = KVCache(2, 1, 2, capacity=4)
-        >>> cache.reorder(torch.tensor([1, 1]))
-        """
-        check_whole("index", index, narrow=True)
-        if index.shape != (self.batch,):
-            raise ShapeError(f"index must be (batch,) = ({self.batch},), got {tuple(index.shape)}")
-        if bool((index < 0).any()) or bool((index >= self.batch).any()):
-            raise ConfigError(f"index must lie in 0 … {self.batch - 1}, got {index.tolist()!s:.80}")
-        self._take(index.long())  # narrower integers are no index in PyTorch
-        self._look()
-
-    def _take(self, index: Tensor) -> None:
-        """Let each row continue another, after every check that could refuse it."""
-        # Indexing with a tensor copies before it writes, so repeated rows do not alias.
-        for held in (self._k, self._v):
-            held[:, :, : self._filled] = held[index, :, : self._filled]
-        self._positions[:, : self._filled] = self._positions[index, : self._filled]
+        state = self._state
+        return sum(array[:, :, : state.slots].nbytes for array in state.arrays)

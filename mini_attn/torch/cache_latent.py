@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+from mini_attn.caching import Filled, Held, Transaction
 from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch.cache import KVCache
@@ -134,28 +135,15 @@ class LatentCache(KVCache):
                 )
         return super().append(k[:, None], v[:, None], positions=positions)
 
-    def view(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Everything held, read-only and without a copy.
+    def stage(
+        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
+    ) -> Held:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        if k.ndim == 3:  # a layer's latents have no axis of heads
+            k, v = k[:, None], v[:, None]
+        return super().stage(k, v, positions, transaction)
 
-        ``latent_all, rope_key_all, kv_positions``
-
-        Returns
-        -------
-        tuple of arrays (latent_all, rope_key_all, kv_positions)
-            As `append` returns them.
-
-        Notes
-        -----
-        Later appends write behind the view; `fork` keeps a state.
-
-        References
-        ----------
-        deepseek2024v2, section 2.1.3
-
-        Examples
-        --------
-        >>> LatentCache(1, 4, 2, capacity=8).view()[0].shape
-        torch.Size([1, 0, 4])
-        """
-        latent, rope_key, kv_positions = super().view()
-        return latent[:, 0], rope_key[:, 0], kv_positions
+    def _held(self, state: Filled) -> Held:
+        """Views of the filled slots, without the axis of heads."""
+        k, v, *order = super()._held(state)
+        return Held(k[:, 0], v[:, 0], *order)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mini_attn.errors import CacheStateError, ConfigError
+from mini_attn.caching import Groups, Held, Sealed, Transaction
+from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.torch.cache import KVCache
 
 __all__ = ["QuantizedKVCache"]
 
 
-class QuantizedKVCache(KVCache):
+class QuantizedKVCache(Groups, KVCache):
     """Keys and values of one layer as whole numbers of few bits, in groups with a scale each.
 
     ``code = round((x - zero) / scale), zero = min, scale = (max - min) / (2 ** bits - 1)``
@@ -94,26 +96,33 @@ class QuantizedKVCache(KVCache):
             raise ConfigError(f"4 bits put two tokens into a byte: group_size {size} must be even")
         slots = check_count("capacity", capacity)
         room = max(1, min(slots, check_count("residual", residual, least=0) + size - 1))
+        self.bits, self.group_size, self.residual = bits, size, residual
+        self._groups = max(0, slots - residual) // size
         super().__init__(
             batch, n_kv_heads, head_dim, room, v_head_dim=v_head_dim, dtype=dtype, device=device
         )
-        self.capacity, self.sealed = slots, 0
-        self.bits, self.group_size, self.residual = bits, size, residual
-        self._undo: dict[str, Any] = {}
-        rows = (batch, n_kv_heads, max(0, slots - residual) // size)
-        keys, values = (*rows, 1, self.head_dim), (*rows, size, -(-self.v_head_dim // size))
-        with torch.inference_mode(False):  # a cache outlives the mode it is made in
+        self.capacity = slots
+        with torch.inference_mode(False):
             self._count = torch.arange(slots, device=device)
-            self._positions = self._count.repeat(batch, 1)
-            packed, wide = size * bits // 8, torch.promote_types(self._k.dtype, torch.float32)
-            self._k_codes, self._v_codes = (
-                torch.zeros((*rows, packed, width), dtype=torch.uint8, device=device)
-                for width in (self.head_dim, self.v_head_dim)
-            )
-            self._k_scale, self._k_zero, self._v_scale, self._v_zero = (
-                torch.zeros(shape, dtype=wide, device=device)
-                for shape in (keys, keys, values, values)
-            )
+        self._usual = self._count.expand(batch, slots)
+
+    def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
+        super()._lay_out(slots, kind, device)
+        rows = (self.batch, self.n_kv_heads, self._groups)
+        packed, parts = self.group_size * self.bits // 8, -(-self.v_head_dim // self.group_size)
+        keys, values = (*rows, 1, self.head_dim), (*rows, self.group_size, parts)
+        wide = torch.promote_types(kind, torch.float32)
+        shapes = {  # codes, scales and zeros of the keys, then of the values
+            "k": ((*rows, packed, self.head_dim), keys, keys),
+            "v": ((*rows, packed, self.v_head_dim), values, values),
+        }
+        with torch.inference_mode(False):
+            sealed = [
+                torch.zeros(shape, dtype=torch.uint8 if i == 0 else wide, device=device)
+                for each in shapes.values()
+                for i, shape in enumerate(each)
+            ]
+        self._begin(Sealed(0, (*self._state.arrays, *sealed)))
 
     def append(
         self, k: Tensor, v: Tensor, *, positions: Tensor | None = None
@@ -164,56 +173,50 @@ class QuantizedKVCache(KVCache):
         >>> cache.append(row, row)[0].shape, cache.sealed
         (torch.Size([1, 1, 1, 2]), 1)
         """
-        start, new = self.slots, self._check(k, v)
-        k, v = k.detach(), v.detach()  # a cache carries no gradients
-        usual = self._count[start : start + new]
-        rows = usual
-        if positions is not None or not self.contiguous:
-            rows = self._new_positions(positions, new)
+        return super().append(k, v, positions=positions)
+
+    def stage(
+        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
+    ) -> Held:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        state: Any = self._state_in(transaction)
+        after: Any = self._advance(state, positions, k.shape[2], transaction)
         k_all, v_all = (
             torch.cat([held, given], dim=2)
-            for held, given in zip(self.view()[:2], (k, v), strict=True)
+            for held, given in zip(self._held(state), (k.detach(), v.detach()), strict=False)
         )
-        groups = max(0, start + new - self.sealed - self.residual) // self.group_size
-        self._remember(groups)
-        # Everything has been checked: from here on nothing can fail half-way.
-        if rows is not usual:  # no step waits for the device to learn what it knows
-            self.contiguous = self.contiguous and bool((rows == usual).all())
-            self._padded = self._padded or bool((rows < 0).any())
-            self._positions[:, start : start + new] = rows
-        self.slots = start + new
+        groups = self._to_seal(state, after.slots)
         if groups:
-            self._seal(k_all, v_all, groups)
-        kept = self.slots - self.sealed
-        self._k[:, :, :kept] = k_all[:, :, self.sealed :]
-        self._v[:, :, :kept] = v_all[:, :, self.sealed :]
-        return k_all, v_all, self._positions[:, : self.slots]
+            self._seal(state, k_all, v_all, groups)
+            # The newest tokens move to the front: into arrays of their own, as the state before
+            # the step still needs the old ones.
+            with torch.inference_mode(False):
+                newest = tuple(torch.zeros_like(array) for array in state.arrays[:2])
+            sealed = state.sealed + groups * self.group_size
+            after = replace(after, arrays=newest + state.arrays[2:], sealed=sealed)
+        self._stage(after, transaction)
+        new = slice(0 if groups else state.slots - state.sealed, after.slots - after.sealed)
+        for kept, whole in zip(after.arrays[:2], (k_all, v_all), strict=True):
+            kept[:, :, new] = whole[:, :, after.sealed + new.start :]
+        return Held(k_all, v_all, *self._order(after))
 
-    def _remember(self, groups: int) -> None:
-        """What it takes to undo an append that seals so many groups."""
-        self._undo = {"slots": self.slots, "sealed": self.sealed}
-        if groups:
-            kept = self.slots - self.sealed
-            self._undo["kept"] = self._k[:, :, :kept].clone(), self._v[:, :, :kept].clone()
-
-    def _seal(self, k_all: Tensor, v_all: Tensor, groups: int) -> None:
-        """Turn the oldest tokens that are not sealed yet into codes."""
-        size, first = self.group_size, self.sealed // self.group_size
-        at, end = slice(first, first + groups), self.sealed + groups * size
+    def _seal(self, state: Sealed, k_all: Tensor, v_all: Tensor, groups: int) -> None:
+        """Codes of the oldest tokens that have none yet, into groups where nobody looks."""
+        size, first = self.group_size, state.sealed // self.group_size
+        at, end = slice(first, first + groups), state.sealed + groups * size
+        k_codes, k_scale, k_zero, v_codes, v_scale, v_zero = (a[:, :, at] for a in state.arrays[2:])
         k, v = (
-            array[:, :, self.sealed : end]
-            .to(self._k_scale.dtype)
+            array[:, :, state.sealed : end]
+            .to(k_scale.dtype)
             .reshape(self.batch, self.n_kv_heads, groups, size, -1)
             for array in (k_all, v_all)
         )
         low, high = k.amin(dim=3, keepdim=True), k.amax(dim=3, keepdim=True)
-        self._k_zero[:, :, at], self._k_scale[:, :, at] = low, (high - low) / (2**self.bits - 1)
+        k_zero[...], k_scale[...] = low, (high - low) / (2**self.bits - 1)
         low, high = self._channel_ranges(v)
-        self._v_zero[:, :, at], self._v_scale[:, :, at] = low, (high - low) / (2**self.bits - 1)
-        self._k_codes[:, :, at] = self._pack(k, self._k_scale[:, :, at], self._k_zero[:, :, at])
-        scale, zero = (self._spread(a[:, :, at]) for a in (self._v_scale, self._v_zero))
-        self._v_codes[:, :, at] = self._pack(v, scale, zero)
-        self.sealed = end
+        v_zero[...], v_scale[...] = low, (high - low) / (2**self.bits - 1)
+        k_codes[...] = self._pack(k, k_scale, k_zero)
+        v_codes[...] = self._pack(v, self._spread(v_scale), self._spread(v_zero))
 
     def _channel_ranges(self, v: Tensor) -> tuple[Tensor, Tensor]:
         """Least and largest number of each group of channels; the last may be narrower."""
@@ -243,115 +246,24 @@ class QuantizedKVCache(KVCache):
         """The numbers (batch, n_kv_heads, tokens, channels) that codes stand for."""
         if self.bits == 4:
             codes = torch.cat([codes & 15, codes >> 4], dim=-2)
-        numbers = codes * scale + zero
-        shape = (self.batch, self.n_kv_heads, self.sealed, codes.shape[-1])
-        return numbers.to(self._k.dtype).reshape(shape)
+        numbers = (codes * scale + zero).to(self._dtype)
+        return numbers.reshape(self.batch, self.n_kv_heads, -1, codes.shape[-1])
 
-    def view(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Everything held, read-only: sealed tokens made anew from their codes.
-
-        ``x = code * scale + zero``
-
-        Returns
-        -------
-        tuple of arrays (k_all, v_all, kv_positions)
-            As `append` returns them, but the newest tokens may be sealed by now.
-
-        Notes
-        -----
-        A copy, except while nothing is sealed.
-
-        References
-        ----------
-        liu2024kivi, section 3.2
-
-        Examples
-        --------
-        >>> QuantizedKVCache(1, 1, 2, capacity=4).view()[0].shape
-        torch.Size([1, 1, 0, 2])
-        """
-        kept, groups = self.slots - self.sealed, self.sealed // self.group_size
-        k, v = self._k[:, :, :kept], self._v[:, :, :kept]
+    def _held(self, state: Any) -> Held:
+        """Everything; sealed tokens are made anew from their codes."""
+        kept, groups = state.slots - state.sealed, state.sealed // self.group_size
+        k, v = (array[:, :, :kept] for array in state.arrays[:2])
         if groups:
-            at = (slice(None), slice(None), slice(groups))
-            old = self._unpack(self._k_codes[at], self._k_scale[at], self._k_zero[at])
-            k = torch.cat([old, k], dim=2)
-            scale, zero = (self._spread(a[at]) for a in (self._v_scale, self._v_zero))
-            v = torch.cat([self._unpack(self._v_codes[at], scale, zero), v], dim=2)
-        return k, v, self._positions[:, : self.slots]
-
-    @property
-    def _groups(self) -> tuple[Tensor, ...]:
-        """The arrays that hold sealed groups, (batch, n_kv_heads, groups, ...) each."""
-        keys = self._k_codes, self._k_scale, self._k_zero
-        return (*keys, self._v_codes, self._v_scale, self._v_zero)
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of codes, scales and zeros of all groups, and of the residual."""
-        return sum(held.nbytes for held in (*self._groups, self._k, self._v))
+            codes = [array[:, :, :groups] for array in state.arrays[2:]]
+            scale, zero = (self._spread(each) for each in codes[4:])
+            k = torch.cat([self._unpack(*codes[:3]), k], dim=2)
+            v = torch.cat([self._unpack(codes[3], scale, zero), v], dim=2)
+        return Held(k, v, *self._order(state))
 
     @property
     def used_bytes(self) -> int:
         """Bytes of the groups that are sealed and of the residual's filled slots."""
-        groups, kept = self.sealed // self.group_size, self.slots - self.sealed
-        sealed = sum(held[:, :, :groups].nbytes for held in self._groups)
-        return sealed + self._k[:, :, :kept].nbytes + self._v[:, :, :kept].nbytes
-
-    def crop(self, n: int) -> None:
-        """Forget all but the first slots.
-
-        ``slots = n``
-
-        Parameters
-        ----------
-        n : int
-            Slots to keep, padded ones counted.
-
-        Raises
-        ------
-        CacheStateError
-            If fewer than ``n`` slots are filled, or the group of a token to go is sealed.
-        ConfigError
-            If ``n`` is no whole number or negative.
-
-        Notes
-        -----
-        Tokens that are not sealed can be taken back, and the latest append whatever it
-        sealed.
-
-        References
-        ----------
-        leviathan2023speculative, section 2.3
-
-        Examples
-        --------
-        >>> import torch
-        >>> cache = QuantizedKVCache(1, 1, 2, capacity=4, group_size=1, residual=0)
-        >>> row = torch.ones(1, 1, 1, 2)
-        >>> _ = cache.append(row, row), cache.append(row, row)
-        >>> cache.crop(0)
-        Traceback (most recent call last):
-        mini_attn.errors.CacheStateError: cannot keep 0 of 2 slots: the first 2 are sealed
-        """
-        n = check_count("n", n, least=0)
-        undo = self._undo
-        if "kept" in undo and undo["sealed"] <= n <= undo["slots"]:
-            kept = undo["slots"] - undo["sealed"]
-            self._k[:, :, :kept], self._v[:, :, :kept] = undo["kept"]
-            self.slots, self.sealed, self._undo = undo["slots"], undo["sealed"], {}
-        if n < self.sealed:
-            raise CacheStateError(
-                f"cannot keep {n} of {self.slots} slots: the first {self.sealed} are sealed"
-            )
-        super().crop(n)
-        if undo and n <= undo["slots"]:
-            self._undo = {}
-
-    def _take(self, index: Tensor) -> None:
-        super()._take(index)
-        sealed = self.sealed // self.group_size
-        for held in self._groups:
-            held[:, :, :sealed] = held[index, :, :sealed]
-        if "kept" in self._undo:
-            self._undo["kept"] = tuple(held[index] for held in self._undo["kept"])
+        state = self._sealed_state
+        groups, kept = state.sealed // self.group_size, state.slots - state.sealed
+        filled = (kept, kept, *(groups,) * 6)
+        return sum(a[:, :, :n].nbytes for a, n in zip(state.arrays, filled, strict=True))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
+from mini_attn.caching import Filled, Held, Ring, Transaction
 from mini_attn.shapes import check_count
 from mini_attn.torch.cache import KVCache
 
 __all__ = ["SlidingWindowCache"]
 
 
-class SlidingWindowCache(KVCache):
+class SlidingWindowCache(Ring, KVCache):
     """Keys and values of the last ``window`` tokens, of one layer.
 
     ``slot = number of the token % min(window, capacity)``
@@ -44,7 +46,7 @@ class SlidingWindowCache(KVCache):
     ``allocated_bytes = batch * n_kv_heads * min(window, capacity) * (head_dim + v_head_dim) *
     dtype_bytes``. A token overwrites the one ``window`` before it, which no later query sees.
     Keys lie in the order of the ring: the positions that come with them say which is which,
-    and softmax does not ask. Padding stands before a row's first token. What an append overwrote is
+    and softmax does not ask. Padding stands before a row's first token. What a step overwrote is
     kept beside the ring until the next, so that it can be taken back.
 
     References
@@ -78,14 +80,16 @@ class SlidingWindowCache(KVCache):
         super().__init__(
             batch, n_kv_heads, head_dim, size, v_head_dim=v_head_dim, dtype=dtype, device=device
         )
-        self.capacity = capacity  # type: ignore[assignment]  # the tokens to come may be unbounded
-        self.window = window
-        self._size = size
-        # While all rows count 0, 1, 2, …, the number of slots says it all; ends and tokens of
-        # each row are kept only once some row has padding or gaps.
-        self._regular = True
-        self._ends, self._tokens = self._count.new_zeros(batch, 1), self._count.new_zeros(batch)
-        self._undo: dict[str, Any] = {}
+        self.capacity, self.window = capacity, window
+
+    def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
+        super()._lay_out(slots, kind, device)
+        self._size = slots
+        rows = np.tile(np.arange(slots), (self.batch, 1))
+        self._begin(replace(self._state, rows=rows, mirror=self._array(rows)))
+
+    def _arange(self, start: int, stop: int) -> Tensor:
+        return torch.arange(start, stop, device=self._device)
 
     def append(
         self, k: Tensor, v: Tensor, *, positions: Tensor | None = None
@@ -138,219 +142,64 @@ class SlidingWindowCache(KVCache):
         >>> cache.append(rows, rows)[0].shape, cache.view()[0].shape
         (torch.Size([1, 1, 3, 4]), torch.Size([1, 1, 2, 4]))
         """
-        new, start = self._check(k, v), self.slots
-        if new == 1 and positions is None and self._regular:
-            return self._step(k, v)
-        rows, regular = self._rows(positions, new)
-        k, v = k.detach(), v.detach()  # a cache carries no gradients
-        wraps, whole = start + new > self._size, None
-        if wraps and new > 1:
-            held = self.view()
-            whole = (
-                torch.cat([held[0], k], dim=2),
-                torch.cat([held[1], v], dim=2),
-                torch.cat([held[2], rows], dim=1),
-            )
-        slots = self._where(start, new)
-        self._remember(slots, wraps=wraps)
-        # Everything has been checked: from here on nothing can fail half-way.
-        fits = slice(max(new - self._size, 0), None)
-        self._k[:, :, slots], self._v[:, :, slots] = k[:, :, fits], v[:, :, fits]
-        self._positions[:, slots] = rows[:, fits]
-        if not regular:
-            self._count_rows(rows)
-        self._regular, self.slots = regular, start + new
-        self.contiguous = regular and (not wraps or (whole is not None and start <= self._size))
-        return self.view() if whole is None else whole
+        return super().append(k, v, positions=positions)
 
-    def _step(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One token more while all rows count alike: what a decode step needs and no more."""
-        start, slot = self.slots, self.slots % self._size
-        self._remember(slice(slot, slot + 1), wraps=start >= self._size)
-        self._k.narrow(2, slot, 1).copy_(k.detach())
-        self._v.narrow(2, slot, 1).copy_(v.detach())
-        self._positions.narrow(1, slot, 1).fill_(start)
-        self.slots, self.contiguous = start + 1, start < self._size
-        return self.view()
-
-    def _remember(self, slots: Any, *, wraps: bool) -> None:
-        """What it takes to undo an append to these slots; arrays go by rows of the batch."""
-        arrays = [self._ends, self._tokens]
-        if wraps and self.slots:
-            kept = self._k[:, :, slots], self._v[:, :, slots], self._positions[:, slots]
-            arrays += [array.clone() for array in kept]
-        self._undo = {"slots": self.slots, "regular": self._regular, "at": slots, "arrays": arrays}
-
-    def _check_room(self, new: int) -> None:
-        if self.capacity is not None and self.slots + new > self.capacity:
-            raise CacheOverflowError(
-                f"{new} new tokens do not fit: {self.slots} of {self.capacity} have come; make "
-                "the capacity prompt + new tokens"
-            )
-
-    def _rows(self, positions: Tensor | None, new: int) -> tuple[Tensor, bool]:
-        """Checked positions (batch, new), and whether all rows still count 0, 1, 2, …"""
-        usual = torch.arange(self.slots, self.slots + new, device=self._count.device)
-        if positions is None and self._regular:
-            return usual.expand(self.batch, new), True
-        rows = self._new_positions(positions, new)
-        begun = torch.cat([self._row_ends(), rows], dim=1).cummax(dim=1).values
-        if positions is not None and bool(((rows < 0) & (begun[:, :-1] >= 0)).any()):
-            raise ConfigError(
-                "padding must stand before a row's first token: the ring counts slots"
-            )
-        return rows, self._regular and bool((rows == usual).all())
-
-    def _row_ends(self) -> Tensor:
-        if self._regular:
-            return self._count.new_full((self.batch, 1), self.slots - 1)
-        return self._ends
-
-    def _count_rows(self, rows: Tensor) -> None:
-        """Last position and number of tokens of each row, once they are not all alike."""
-        tokens = self.length
-        self._ends = torch.maximum(self._row_ends(), rows.amax(dim=1, keepdim=True))
-        self._tokens = tokens + (rows >= 0).sum(dim=1)
-
-    def _where(self, start: int, new: int) -> Any:
-        """Slots of the last tokens that fit: a slice where they lie side by side."""
+    def stage(
+        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
+    ) -> Held:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        state = self._state_in(transaction)
+        new, k, v = k.shape[2], k.detach(), v.detach()  # a cache carries no gradients
+        after, fresh = self._upon(state, positions, new, transaction)
+        chunk = None
+        if new > 1 and after.slots > self._size:
+            chunk = self._with_chunk(state, after, k, v, fresh)
+        lost = self._lost(state, new, transaction)
+        self._stage(after, transaction, () if lost is None else self._kept(state, lost))
         stay = min(new, self._size)
-        first = (start + new - stay) % self._size
-        if first + stay <= self._size:
-            return slice(first, first + stay)
-        return (first + torch.arange(stay, device=self._count.device)) % self._size
+        at = self._at(after.slots - stay, stay)
+        slots = self._index(at)
+        for array, given in zip(state.arrays, (k, v), strict=True):
+            array[:, :, slots] = given[:, :, -stay:]
+        state.rows[:, at] = fresh[:, -stay:]
+        self._tell(state.mirror, state.rows, at)
+        return self._held(after) if chunk is None else chunk
 
-    def next_positions(self, new: int) -> Tensor:
-        """Positions that the next tokens get if none are given.
+    def _index(self, at: Any) -> Any:
+        """Slots as PyTorch takes them."""
+        return at if isinstance(at, slice) else self._array(at)
 
-        ``positions = last position of the row + 1, + 2, …``
+    def _kept(self, state: Filled, lost: Any) -> list[Any]:
+        """What stands in slots that are about to be overwritten."""
+        at = (slice(None), slice(None), self._index(lost))
+        kept: list[Any] = [(array, at, array[at].clone()) for array in state.arrays]
+        kept.append((state.rows, (slice(None), lost), state.rows[:, lost].copy()))
+        if not self._shares_memory:
+            kept.append((state.mirror, at[1:], state.mirror[at[1:]].clone()))
+        return kept
 
-        Parameters
-        ----------
-        new : int
-            Number of tokens to come.
+    def _with_chunk(self, state: Filled, after: Filled, k: Tensor, v: Tensor, fresh: Any) -> Held:
+        """A copy of what was held and of a chunk that overwrites what it may still attend to."""
+        held = self._held(state)
+        rows = self._array(fresh).expand(self.batch, -1)
+        return Held(
+            torch.cat([held.k, k], dim=2),
+            torch.cat([held.v, v], dim=2),
+            torch.cat([held.positions, rows], dim=1),
+            counted=after.counted and state.slots <= self._size,
+            every=after.counted,
+        )
 
-        Returns
-        -------
-        integer array (new,) or (batch, new)
-            One row where all rows of the batch are alike.
-
-        Raises
-        ------
-        CacheOverflowError
-            If so many do not fit.
-        ConfigError
-            If ``new`` is below 1.
-
-        Notes
-        -----
-        They go on counting when the ring begins again.
-
-        References
-        ----------
-        su2021roformer, section 3.4.2
-
-        Examples
-        --------
-        >>> SlidingWindowCache(1, 1, 2, capacity=4, window=2).next_positions(3)
-        tensor([0, 1, 2])
-        """
-        check_count("new", new)
-        self._check_room(new)
-        if self._regular:
-            return torch.arange(self.slots, self.slots + new, device=self._count.device)
-        return self._new_positions(None, new)
+    def _held(self, state: Filled) -> Held:
+        """Views of the slots in the order in which they lie."""
+        filled = min(state.slots, self._size)
+        k, v = (array.narrow(2, 0, filled) for array in state.arrays)
+        in_order = state.counted and state.slots <= self._size
+        rows = state.mirror.narrow(1, 0, filled)
+        return Held(k, v, rows, counted=in_order, every=state.counted)
 
     @property
-    def last_sees_all(self) -> bool:
-        """Whether no slot is padding or too far back for a lone newest token."""
-        return self._regular
-
-    @property
-    def _filled(self) -> int:
-        return min(self.slots, self._size)
-
-    @property
-    def length(self) -> Tensor:
-        """Tokens so far, (batch,), of which the last are held; padding is not counted."""
-        if self._regular:
-            return self._count.new_full((self.batch,), self.slots)
-        return self._tokens
-
-    def crop(self, n: int) -> None:
-        """Forget all but the first slots.
-
-        ``slots = n``
-
-        Parameters
-        ----------
-        n : int
-            Slots to keep, padded ones counted.
-
-        Raises
-        ------
-        CacheStateError
-            If fewer than ``n`` slots have been filled, or tokens that would be seen again have
-            been overwritten.
-        ConfigError
-            If ``n`` is no whole number or negative.
-
-        Notes
-        -----
-        Before the ring has wrapped, every crop is possible; after that the latest append can
-        be taken back, and no more.
-
-        References
-        ----------
-        leviathan2023speculative, section 2.3
-
-        Examples
-        --------
-        >>> import torch
-        >>> cache = SlidingWindowCache(1, 1, 4, capacity=8, window=2)
-        >>> _ = cache.append(torch.ones(1, 1, 3, 4), torch.ones(1, 1, 3, 4))
-        >>> cache.crop(1)
-        Traceback (most recent call last):
-        mini_attn.errors.CacheStateError: cannot keep 1 of 3 slots: the ring of 2 has wrapped
-        """
-        n = check_count("n", n, least=0)
-        if n > self.slots:
-            raise CacheStateError(f"cannot keep {n} slots: only {self.slots} are filled")
-        if n == self.slots:
-            return
-        undone = self._undo.get("slots", self.slots + 1)
-        if self.slots > self._size and (n > undone or (n < undone and undone > self._size)):
-            raise CacheStateError(
-                f"cannot keep {n} of {self.slots} slots: the ring of {self._size} has wrapped"
-            )
-        if self.slots > self._size or n == undone:
-            self._take_back()
-        if n < self.slots:
-            self._shorten(n)
-        self._look()
-
-    def _look(self) -> None:
-        self.contiguous = self._regular and self.slots <= self._size
-
-    def _take_back(self) -> None:
-        """The state before the latest append."""
-        self.slots = self._undo["slots"]
-        self._regular, at = self._undo["regular"], self._undo["at"]
-        self._ends, self._tokens, *kept = self._undo["arrays"]
-        if kept:
-            self._k[:, :, at], self._v[:, :, at], self._positions[:, at] = kept
-        self._undo = {}
-
-    def _shorten(self, n: int) -> None:
-        """Keep the first slots of a ring that has not wrapped."""
-        self.slots, self._undo = n, {}
-        rows = self._positions[:, :n]
-        self._regular = bool((rows == self._count[:n]).all())
-        self._tokens = (rows >= 0).sum(dim=1)
-        self._ends = KVCache._row_ends(self)
-
-    def _take(self, index: Tensor) -> None:
-        super()._take(index)
-        self._ends, self._tokens = self._ends[index], self._tokens[index]
-        if self._undo:
-            self._undo["arrays"] = [array[index] for array in self._undo["arrays"]]
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled."""
+        filled = min(self.slots, self._size)
+        return sum(array[:, :, :filled].nbytes for array in self._state.arrays)

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mini_attn.caching import Transaction
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
@@ -46,9 +47,10 @@ def _run(
 
 def _arrays(cache: Any, slots: int) -> tuple[Tensor, Tensor]:
     """The cache's two arrays up to a number of slots."""
+    k, v = cache._state.arrays
     if isinstance(cache, LatentCache):
-        return cache._k[:, 0, :slots], cache._v[:, 0, :slots]
-    return cache._k[:, :, :slots], cache._v[:, :, :slots]
+        return k[:, 0, :slots], v[:, 0, :slots]
+    return k[:, :, :slots], v[:, :, :slots]
 
 
 def _check(model: Decoder, token: Tensor, caches: Sequence[Any]) -> None:
@@ -132,16 +134,17 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
         check_count("block", block)
     compiled = torch.compile(_run, fullgraph=True, **options)
     # Whole arrays keep their address, which a CUDA graph that writes into them asks for.
-    whole: WeakKeyDictionary[Any, tuple[Tensor, Tensor]] = WeakKeyDictionary()
+    whole: WeakKeyDictionary[Any, tuple[Any, tuple[Tensor, Tensor]]] = WeakKeyDictionary()
 
     def arrays(cache: Any, slots: int) -> tuple[Tensor, Tensor]:
         if block is not None:
             return _arrays(cache, slots)
-        if cache not in whole:
-            whole[cache] = _arrays(cache, slots)
-            for array in whole[cache]:
+        own = cache._state.arrays
+        if cache not in whole or whole[cache][0] is not own:  # reordered: they lie elsewhere
+            whole[cache] = own, _arrays(cache, slots)
+            for array in whole[cache][1]:
                 torch._dynamo.mark_static_address(array)
-        return whole[cache]
+        return whole[cache][1]
 
     @torch.no_grad()
     def step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
@@ -150,19 +153,17 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
         positions = caches[0].next_positions(1).expand(len(token), 1)
         last = int(caches[0].slots)
         _check_place(model.config, caches[0], positions)
-        for cache in caches:
-            cache._positions[:, last : last + 1] = positions
         slot = torch.full((1,), last, device=token.device)
         read = min(cache.capacity for cache in caches)
         if block is not None:
             read = min(read, (last // block + 1) * block)
-        kv_positions = caches[0]._positions[:, :read].clone()
-        if not caches[0].contiguous:  # after a gap the number of a free slot would be in sight
-            kv_positions[:, last + 1 :] = -1
         held = [arrays(cache, read) for cache in caches]
-        logits: Tensor = compiled(model, token.contiguous(), positions, slot, kv_positions, held)
+        transaction = Transaction()  # the graph writes into free slots: undone until committed
         for cache in caches:
-            cache.slots += 1
+            cache._stage(cache._advance(cache._state, None, 1, transaction), transaction)
+        kv_positions = caches[0]._all_positions(read, transaction)
+        logits: Tensor = compiled(model, token.contiguous(), positions, slot, kv_positions, held)
+        transaction.commit()
         return logits
 
     return step

@@ -260,7 +260,7 @@ def arrays_of(cache):
 
 def poisoned(cache):
     """A fresh cache in which every number that nobody wrote is NaN, every code the largest."""
-    for name, array in arrays_of(cache).items():
+    for array in arrays_of(cache).values():
         if "float" in str(array.dtype):
             array[...] = float("nan")
         elif "uint8" in str(array.dtype):
