@@ -266,12 +266,6 @@ def _check_lengths(q_len: int, kv_len: int) -> None:
         raise ConfigError(f"q_len = {q_len} queries cannot be the last of kv_len = {kv_len} keys")
 
 
-def _surplus(sizes: Any, q_len: int, kv_len: int) -> int:
-    """Multiplications of a head in the expanded form less those in the absorbed one."""
-    _, _, rank, nope, _, v, _ = _sizes(sizes)
-    return rank * (nope + v) * (kv_len - q_len) - (2 * rank - nope - v) * q_len * kv_len
-
-
 def cheaper_form(sizes: Any, *, q_len: int, kv_len: int) -> str:
     """The form of latent attention with fewer FLOPs.
 
@@ -312,7 +306,15 @@ def cheaper_form(sizes: Any, *, q_len: int, kv_len: int) -> str:
     ('expanded', 'absorbed')
     """
     _check_lengths(q_len, kv_len)
-    return "absorbed" if _surplus(sizes, q_len, kv_len) > 0 else "expanded"
+    _sizes(sizes)
+    return pick_form(sizes, q_len, kv_len)
+
+
+def pick_form(sizes: Any, q_len: int, kv_len: int) -> str:
+    """`cheaper_form` without checks."""
+    rank, made = sizes.kv_lora_rank, sizes.qk_nope_head_dim + sizes.v_head_dim
+    saved = rank * made * (kv_len - q_len)  # multiplications of a head
+    return "absorbed" if saved > (2 * rank - made) * q_len * kv_len else "expanded"
 
 
 def latent_crossover(sizes: Any, *, kv_len: int) -> int | None:

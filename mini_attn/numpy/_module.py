@@ -37,11 +37,34 @@ def check_whole(name: str, array: Any, *, narrow: bool = False) -> None:
         raise DTypeError(f"{name} must be int32 or int64, got {kind}: its differences wrap around")
 
 
+def check_array(name: str, array: Any) -> None:
+    """Refuse what is no array of this backend."""
+    if not isinstance(array, np.ndarray):
+        kind = type(array)
+        raise DTypeError(f"{name} must be a NumPy array, got {kind.__module__}.{kind.__qualname__}")
+
+
+def check_floating(name: str, array: Any) -> None:
+    """Refuse what is no array of real floating-point numbers."""
+    check_array(name, array)
+    if array.dtype.kind != "f":
+        raise DTypeError(f"{name} must be floating point, got {array.dtype}")
+
+
+def check_positions(name: str, positions: Any) -> None:
+    """Positions are whole numbers with one or two axes."""
+    check_whole(name, positions)
+    if positions.ndim not in (1, 2):
+        raise ShapeError(f"{name} must be (seq,) or (batch, seq), got shape {positions.shape}")
+
+
 def check_tokens(name: str, x: Array, weight: Array) -> None:
     """Refuse an input that is not (batch, seq, features of the weight) in the weight's dtype."""
-    if getattr(x, "shape", ())[2:] == weight.shape[1:] and x.dtype == weight.dtype:
-        return  # the common case, once in every projection of every step
+    known = isinstance(x, np.ndarray) and x.dtype == weight.dtype
+    if known and x.ndim == 3 and x.shape[2] == weight.shape[-1]:
+        return  # the common case
     features = named_shapes(**{name: (x, "batch seq features")})["features"]
+    check_array(name, x)
     if features != weight.shape[-1]:
         raise ShapeError(f"{name} has {features} features, the layer takes {weight.shape[-1]}")
     if x.dtype != weight.dtype:

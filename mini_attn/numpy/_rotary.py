@@ -1,4 +1,4 @@
-"""Rotary embedding as a layer needs it: frequencies once, tables for the positions of a call."""
+"""Rotary embedding as a layer needs it: frequencies once, tables for the positions of a pass."""
 
 from __future__ import annotations
 
@@ -8,35 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig
-from mini_attn.numpy._module import table_dtype
-from mini_attn.numpy.rope import apply_rope, rope_frequencies, rope_table
+from mini_attn.numpy.rope import rope_frequencies, turns
 
 Array = NDArray[Any]
 
 
 class Rotary:
-    """Turns queries and keys to their positions, as a configuration says."""
+    """How fast each pair of a head turns, as a configuration says."""
 
     def __init__(self, config: RopeConfig, width: int) -> None:
-        self.config = config
-        self.rotary_dim = width if config.rotary_dim is None else config.rotary_dim
+        self.layout, rotary_dim = config.layout, config.rotary_dim
+        # What tables depend on: layers with the same rule share them.
+        self.rule = (width if rotary_dim is None else rotary_dim, config.theta, config.scaling)
         self._inv_freq, self._rope_factor, self.logit_factor = self._frequencies(None)
 
     def _frequencies(self, seq_len: int | None) -> tuple[Array, float, float]:
-        return rope_frequencies(
-            self.rotary_dim, theta=self.config.theta, scaling=self.config.scaling, seq_len=seq_len
-        )
+        rotary_dim, theta, scaling = self.rule
+        return rope_frequencies(rotary_dim, theta=theta, scaling=scaling, seq_len=seq_len)
 
     def tables(self, positions: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
         """Cosines and sines (…, rotary_dim / 2) of positions, in float32 or wider."""
         inv_freq, rope_factor = self._inv_freq, self._rope_factor
-        if isinstance(self.config.scaling, DynamicNTK | LongRoPE):  # their speed follows the length
+        if isinstance(self.rule[2], DynamicNTK | LongRoPE):  # their speed follows the length
             inv_freq, rope_factor, _ = self._frequencies(int(positions.max(initial=0)) + 1)
-        kind = table_dtype(dtype)
-        return rope_table(positions, inv_freq, rope_factor=rope_factor, dtype=kind)
-
-    def turn(self, q: Array, k: Array, positions: Array) -> tuple[Array, Array]:
-        """Queries and keys (batch, heads, seq, head_dim) at their positions."""
-        cos, sin = self.tables(positions, q.dtype)
-        layout = self.config.layout
-        return apply_rope(q, cos, sin, layout=layout), apply_rope(k, cos, sin, layout=layout)
+        return turns(positions, inv_freq, rope_factor, np.promote_types(dtype, np.float32))

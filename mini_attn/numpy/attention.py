@@ -2,42 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.numpy._sight import find_seen, fit_heads
-from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
+from mini_attn.numpy._module import check_array
+from mini_attn.numpy._products import row_products, visible_product, weighted_sum
+from mini_attn.numpy._visibility import Visibility, check_visibility, fit_bias
+from mini_attn.numpy.softmax import logsumexp, normalise, softmax_backward
 from mini_attn.shapes import check_heads, named_shapes
 
 __all__ = ["attention_backward", "scaled_dot_product_attention"]
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 2**18  # of one head: a few fit a core's second-level cache
-FEW_ROWS = 8  # with more of them BLAS computes longer than it copies, as measured
+
+class Attended(NamedTuple):
+    """What attention has found; weights and scores are float32 or wider."""
+
+    out: Array  # (batch, n_heads, q_len, v_head_dim), in the queries' type
+    weights: Array  # (batch, n_heads, q_len, kv_len)
+    scores: Array  # (batch, n_heads, q_len, kv_len), -inf where a key is hidden
 
 
-def _check_inputs(q: Array, k: Array, v: Array) -> dict[str, int]:
-    """Sizes by name; refuses mixed or unsupported types, so that nothing is cast in silence."""
-    sizes = named_shapes(
-        q=(q, "batch n_heads q_len head_dim"),
-        k=(k, "batch n_kv_heads kv_len head_dim"),
-        v=(v, "batch n_kv_heads kv_len v_head_dim"),
-    )
-    if q.dtype.kind != "f" or not q.dtype == k.dtype == v.dtype:
-        raise DTypeError(
-            "q, k and v must share one floating-point dtype, "
-            f"got q {q.dtype}, k {k.dtype}, v {v.dtype}"
-        )
-    if sizes["head_dim"] < 1:
-        raise ShapeError(f"head_dim must be at least 1, got q of shape {q.shape}")
-    check_heads(sizes["n_heads"], sizes["n_kv_heads"])
-    return sizes
+def attend(
+    q: Array,
+    k: Array,
+    v: Array,
+    visibility: Visibility,
+    scale: float,
+    bias: Array | None = None,
+    softcap: float | None = None,
+) -> Attended:
+    """Attention without checks: all sizes fit, and a bias has four axes."""
+    mask = visibility.whole()
+    scores = score(q, k, scale, softcap, bias, mask)
+    weights = normalise(scores)
+    out = weighted_sum(weights, v, mask)
+    return Attended(out.astype(q.dtype, copy=False), weights, scores)
+
+
+def score(
+    q: Array,
+    k: Array,
+    scale: float,
+    softcap: float | None = None,
+    bias: Array | None = None,
+    mask: Array | None = None,
+) -> Array:
+    """``scale * q @ k.T + bias``, (batch, n_heads, q_len, kv_len), -inf where a key is hidden."""
+    kind = np.promote_types(q.dtype, np.float32)
+    batch, n_heads, q_len, head_dim = q.shape
+    # The query heads of a group are rows of one matrix, whose product with their key is one.
+    rows = q.reshape(batch, k.shape[1], n_heads // k.shape[1] * q_len, head_dim)
+    scores = row_products(rows.astype(kind, copy=False) * scale, k.astype(kind, copy=False))
+    if softcap is not None:
+        scores = softcap * np.tanh(scores / softcap)
+    scores = scores.reshape(batch, n_heads, q_len, k.shape[2])
+    if bias is not None:
+        scores = scores + bias.astype(kind, copy=False)
+    return scores if mask is None else np.where(mask, scores, -np.inf)
+
+
+def _gradients(
+    d_out: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    visibility: Visibility,
+    scale: float,
+    bias: Array | None,
+    softcap: float | None,
+) -> tuple[Array, Array, Array]:
+    """Gradients of queries, keys and values, without checks, in float32 or wider."""
+    mask, n_kv_heads = visibility.whole(), k.shape[1]
+    weights = normalise(score(q, k, scale, softcap, bias, mask))
+    shown = _grouped(np.broadcast_to(True if mask is None else mask, weights.shape), n_kv_heads)
+    # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
+    weights, q_rows, d_out = (_grouped(array, n_kv_heads) for array in (weights, q, d_out))
+    q_rows, k_wide, v, d_out = (a.astype(weights.dtype, copy=False) for a in (q_rows, k, v, d_out))
+    weights = np.where(shown, weights, 0)  # where a query is NaN, its weights are
+    d_weights = np.where(shown, d_out @ v.swapaxes(-1, -2), 0)
+    d_scores = softmax_backward(d_weights, weights)
+    if softcap is not None:  # derivative of softcap * tanh(s / softcap)
+        capped = _grouped(score(q, k, scale, softcap), n_kv_heads)
+        d_scores = np.where(shown, d_scores * (1 - (capped / softcap) ** 2), 0)
+    shown_to = shown.swapaxes(-1, -2)
+    d_q = scale * visible_product(d_scores, k_wide, shown)
+    d_k = scale * visible_product(d_scores.swapaxes(-1, -2), q_rows, shown_to)
+    return d_q, d_k, visible_product(weights.swapaxes(-1, -2), d_out, shown_to)
 
 
 def _grouped(array: Array, n_kv_heads: int) -> Array:
@@ -50,51 +106,25 @@ def _grouped(array: Array, n_kv_heads: int) -> Array:
     return array.reshape(array.shape[0], n_kv_heads, rows, array.shape[3])
 
 
-def _scores(
-    q: Array, k: Array, seen: Array | None, bias: Array | None, scale: float, softcap: float | None
-) -> tuple[Array, Array]:
-    """Scores (batch, n_heads, q_len, kv_len) in float32 or wider, before and after the mask."""
-    wide = np.float32 if q.dtype == np.float16 else q.dtype
-    rows = _grouped(q.astype(wide, copy=False), k.shape[1]) * scale
-    capped = _row_products(rows, k.astype(wide, copy=False))
-    if softcap is not None:
-        capped = softcap * np.tanh(capped / softcap)
-    capped = capped.reshape(*q.shape[:3], k.shape[2])
-    scores = capped if bias is None else capped + bias.astype(wide, copy=False)
-    return capped, scores if seen is None else np.where(seen, scores, -np.inf)
-
-
-def _is_long_decode(rows: int, array: Array) -> bool:
-    """Whether a group's few rows meet more keys or values than a core's cache holds."""
-    return 1 < rows <= FEW_ROWS and array.shape[2] * array.shape[3] * array.itemsize > BLOCK_BYTES
-
-
-def _blocks(array: Array) -> Iterator[slice]:
-    """Keys or values of a head, as many at a time as a core's cache holds."""
-    step = max(1, BLOCK_BYTES // (array.shape[3] * array.itemsize))
-    return (slice(i, i + step) for i in range(0, array.shape[2], step))
-
-
-def _row_products(rows: Array, k: Array) -> Array:
-    """``rows @ k.T``; for a few rows BLAS would first copy all keys, for one it does not."""
-    if not _is_long_decode(rows.shape[2], k):
-        return np.asarray(rows @ k.swapaxes(-1, -2))
-    scores = np.empty((*rows.shape[:3], k.shape[2]), rows.dtype)
-    for some in _blocks(k):  # read once from memory, then once more for each row
-        np.matmul(k[:, :, None, some], rows[..., None], out=scores[..., some, None])
-    return scores
-
-
-def _weighted_sum(rows: Array, v: Array) -> Array:
-    """``rows @ v``; for a single row BLAS takes twice as long as a plain pass over the values."""
-    if rows.shape[2] == 1:
-        return np.asarray(np.einsum("bhrk,bhkd->bhrd", rows, v))
-    if not _is_long_decode(rows.shape[2], v):
-        return np.asarray(rows @ v)
-    out = np.zeros((*rows.shape[:3], v.shape[3]), rows.dtype)
-    for some in _blocks(v):
-        out += rows[..., some] @ v[:, :, some]
-    return out
+def check_inputs(**arrays: Array) -> dict[str, int]:
+    """Sizes by name; refuses mixed or unsupported types, so that nothing is cast in silence."""
+    axes = {
+        "q": "batch n_heads q_len head_dim",
+        "k": "batch n_kv_heads kv_len head_dim",
+        "v": "batch n_kv_heads kv_len v_head_dim",
+        "d_out": "batch n_heads q_len v_head_dim",
+    }
+    sizes = named_shapes(**{name: (array, axes[name]) for name, array in arrays.items()})
+    for name, array in arrays.items():
+        check_array(name, array)
+    kinds = {name: array.dtype for name, array in arrays.items()}
+    if arrays["q"].dtype.kind != "f" or len(set(kinds.values())) > 1:
+        got = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+        raise DTypeError(f"{', '.join(kinds)} must share one floating-point dtype, got {got}")
+    if sizes["head_dim"] < 1:
+        raise ShapeError(f"head_dim must be at least 1, got q of shape {arrays['q'].shape}")
+    check_heads(sizes["n_heads"], sizes["n_kv_heads"])
+    return sizes
 
 
 def scaled_dot_product_attention(
@@ -175,18 +205,16 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, k, v).shape
     (1, 2, 1, 4)
     """
-    sizes = _check_inputs(q, k, v)
+    sizes = check_inputs(q=q, k=k, v=v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes)
-    bias = None if bias is None else fit_heads("bias", bias, sizes)
-    _, scores = _scores(q, k, seen, bias, scale, softcap)
-    weights = softmax(scores)
-    out = _weighted_sum(_grouped(weights, k.shape[1]), v.astype(weights.dtype, copy=False))
-    answer = [out.reshape(*q.shape[:3], v.shape[3]).astype(q.dtype, copy=False)]
+    visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
+    bias = None if bias is None else fit_bias(bias, sizes)
+    found = attend(q, k, v, visibility, scale, bias, softcap)
+    answer = [found.out]
     if return_weights:
-        answer.append(weights.astype(q.dtype, copy=False))
+        answer.append(found.weights.astype(q.dtype, copy=False))
     if return_lse:
-        answer.append(logsumexp(scores))
+        answer.append(logsumexp(found.scores))
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
@@ -253,26 +281,9 @@ def attention_backward(
     >>> d_v[0, 0, 0]
     array([1., 1., 1., 1.])
     """
-    sizes = _check_inputs(q, k, v)
-    named_shapes(
-        q=(q, "batch n_heads q_len head_dim"),
-        v=(v, "batch n_kv_heads kv_len v_head_dim"),
-        d_out=(d_out, "batch n_heads q_len v_head_dim"),
-    )
-    if d_out.dtype != q.dtype:
-        raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
+    sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes)
-    bias = None if bias is None else fit_heads("bias", bias, sizes)
-    capped, scores = _scores(q, k, seen, bias, scale, softcap)
-    weights = softmax(scores)
-    rows, q_rows, d_rows, k, v = (
-        array.astype(weights.dtype, copy=False)
-        for array in (*(_grouped(a, k.shape[1]) for a in (weights, q, d_out)), k, v)
-    )
-    d_scores = softmax_backward(d_rows @ v.swapaxes(-1, -2), rows)
-    if softcap is not None:  # derivative of softcap * tanh(s / softcap)
-        d_scores = d_scores * (1 - (_grouped(capped, k.shape[1]) / softcap) ** 2)
-    d_q = (scale * (d_scores @ k)).reshape(q.shape)
-    d_k, d_v = scale * (d_scores.swapaxes(-1, -2) @ q_rows), rows.swapaxes(-1, -2) @ d_rows
-    return d_q.astype(q.dtype), d_k.astype(q.dtype), d_v.astype(q.dtype)
+    visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
+    bias = None if bias is None else fit_bias(bias, sizes)
+    d_q, d_k, d_v = _gradients(d_out, q, k, v, visibility, scale, bias, softcap)
+    return d_q.reshape(q.shape).astype(q.dtype), d_k.astype(q.dtype), d_v.astype(q.dtype)

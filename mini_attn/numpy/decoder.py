@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.caching import Transaction
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import (
-    ConfigError,
-    MiniAttnError,
-    ShapeError,
+from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.numpy._module import Module, check_tokens, check_whole, table_dtype
+from mini_attn.numpy._pass import (
+    Pass,
+    begin_pass,
+    check_cache,
+    check_is_cache,
+    check_new_positions,
+    run_layer,
 )
-from mini_attn.numpy._module import Module, check_whole, table_dtype
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
-from mini_attn.numpy.position import sinusoidal_positions
+from mini_attn.numpy.position import waves
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.variants import variant
 
@@ -91,8 +96,16 @@ class DecoderLayer(Module):
 
     def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
-        x = x + self.self_attn(self.input_layernorm(x), cache=cache, positions=positions)
-        return np.asarray(x + self.mlp(self.post_attention_layernorm(x)))
+        check_tokens("x", x, self.input_layernorm.weight[None])
+        steps = begin_pass(x, cache, positions, self.self_attn)
+        out = self._run(x, steps, cache)
+        steps.transaction.commit()
+        return out
+
+    def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        x = x + run_layer(self.self_attn, self.input_layernorm._run(x), steps, cache)
+        return np.asarray(x + self.mlp._run(self.post_attention_layernorm._run(x)))
 
 
 class Decoder(Module):
@@ -214,49 +227,93 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
-        check_token_ids(tokens)
-        held = [None] * self.config.n_layers if caches is None else list(caches)
-        if len(held) != self.config.n_layers:
-            raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
-        if held[0] is not None and held[0].batch != tokens.shape[0]:
-            raise ShapeError(f"tokens have batch = {tokens.shape[0]}, caches {held[0].batch}")
-        x = self.embed_tokens(tokens)
+        cached = self._check(tokens, caches, positions)
+        transaction = Transaction()
+        logits = self._run(tokens, cached, positions, transaction, last_only)
+        transaction.commit()
+        return logits
+
+    def _run(
+        self,
+        tokens: Array,
+        caches: Sequence[Any],
+        positions: Array | None,
+        transaction: Transaction,
+        last_only: bool = False,
+    ) -> Array:
+        """Logits without checks; what goes into the caches counts once the transaction commits."""
+        steps = Pass(tokens.shape[1], caches[0], transaction, positions)
+        x = self.embed_tokens._run(tokens)
         if self.config.positions != "none":
-            x = x + self._embed_places(tokens, held[0], positions)
-        before = [0 if cache is None else cache.slots for cache in held]
-        try:
-            for layer, cache in zip(self.layers, held, strict=True):
-                x = layer(x, cache=cache, positions=positions)
-        except MiniAttnError:  # a later layer refused: take back what earlier ones wrote
-            for cache, slots in zip(held, before, strict=True):
-                if cache is not None:
-                    cache.crop(min(slots, cache.slots))
-            raise
+            x = x + self._embed(steps.positions, tokens.shape)
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x = run_layer(layer, x, steps, cache)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Array) -> Array:
-        x = self.norm(x)
+        x = self.norm._run(x)
         if self.config.tie_embeddings:
             return np.asarray(x @ self.embed_tokens.weight.T)
-        return self.lm_head(x)
+        return self.lm_head._run(x)
 
-    def _embed_places(self, tokens: Array, cache: Any, positions: Array | None) -> Array:
-        """Embeddings of the tokens' positions, none beyond the last that has one."""
+    def _embed(self, positions: Array, shape: tuple[int, ...]) -> Array:
+        """Embeddings of the tokens' positions; padding, which nobody sees, takes that of 0."""
+        positions = np.maximum(positions, 0)
+        if self.config.positions == "learned":
+            return self.embed_positions._run(np.broadcast_to(positions, shape))
+        kind = self.embed_tokens.weight.dtype
+        return waves(positions, self.config.d_model, 10000.0, table_dtype(kind)).astype(kind)
+
+    def _check(
+        self, tokens: Array, caches: Sequence[Any] | None, positions: Array | None
+    ) -> list[Any]:
+        """The caches, one for each layer, after every check that needs no computing."""
+        check_token_ids(tokens)
+        self.embed_tokens._check_index(tokens)
+        cached = check_caches(caches, self.config.n_layers, len(tokens))
+        dtype = self.embed_tokens.weight.dtype
+        for layer, cache in zip(self.layers, cached, strict=True):
+            if cache is not None:
+                check_cache(cache, layer.self_attn, len(tokens), dtype)
+        if positions is not None:
+            check_new_positions(positions, tokens.shape)
+        if self.config.positions != "none":
+            self._check_range(tokens, cached[0], positions)
+        return cached
+
+    def _check_range(self, tokens: Array, cache: Any, positions: Array | None) -> None:
+        """Refuse positions beyond the last that has an embedding."""
+        last = self.config.max_positions
         if positions is None:
-            count = np.arange(tokens.shape[1])
-            positions = count if cache is None else cache.next_positions(tokens.shape[1])
-        check_whole("positions", positions)
-        if positions.shape not in (tokens.shape, tokens.shape[1:]):
-            raise ShapeError(f"positions must fit {tokens.shape}, got {positions.shape}")
-        low, high, last = int(positions.min()), int(positions.max()), self.config.max_positions
+            new = tokens.shape[1]
+            positions = np.arange(new) if cache is None else cache.next_positions(new)
+        low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-        places = np.maximum(positions, 0)  # nobody attends to padding
-        if self.config.positions == "learned":
-            return self.embed_positions(np.broadcast_to(places, tokens.shape))
-        kind = self.embed_tokens.weight.dtype
-        wave = sinusoidal_positions(places, self.config.d_model, dtype=table_dtype(kind))
-        return wave.astype(kind)
+
+
+def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> list[Any]:
+    """One cache or None for each layer; refuses caches that are not filled alike."""
+    if caches is None:
+        return [None] * n_layers
+    if not isinstance(caches, Sequence) or isinstance(caches, str):
+        raise ConfigError(f"caches must be a list of caches or None, got {caches!r:.60}")
+    if len(caches) != n_layers:
+        raise ConfigError(f"{n_layers} layers need as many caches, got {len(caches)}")
+    given = [(i, cache) for i, cache in enumerate(caches) if cache is not None]
+    for n, (i, cache) in enumerate(given):
+        first, other = given[0]
+        check_is_cache(f"caches[{i}]", cache)
+        if any(cache is earlier for _, earlier in given[:n]):
+            raise ConfigError(f"caches[{i}] is an earlier layer's too: each layer needs its own")
+        if getattr(cache, "batch", batch) != batch:
+            raise ShapeError(f"tokens have batch = {batch}, caches {cache.batch} (in caches[{i}])")
+        if getattr(cache, "slots", 0) != getattr(other, "slots", 0):
+            raise ConfigError(
+                f"caches must be filled alike, got {other.slots} slots in caches[{first}] and "
+                f"{cache.slots} in caches[{i}]"
+            )
+    return list(caches)
 
 
 def check_token_ids(tokens: Array) -> None:

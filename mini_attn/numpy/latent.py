@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import LatentConfig
-from mini_attn.cost import cheaper_form
+from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
-from mini_attn.numpy._module import Module, check_tokens, check_whole
+from mini_attn.numpy._module import Module, check_tokens
+from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
-from mini_attn.numpy.attention import scaled_dot_product_attention
+from mini_attn.numpy.attention import attend
 from mini_attn.numpy.cache_latent import LatentCache
-from mini_attn.numpy.heads import merge_heads, split_heads
+from mini_attn.numpy.heads import merge, split
 from mini_attn.numpy.layers import Linear, Norm
+from mini_attn.numpy.rope import rotate
 from mini_attn.shapes import check_choice
 
 __all__ = ["MultiHeadLatentAttention"]
@@ -49,7 +51,7 @@ class MultiHeadLatentAttention(Module):
     Weights: ``q_proj``, or ``q_a_proj``, ``q_a_layernorm`` and ``q_b_proj`` where queries are
     compressed too; ``kv_a_proj_with_mqa`` (latent, then rotated key), ``kv_a_layernorm``,
     ``kv_b_proj`` (of each head W_UK, then W_UV), ``o_proj``; names and rows as in Hugging Face.
-    Of a head's query the last ``qk_rope_head_dim`` numbers turn.
+    Of a head's query the last ``qk_rope_head_dim`` numbers rotate.
 
     References
     ----------
@@ -83,8 +85,9 @@ class MultiHeadLatentAttention(Module):
             self.q_a_proj = Linear(d_model, q_rank, seed=seed + 4, **into)
             self.q_a_layernorm = Norm(q_rank, "rms_norm", eps=config.eps, dtype=dtype)
             self.q_b_proj = Linear(q_rank, q_width, seed=seed, **plain)
-        turned = config.qk_rope_head_dim
-        self.kv_a_proj_with_mqa = Linear(d_model, rank + turned, seed=seed + 1, **into)
+        rotated = config.qk_rope_head_dim
+        self._cache_sizes = {"kv_lora_rank": rank, "qk_rope_head_dim": rotated}
+        self.kv_a_proj_with_mqa = Linear(d_model, rank + rotated, seed=seed + 1, **into)
         self.kv_a_layernorm = Norm(rank, "rms_norm", eps=config.eps, dtype=dtype)
         self.kv_b_proj = Linear(rank, kv_width, seed=seed + 2, **plain)
         self.o_proj = Linear(heads * config.v_head_dim, d_model, seed=seed + 3, **into)
@@ -164,88 +167,58 @@ class MultiHeadLatentAttention(Module):
         if form is not None:
             check_choice("form", form, ("expanded", "absorbed"))
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
-        places = self._places(x, cache, positions)
-        q_nope, q_rope, latent, rope_key = self._project(x, places)
-        if cache is None:
-            sight: dict[str, Any] = {"causal": causal}
-            if positions is not None:
-                sight |= {"q_positions": places, "kv_positions": places}
-            return self._attend(q_nope, q_rope, latent, rope_key, form, mask, sight)
-        slots = cache.slots
-        latent, rope_key, kv_positions = cache.append(latent, rope_key, positions=positions)
-        sight = self._sight(causal, places, kv_positions, cache)
-        try:
-            return self._attend(q_nope, q_rope, latent, rope_key, form, mask, sight)
-        except Exception:
-            cache.crop(slots)
-            raise
+        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        out = self._run(x, steps, cache, form)
+        if cache is not None:
+            steps.transaction.commit()
+        return out
 
-    def _places(self, x: Array, cache: LatentCache | None, positions: Array | None) -> Array:
-        """Positions (q_len,) or (batch, q_len) of the tokens that come in."""
-        if positions is not None:
-            check_whole("positions", positions)
-            return positions
-        return np.arange(x.shape[1]) if cache is None else cache.next_positions(x.shape[1])
+    def _run(self, x: Array, steps: Pass, cache: Any, form: str | None = None) -> Array:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        q_nope, q_rope, latent, rope_key = self._project(x, steps)
+        cached, n_heads = None, self.config.n_heads
+        if cache is not None:
+            cached = cache.stage(latent, rope_key, steps.given, steps.transaction)
+            latent, rope_key = cached.k, cached.v
+        if form is None:
+            form = pick_form(self.config, x.shape[1], latent.shape[1])
+        nope, up = self.config.qk_nope_head_dim, self.kv_b_proj.weight
+        bias = self._rope_scores(q_rope, rope_key)
+        if form == "expanded":  # keys and values of every head, made of every latent
+            k_and_v = split(latent @ up.T, n_heads)
+            q, k, v = q_nope, k_and_v[..., :nope], k_and_v[..., nope:]
+        else:  # queries taken to the latent, which all heads read as their key and their value
+            w_uk = up.reshape(n_heads, -1, latent.shape[2])[:, :nope]  # (n_heads, nope, rank)
+            q, k = q_nope @ w_uk, latent[:, None]
+            v = k
+        visibility = steps.visibility(q, k, cached, cache, None)
+        out = attend(q, k, v, visibility, self._scale, bias).out
+        if form == "absorbed":
+            w_uv = up.reshape(n_heads, -1, latent.shape[2])[:, nope:]  # (n_heads, v, rank)
+            out = out @ w_uv.swapaxes(-1, -2)
+        return self.o_proj._run(merge(out))
 
-    def _project(self, x: Array, places: Array) -> tuple[Array, Array, Array, Array]:
+    def _project(self, x: Array, steps: Pass) -> tuple[Array, Array, Array, Array]:
         """Queries in two parts, and what is cached: the normed latent and the rotated key."""
         rank, nope = self.config.kv_lora_rank, self.config.qk_nope_head_dim
         if self.config.q_lora_rank is None:
-            q = self.q_proj(x)
+            q = self.q_proj._run(x)
         else:
-            q = self.q_b_proj(self.q_a_layernorm(self.q_a_proj(x)))
-        q = split_heads(q, self.config.n_heads)  # (batch, n_heads, q_len, nope + rope)
-        both = self.kv_a_proj_with_mqa(x)  # (batch, q_len, rank + rope)
+            q = self.q_b_proj._run(self.q_a_layernorm._run(self.q_a_proj._run(x)))
+        q = split(q, self.config.n_heads)  # (batch, n_heads, q_len, nope + rope)
+        both = self.kv_a_proj_with_mqa._run(x)  # (batch, q_len, rank + rope)
         # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
-        latent = self.kv_a_layernorm(both[..., :rank])
-        # One key for all heads, turned before it is cached; the latent has no position.
-        q_rope, rope_key = self._rotary.turn(q[..., nope:], both[:, None, :, rank:], places)
+        latent = self.kv_a_layernorm._run(both[..., :rank])
+        # One key for all heads, rotated before it is cached; the latent has no position.
+        (cos, sin), layout = steps.tables(self._rotary, q.dtype), self._rotary.layout
+        q_rope, rope_key = rotate(cos, sin, layout, q[..., nope:], both[:, None, :, rank:])
         return q[..., :nope], q_rope, latent, rope_key[:, 0]
-
-    def _sight(
-        self, causal: bool, places: Array, kv_positions: Array, cache: LatentCache
-    ) -> dict[str, Any]:
-        """Options of the attention that say who sees whom, as few as will do."""
-        if causal and places.shape[-1] == 1 and cache.last_sees_all:
-            return {}  # a lone newest token sees every key
-        if cache.contiguous:
-            return {"causal": causal}  # 0, 1, 2, …: what attention assumes
-        return {"causal": causal, "q_positions": places, "kv_positions": kv_positions}
-
-    def _attend(
-        self,
-        q_nope: Array,
-        q_rope: Array,
-        latent: Array,
-        rope_key: Array,
-        form: str | None,
-        mask: Array | None,
-        sight: dict[str, Any],
-    ) -> Array:
-        """One of the two forms, heads put together and projected."""
-        if form is None:
-            sizes = {"q_len": q_nope.shape[2], "kv_len": latent.shape[1]}
-            form = cheaper_form(self.config, **sizes)
-        bias = self._rope_scores(q_rope, rope_key)
-        options: dict[str, Any] = {"mask": mask, "bias": bias, "scale": self._scale, **sight}
-        nope = self.config.qk_nope_head_dim
-        if form == "expanded":
-            k_and_v = split_heads(self.kv_b_proj(latent), self.config.n_heads)
-            k_nope, v = k_and_v[..., :nope], k_and_v[..., nope:]
-            out = scaled_dot_product_attention(q_nope, k_nope, v, **options)
-        else:
-            weight = self.kv_b_proj.weight.reshape(self.config.n_heads, -1, latent.shape[2])
-            w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
-            shared = latent[:, None]  # one key/value head, which all query heads read
-            out = scaled_dot_product_attention(q_nope @ w_uk, shared, shared, **options)
-            out = out @ w_uv.swapaxes(-1, -2)
-        return self.o_proj(merge_heads(out))
 
     def _rope_scores(self, q_rope: Array, rope_key: Array) -> Array:
         """The rotated part of the scores (batch, n_heads, q_len, kv_len), alike in both forms."""
         batch, n_heads, q_len, width = q_rope.shape
-        wide = np.float32 if q_rope.dtype == np.float16 else q_rope.dtype
+        kind = np.promote_types(q_rope.dtype, np.float32)
         # All heads' queries stand below each other as rows of one product with the shared key.
-        rows = q_rope.reshape(batch, n_heads * q_len, width).astype(wide, copy=False)
-        scores = self._scale * rows @ rope_key.astype(wide, copy=False).swapaxes(-1, -2)
+        rows = q_rope.reshape(batch, n_heads * q_len, width).astype(kind, copy=False)
+        scores = self._scale * rows @ rope_key.astype(kind, copy=False).swapaxes(-1, -2)
         return np.asarray(scores.reshape(batch, n_heads, q_len, rope_key.shape[1]))

@@ -21,7 +21,7 @@ ACTIVATIONS = ("gelu_tanh", "gelu", "silu", "relu")
 def _check_rows(x: Array, **vectors: Array | None) -> None:
     """Vectors must fit the last axis of x, all in one floating-point dtype."""
     if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
-        raise DTypeError(f"x must be a floating-point array, got {x!r:.60}")
+        raise DTypeError(f"x must be a floating-point NumPy array, got {x!r:.60}")
     for name, vector in vectors.items():
         if vector is None:
             continue
@@ -73,6 +73,11 @@ def rms_norm(x: Array, weight: Array, *, eps: float = 1e-6) -> Array:
     array([0.849, 1.131])
     """
     _check_rows(x, weight=weight)
+    return normalise_rms(x, weight, eps)
+
+
+def normalise_rms(x: Array, weight: Array, eps: float) -> Array:
+    """`rms_norm` without checks."""
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     mean_square = (wide * wide).mean(axis=-1, keepdims=True)
     return np.asarray((wide / np.sqrt(mean_square + eps) * weight).astype(x.dtype, copy=False))
@@ -121,6 +126,11 @@ def layer_norm(x: Array, weight: Array, bias: Array | None = None, *, eps: float
     array([-1.,  1.])
     """
     _check_rows(x, weight=weight, bias=bias)
+    return _layer_norm(x, weight, bias, eps)
+
+
+def _layer_norm(x: Array, weight: Array, bias: Array | None, eps: float) -> Array:
+    """`layer_norm` without checks."""
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
@@ -179,6 +189,11 @@ def activate(x: Array, name: str) -> Array:
     """
     _check_rows(x)
     _check_activation(name)
+    return _activate(x, name)
+
+
+def _activate(x: Array, name: str) -> Array:
+    """`activate` without checks."""
     wide = x.astype(np.float32) if x.dtype == np.float16 else x  # 1 + tanh cancels in half
     if name == "gelu_tanh":
         # x * x * x, not x**3: a power of floats is many times slower.
@@ -252,6 +267,9 @@ class Linear(Module):
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, in_features) to (batch, seq, out_features)."""
         check_tokens("x", x, self.weight)
+        return self._run(x)
+
+    def _run(self, x: Array) -> Array:
         y = x @ self.weight.T
         return np.asarray(y if self.bias is None else y + self.bias)
 
@@ -300,12 +318,19 @@ class Embedding(Module):
 
     def __call__(self, index: Array) -> Array:
         """Rows (..., d_model) for an integer array (...) within the table."""
+        self._check_index(index)
+        return self._run(index)
+
+    def _check_index(self, index: Array) -> None:
+        """Refuse what is no row of the table."""
         check_whole("index", index)
         low, high = int(index.min(initial=0)), int(index.max(initial=0))
         if low < 0 or high >= len(self.weight):
             raise ConfigError(
                 f"an index must lie in 0 … {len(self.weight) - 1}, got {low if low < 0 else high}"
             )
+
+    def _run(self, index: Array) -> Array:
         return np.asarray(self.weight[index])
 
 
@@ -360,9 +385,13 @@ class Norm(Module):
 
     def __call__(self, x: Array) -> Array:
         """Normalise each vector of an array (..., d_model)."""
+        _check_rows(x, weight=self.weight)
+        return self._run(x)
+
+    def _run(self, x: Array) -> Array:
         if self.kind == "rms_norm":
-            return rms_norm(x, self.weight, eps=self.eps)
-        return layer_norm(x, self.weight, self.bias, eps=self.eps)
+            return normalise_rms(x, self.weight, self.eps)
+        return _layer_norm(x, self.weight, self.bias, self.eps)
 
 
 class MLP(Module):
@@ -421,7 +450,11 @@ class MLP(Module):
 
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
-        return self.down_proj(activate(self.up_proj(x), self.activation))
+        check_tokens("x", x, self.up_proj.weight)
+        return self._run(x)
+
+    def _run(self, x: Array) -> Array:
+        return self.down_proj._run(_activate(self.up_proj._run(x), self.activation))
 
 
 class GatedMLP(Module):
@@ -481,4 +514,9 @@ class GatedMLP(Module):
 
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
-        return self.down_proj(activate(self.gate_proj(x), self.activation) * self.up_proj(x))
+        check_tokens("x", x, self.up_proj.weight)
+        return self._run(x)
+
+    def _run(self, x: Array) -> Array:
+        gate = _activate(self.gate_proj._run(x), self.activation)
+        return self.down_proj._run(gate * self.up_proj._run(x))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import check_whole
+from mini_attn.numpy._module import check_positions
 from mini_attn.shapes import check_count
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
@@ -16,25 +16,25 @@ __all__ = ["causal_mask", "combine_masks", "visible"]
 Array = NDArray[Any]
 
 
-def _check_positions(name: str, positions: Array) -> None:
-    """Positions are whole numbers with one or two axes."""
-    check_whole(name, positions)
-    if positions.ndim not in (1, 2):
-        raise ShapeError(f"{name} must be (seq,) or (batch, seq), got shape {positions.shape}")
-
-
-def check_sight(q_positions: Array, kv_positions: Array, causal: bool, window: int | None) -> None:
-    """Refuse positions and a window that do not fit together."""
-    _check_positions("q_positions", q_positions)
-    _check_positions("kv_positions", kv_positions)
-    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
-        raise ShapeError(
-            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
-        )
+def check_window(causal: bool, window: int | None) -> None:
+    """A window is a whole number of keys, and looks back."""
     if window is not None:
         check_count("window", window)
         if not causal:
             raise ConfigError("window needs causal=True: a window looks back from each query")
+
+
+def compare_positions(
+    q_positions: Array, kv_positions: Array, causal: bool, window: int | None
+) -> Array:
+    """`visible` without checks; where no query is compared its axis may be left at 1."""
+    q, kv = q_positions[..., :, None], kv_positions[..., None, :]
+    allowed = kv >= 0
+    if causal:
+        allowed = allowed & (kv <= q)
+    if window is not None:
+        allowed = allowed & (q - kv < window)
+    return np.asarray(allowed)
 
 
 def visible(
@@ -84,15 +84,17 @@ def visible(
     >>> visible(np.array([3]), np.arange(5), causal=True, window=2).astype(int)
     array([[0, 0, 1, 1, 0]])
     """
-    check_sight(q_positions, kv_positions, causal, window)
-    q, kv = q_positions[..., :, None], kv_positions[..., None, :]
-    allowed = kv >= 0
-    if causal:
-        allowed = allowed & (kv <= q)
-    if window is not None:
-        allowed = allowed & (q - kv < window)
-    shape = np.broadcast_shapes(allowed.shape, (*q.shape[:-1], kv.shape[-1]))
-    return np.asarray(np.broadcast_to(allowed, shape))
+    check_positions("q_positions", q_positions)
+    check_positions("kv_positions", kv_positions)
+    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
+        raise ShapeError(
+            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
+        )
+    check_window(causal, window)
+    allowed = compare_positions(q_positions, kv_positions, causal, window)
+    batch = np.broadcast_shapes(q_positions.shape[:-1], kv_positions.shape[:-1])
+    full = (*batch, q_positions.shape[-1], kv_positions.shape[-1])
+    return np.asarray(np.broadcast_to(allowed, full))
 
 
 def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Array:

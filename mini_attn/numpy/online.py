@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError
-from mini_attn.numpy._sight import check_places, find_places, fit_heads
-from mini_attn.numpy.attention import _check_inputs, _grouped
-from mini_attn.numpy.mask import visible
+from mini_attn.numpy._module import check_array
+from mini_attn.numpy._products import weighted_sum
+from mini_attn.numpy._visibility import Visibility, check_visibility, cut, fit_bias
+from mini_attn.numpy.attention import check_inputs, score
 from mini_attn.shapes import check_count, named_shapes
 
 __all__ = ["merge_attention", "online_attention"]
@@ -88,128 +89,63 @@ def online_attention(
     >>> out[0, 0, 0], lse[0, 0]
     (array([1., 1.]), array([1.09861229]))
     """
-    sizes = _check_inputs(q, k, v)
-    factor = score_factor(scale, softcap, sizes["head_dim"])
+    sizes = check_inputs(q=q, k=k, v=v)
+    scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
-    sight = _Sight(mask, causal, window, q_positions, kv_positions, sizes)
-    bias = None if bias is None else fit_heads("bias", bias, sizes)
-    outs, sums = [], []
+    visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
+    bias = None if bias is None else fit_bias(bias, sizes)
+    out = np.empty((*q.shape[:3], v.shape[3]), q.dtype)
+    lse = np.empty(q.shape[:3], np.promote_types(q.dtype, np.float32))
     for start in range(0, sizes["q_len"], block_q):
         rows = slice(start, min(start + block_q, sizes["q_len"]))
-        out, lse = _one_row_of_tiles(
-            q[:, :, rows], k, v, rows, sight, bias, factor, softcap, block_k
+        out[:, :, rows], lse[:, :, rows] = _row_of_tiles(
+            q[:, :, rows],
+            k,
+            v,
+            rows,
+            visibility,
+            scale,
+            bias,
+            softcap,
+            block_k,
         )
-        outs.append(out.astype(q.dtype, copy=False))
-        sums.append(lse)
-    if not outs:
-        return np.zeros((*q.shape[:3], v.shape[3]), q.dtype), np.zeros(
-            q.shape[:3], np.result_type(q.dtype, np.float32)
-        )
-    return np.concatenate(outs, axis=2), np.concatenate(sums, axis=2)
+    return out, lse
 
 
-def _one_row_of_tiles(
+def _row_of_tiles(
     q: Array,
     k: Array,
     v: Array,
     rows: slice,
-    sight: _Sight,
+    visibility: Visibility,
+    scale: float,
     bias: Array | None,
-    factor: float,
     softcap: float | None,
     block_k: int,
 ) -> tuple[Array, Array]:
     """A block of queries against all keys: output and log-sum-exp in float32 or wider."""
-    batch, n_heads, q_len, _ = q.shape
-    n_kv_heads, kv_len = k.shape[1], k.shape[2]
-    wide_q = (
-        _grouped(q.astype(np.result_type(q.dtype, np.float32), copy=False), n_kv_heads) * factor
-    )
-    top = np.full((batch, n_heads, q_len), -np.inf, wide_q.dtype)
-    total, out = np.zeros_like(top), np.zeros((batch, n_heads, q_len, v.shape[3]), wide_q.dtype)
+    kind, kv_len = np.promote_types(q.dtype, np.float32), k.shape[2]
+    q = np.ascontiguousarray(q)
+    top = np.full(q.shape[:3], -np.inf, kind)
+    total, out = np.zeros_like(top), np.zeros((*q.shape[:3], v.shape[3]), kind)
     for start in range(0, kv_len, block_k):
         columns = slice(start, min(start + block_k, kv_len))
-        seen = sight.tile(rows, columns)
-        if seen is False:
+        mask = visibility.tile(rows, columns)
+        if mask is False:
             continue
-        scores = wide_q @ k[:, :, columns].astype(wide_q.dtype, copy=False).swapaxes(-1, -2)
-        if softcap is not None:
-            scores = softcap * np.tanh(scores / softcap)
-        scores = scores.reshape(batch, n_heads, q_len, scores.shape[-1])
-        if bias is not None:
-            scores = scores + _tile(bias, rows, columns).astype(scores.dtype, copy=False)
-        if seen is not None:
-            scores = np.where(seen, scores, -np.inf)
+        part = None if bias is None else cut(bias, rows, columns)
+        scores = score(q, k[:, :, columns], scale, softcap, part, mask)
         new_top = np.maximum(top, scores.max(axis=-1))
         shift = np.where(np.isneginf(new_top), 0, new_top)  # a row that has seen nothing yet
         weights = np.exp(scores - shift[..., None])
         keep = np.exp(top - shift)  # 0 for a first tile: what was there counts nothing
         total = total * keep + weights.sum(axis=-1)
-        part = _grouped(weights, n_kv_heads) @ v[:, :, columns].astype(wide_q.dtype, copy=False)
-        out = out * keep[..., None] + part.reshape(out.shape)
+        out = out * keep[..., None] + weighted_sum(weights, v[:, :, columns], mask)
         top = new_top
     empty = total == 0
     lse = np.where(empty, -np.inf, top + np.log(np.where(empty, 1, total)))
     return out / np.where(empty, 1, total)[..., None], lse
-
-
-class _Sight:
-    """Who sees whom, asked for one tile at a time."""
-
-    def __init__(
-        self,
-        mask: Array | None,
-        causal: bool,
-        window: int | None,
-        q_positions: Array | None,
-        kv_positions: Array | None,
-        sizes: dict[str, int],
-    ) -> None:
-        self.mask = None if mask is None else fit_heads("mask", mask, sizes)
-        if self.mask is not None and self.mask.dtype != np.bool_:
-            raise DTypeError(f"mask must be boolean, True = may attend, got {self.mask.dtype}")
-        self.causal, self.window = causal, window
-        self.counted = q_positions is None and kv_positions is None
-        self.by_position = causal or window is not None or not self.counted
-        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
-        self.offset = kv_len - q_len  # of the default positions
-        if not self.by_position:
-            return
-        places = find_places(causal, q_positions, kv_positions, sizes)
-        check_places(places, causal, window, sizes)  # before the first tile is computed
-        self.queries, self.keys = places
-
-    def tile(self, rows: slice, columns: slice) -> Any:
-        """None if all is visible, False if nothing is, else (1 or batch, …, rows, columns)."""
-        seen = None if self.mask is None else _tile(self.mask, rows, columns)
-        if not self.by_position:
-            return seen
-        if self.counted and self.causal:  # known from the numbers alone
-            first, last = rows.start + self.offset, rows.stop - 1 + self.offset
-            if columns.start > last:
-                return False
-            if self.window is not None and columns.stop <= first - self.window + 1:
-                return False
-            if columns.stop - 1 <= first and (
-                self.window is None or columns.start > last - self.window
-            ):
-                return seen
-        place = visible(
-            self.queries[..., rows], self.keys[..., columns], causal=self.causal, window=self.window
-        )
-        if not place.any():
-            return False
-        place = place[:, None] if place.ndim == 3 else place[None, None]
-        return place if seen is None else seen & place
-
-
-def _tile(array: Array, rows: slice, columns: slice) -> Array:
-    """A tile of (batch, n_heads, q_len, kv_len), axes of one left as they are."""
-    every = slice(None)
-    return array[
-        :, :, rows if array.shape[2] > 1 else every, columns if array.shape[3] > 1 else every
-    ]
 
 
 def merge_attention(out_a: Array, lse_a: Array, out_b: Array, lse_b: Array) -> tuple[Array, Array]:
@@ -261,6 +197,8 @@ def merge_attention(out_a: Array, lse_a: Array, out_b: Array, lse_b: Array) -> t
         lse_a=(lse_a, axes),
         lse_b=(lse_b, axes),
     )
+    for name, array in (("out_a", out_a), ("out_b", out_b), ("lse_a", lse_a), ("lse_b", lse_b)):
+        check_array(name, array)
     kinds = {str(out_a.dtype), str(out_b.dtype)}
     if len(kinds) > 1 or not all(a.dtype.kind == "f" for a in (out_a, lse_a, lse_b)):
         raise DTypeError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import Module, check_whole, dtype_of
+from mini_attn.numpy._module import Module, check_floating, check_positions, check_whole, dtype_of
 from mini_attn.numpy.layers import Embedding
 from mini_attn.shapes import check_count, check_positive, named_shapes
 
@@ -77,19 +77,18 @@ def sinusoidal_positions(
             f"d_model must be even, as sines and cosines come in pairs, got {d_model}"
         )
     check_positive("theta", theta)
-    _check_positions("positions", positions)
+    check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
         raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
+    return waves(positions, d_model, theta, dtype)
+
+
+def waves(positions: Array, d_model: int, theta: float, dtype: str) -> Array:
+    """`sinusoidal_positions` without checks."""
     angles = positions[..., None] * theta ** (-np.arange(0, d_model, 2) / d_model)
     out = np.empty((*positions.shape, d_model), dtype)
     out[..., 0::2], out[..., 1::2] = np.sin(angles), np.cos(angles)
     return out
-
-
-def _check_positions(name: str, positions: Array) -> None:
-    check_whole(name, positions)
-    if positions.ndim not in (1, 2):
-        raise ShapeError(f"{name} must be (seq,) or (batch, seq), got {tuple(positions.shape)}")
 
 
 def alibi_slopes(n_heads: int) -> Array:
@@ -176,12 +175,18 @@ def alibi_bias(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
     array([[[-1. , -0.5, -0. ]]])
     """
     named_shapes(slopes=(slopes, "n_heads"))
+    check_floating("slopes", slopes)
     for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
-        _check_positions(name, positions)
+        check_positions(name, positions)
     if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
         raise ShapeError(
             f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
         )
+    return fall_with_distance(slopes, q_positions, kv_positions)
+
+
+def fall_with_distance(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
+    """`alibi_bias` without checks."""
     behind = np.maximum(q_positions[..., :, None] - kv_positions[..., None, :], 0)
     return -slopes[:, None, None] * behind[..., None, :, :]
 
@@ -292,6 +297,9 @@ class LearnedPositions(Embedding):
         """Vectors (..., d_model) of positions (...); padding, -1, takes that of position 0."""
         check_whole("positions", index)
         return super().__call__(np.maximum(index, 0))
+
+    def _run(self, index: Array) -> Array:
+        return super()._run(np.maximum(index, 0))
 
 
 class RelativePositions(Module):
@@ -428,7 +436,7 @@ class RelativePositions(Module):
     def _distances(self, q_positions: Array, kv_positions: Array, sizes: dict[str, int]) -> Array:
         """Row of the tables for each query and key, (1 or batch, 1, q_len, kv_len)."""
         for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
-            _check_positions(name, positions)
+            check_positions(name, positions)
             if positions.ndim == 2 and len(positions) not in (1, sizes["batch"]):
                 raise ShapeError(f"{name} has batch = {len(positions)}, not {sizes['batch']}")
         if q_positions.shape[-1] != sizes["q_len"]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mini_attn.config import RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import check_whole
+from mini_attn.numpy._module import check_array, check_floating, check_positions
 from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.shapes import check_choice, check_count, check_positive, named_shapes
 
@@ -127,14 +127,20 @@ def rope_table(
     >>> cos.shape
     (3, 2)
     """
-    check_whole("positions", positions)
+    check_positions("positions", positions)
     named_shapes(inv_freq=(inv_freq, "pairs"))
-    if positions.ndim not in (1, 2):
-        raise ShapeError(f"positions must be (seq,) or (batch, seq), got {tuple(positions.shape)}")
+    check_array("inv_freq", inv_freq)
     if inv_freq.dtype != np.float64:
         raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
     if dtype not in ("float32", "float64"):
         raise DTypeError(f"tables come in float32 or float64, got {dtype!r}")
+    return turns(positions, inv_freq, rope_factor, np.dtype(dtype))
+
+
+def turns(
+    positions: Array, inv_freq: Array, rope_factor: float, dtype: np.dtype[Any]
+) -> tuple[Array, Array]:
+    """`rope_table` without checks."""
     angles = positions[..., None] * inv_freq  # (..., seq, pairs)
     cos, sin = rope_factor * np.cos(angles), rope_factor * np.sin(angles)
     return cos.astype(dtype, copy=False), sin.astype(dtype, copy=False)
@@ -186,27 +192,29 @@ def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
     >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 turns nothing
     True
     """
-    pairs = _check_tables(x, cos, sin, layout)
+    _check_tables(x, cos, sin, layout)
+    return rotate(cos, sin, layout, x)[0]
+
+
+def rotate(cos: Array, sin: Array, layout: str, *arrays: Array) -> list[Array]:
+    """`apply_rope` to each of some arrays, without checks."""
+    pairs = cos.shape[-1]
     if cos.ndim == 3:
         cos, sin = cos[:, None], sin[:, None]  # (batch, 1, seq, pairs)
-    turning, rest = x[..., : 2 * pairs], x[..., 2 * pairs :]
-    out = np.empty_like(x)
-    out[..., 2 * pairs :] = rest
-    first, second = _members(pairs, layout)
-    a, b = turning[..., first], turning[..., second]
-    out[..., first], out[..., second] = a * cos - b * sin, a * sin + b * cos
-    return out
-
-
-def _members(pairs: int, layout: str) -> tuple[slice, slice]:
-    """Where the first and the second number of each pair stand in a head."""
+    first, second = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
     if layout == "half":
-        return slice(0, pairs), slice(pairs, 2 * pairs)
-    return slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
+        first, second = slice(0, pairs), slice(pairs, 2 * pairs)
+    rotated = []
+    for x in arrays:
+        a, b, out = x[..., first], x[..., second], np.empty_like(x)
+        out[..., first], out[..., second] = a * cos - b * sin, a * sin + b * cos
+        out[..., 2 * pairs :] = x[..., 2 * pairs :]
+        rotated.append(out)
+    return rotated
 
 
-def _check_tables(x: Array, cos: Array, sin: Array, layout: str) -> int:
-    """Number of pairs, after every check."""
+def _check_tables(x: Array, cos: Array, sin: Array, layout: str) -> None:
+    """Refuse tables that do not fit."""
     check_choice("layout", layout, _LAYOUTS)
     axes = "batch seq pairs" if getattr(cos, "ndim", 0) == 3 else "seq pairs"
     sizes = named_shapes(x=(x, "batch heads seq head_dim"), cos=(cos, axes), sin=(sin, axes))
@@ -215,11 +223,11 @@ def _check_tables(x: Array, cos: Array, sin: Array, layout: str) -> int:
             f"{sizes['pairs']} pairs are {2 * sizes['pairs']} numbers, "
             f"a head has {sizes['head_dim']}"
         )
-    if x.dtype.kind != "f":
-        raise DTypeError(f"x must be floating point, got {x.dtype}")
+    check_floating("x", x)
+    check_array("cos", cos)
+    check_array("sin", sin)
     if cos.dtype not in (np.float32, np.float64) or cos.dtype != sin.dtype:
         raise DTypeError(f"tables must be float32 or float64, got {cos.dtype} and {sin.dtype}")
-    return sizes["pairs"]
 
 
 def convert_rope_layout(
@@ -268,6 +276,7 @@ def convert_rope_layout(
     >>> convert_rope_layout(rows, 1, source="interleaved", target="half")
     array([0., 2., 1., 3.])
     """
+    check_floating("weight", weight)
     check_choice("source", source, _LAYOUTS)
     check_choice("target", target, _LAYOUTS)
     rows, rest = weight.shape[0] if weight.ndim else 0, tuple(weight.shape[1:])

@@ -63,13 +63,17 @@ def softmax(scores: Array, *, axis: int = -1) -> Array:
     >>> softmax(np.array([0.0, 0.0, -np.inf]))
     array([0.5, 0.5, 0. ])
     """
-    wide = _statistics(scores, axis)
+    return normalise(_statistics(scores, axis), axis).astype(scores.dtype, copy=False)
+
+
+def normalise(wide: Array, axis: int = -1) -> Array:
+    """`softmax` without checks, of scores in float32 or wider."""
     top = wide.max(axis=axis, keepdims=True, initial=-np.inf)
     # exp(-inf - (-inf)) is NaN: a row without any finite score is shifted by 0 instead.
     weights = np.exp(wide - np.where(np.isneginf(top), 0, top))
     total = weights.sum(axis=axis, keepdims=True)
     weights /= np.where(total == 0, 1, total)
-    return np.asarray(weights.astype(scores.dtype, copy=False))
+    return np.asarray(weights)
 
 
 def logsumexp(scores: Array, *, axis: int = -1) -> Array:

@@ -191,6 +191,16 @@ def refusals(lib, model):
         "a second cache without room": (
             CacheOverflowError, "2 new", lambda c: model(row[:, :2], caches=[c[0], full(c)]),
         ),
+        "the same cache twice": (
+            ConfigError, r"caches\[1\] is an earlier layer's",
+            lambda c: model(row[:, :1], caches=[c[0], c[0]]),
+        ),
+        "caches of unequal length": (
+            ConfigError, r"4 slots in caches\[0\] and 5 in caches\[1\]",
+            lambda c: model(row[:, :1], caches=[c[0], longer(c)]),
+        ),
+        "no list of caches": (ConfigError, "caches must be a list", lambda c: model(row, caches="c")),
+        "no cache": (ConfigError, "got 'c'", lambda c: model(row, caches=[c[0], "c"])),
         "positions of another shape": (
             ShapeError, "positions", lambda c: model(row, caches=c, positions=lib.array([4])),
         ),
@@ -240,10 +250,19 @@ def refusals(lib, model):
 
 
 def full(caches):
-    """A copy of the second cache with no room left."""
+    """The second cache's tokens in one that has room for a single further token."""
+    k, v, _ = caches[1].view()
+    batch, n_kv_heads, slots, head_dim = k.shape
+    cache = type(caches[1])(batch, n_kv_heads, head_dim, slots + 1, dtype="float64")
+    cache.append(k, v)
+    return cache
+
+
+def longer(caches):
+    """A copy of the second cache with more tokens in it."""
     cache = caches[1].fork()
     k, v, _ = cache.view()
-    cache.append(k, v)
+    cache.append(k[:, :, :1], v[:, :, :1])
     return cache
 
 
@@ -336,6 +355,6 @@ def test_sinusoids_are_as_wide_as_the_weights(lib):
     attention = AttentionConfig(4, 2, 2)
     config = DecoderConfig(9, 1, attention, d_ff=4, max_positions=10**6, positions="sinusoidal")
     model, places = lib.Decoder(config, dtype="float64"), lib.array([999_999])
-    wave = model._embed_places(lib.array([[1]]), None, places)
+    wave = model._embed(places, (1, 1))
     exact = lib.sinusoidal_positions(places, 4, dtype="float64")
     np.testing.assert_array_equal(lib.numpy(wave), lib.numpy(exact))

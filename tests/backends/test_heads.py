@@ -137,7 +137,7 @@ def test_refusals_leave_the_cache_as_it_was(lib, rng):
         "x should have 3 axes": (ShapeError, {"x": lib.array(np.zeros((2, 6)))}),
         "context excludes": (ConfigError, {"x": x[:, :1], "context": x}),
         "grow": (ConfigError, {"x": x[:, :1], "positions": lib.array([2])}),
-        "k must be": (ShapeError, {"x": x[:1, :1]}),
+        "the cache has batch = 2": (ShapeError, {"x": x[:1, :1]}),
     }
     for words, (error, arguments) in calls.items():
         with pytest.raises(error, match=words):
