@@ -242,4 +242,4 @@ def score_factor(scale: float | None, softcap: float | None, head_dim: int) -> f
     0.125
     """
     check_positive("softcap", softcap)
-    return float(head_dim**-0.5) if scale is None else check_number("scale", scale)
+    return head_dim**-0.5 if scale is None else check_number("scale", scale)
