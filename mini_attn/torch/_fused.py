@@ -24,7 +24,8 @@ def fused(
         alive = visibility.alive()
         mask = mask | ~alive
     if group > 1 and q.shape[2] == 1 and (mask is None or mask.shape[1] == 1):
-        q = q.reshape(batch, n_kv_heads, group, q.shape[3])  # a group's heads are the rows of one query
+        # A group's heads are the rows of one query.
+        q = q.reshape(batch, n_kv_heads, group, q.shape[3])
     elif group > 1:
         # One sequence per key/value head; expand repeats keys by a stride of 0, not in memory.
         q = q.reshape(batch * n_kv_heads, group, *q.shape[2:])

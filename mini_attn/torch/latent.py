@@ -93,8 +93,9 @@ class MultiHeadLatentAttention(Module):
             self.q_a_proj = Linear(d_model, q_rank, seed=seed + 4, **into)
             self.q_a_layernorm = Norm(q_rank, "rms_norm", eps=config.eps, **plain)
             self.q_b_proj = Linear(q_rank, q_width, seed=seed, **plain)
-        turned = config.qk_rope_head_dim
-        self.kv_a_proj_with_mqa = Linear(d_model, rank + turned, seed=seed + 1, **into)
+        rotated = config.qk_rope_head_dim
+        self._cache_sizes = {"kv_lora_rank": rank, "qk_rope_head_dim": rotated}
+        self.kv_a_proj_with_mqa = Linear(d_model, rank + rotated, seed=seed + 1, **into)
         self.kv_a_layernorm = Norm(rank, "rms_norm", eps=config.eps, **plain)
         self.kv_b_proj = Linear(rank, kv_width, seed=seed + 2, **plain)
         # Row by row in memory, so that each head's part is one block: absorbing reads it so.
