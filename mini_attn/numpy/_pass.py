@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.caching.doors import Joined, check_cache, check_is_cache
+from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy._visibility import Visibility, fit_mask
@@ -106,26 +107,9 @@ def begin_pass(
         check_is_cache("cache", cache)
         check_cache(cache, layer, len(x), x.dtype)
         if not x.shape[1]:
-            raise ShapeError(f"a cache takes at least one token, got x of shape {x.shape}")
+            raise ShapeError(f"a cache takes at least one token, got x of shape {tuple(x.shape)}")
         transaction = Transaction()
     return Pass(x.shape[1], cache, transaction, positions, causal=causal, mask=mask)
-
-
-def check_is_cache(name: str, cache: Any) -> None:
-    """Refuse what is no cache at all."""
-    if not hasattr(cache, "append"):
-        raise ConfigError(f"{name} must be a cache of mini_attn.numpy or None, got {cache!r:.60}")
-
-
-def check_cache(cache: Any, layer: Any, batch: int, dtype: np.dtype[Any]) -> None:
-    """Refuse a cache that does not fit a layer of attention."""
-    sizes = getattr(layer, "_cache_sizes", None)
-    if sizes is None or not hasattr(cache, "check_fits"):
-        return  # from outside: it says for itself what does not fit
-    cache.check_fits(batch=batch, dtype=dtype, **sizes)
-    kept, window = getattr(cache, "window", None), getattr(layer.config, "window", None)
-    if kept is not None and (window is None or kept < window):
-        raise ConfigError(f"the cache keeps {kept} keys, the layer sees {window or 'all'}")
 
 
 def check_new_positions(positions: Array, shape: tuple[int, ...]) -> None:
@@ -133,54 +117,17 @@ def check_new_positions(positions: Array, shape: tuple[int, ...]) -> None:
     check_positions("positions", positions)
     if positions.shape not in (shape, shape[1:]):
         raise ShapeError(
-            f"positions must be (seq,) = {shape[1:]} or (batch, seq) = {shape}, "
-            f"got shape {positions.shape}"
+            f"positions must be (seq,) = {tuple(shape[1:])} or (batch, seq) = {tuple(shape)}, "
+            f"got shape {tuple(positions.shape)}"
         )
-
-
-def _has_bare_form(kind: type[Any]) -> bool:
-    """Whether a class's public call is this package's: then its bare form does the same."""
-    for base in kind.__mro__:
-        if "_run" in vars(base) or "__call__" in vars(base):
-            return "_run" in vars(base)
-    return False
 
 
 def run_layer(layer: Any, x: Array, steps: Pass, cache: Any) -> Array:
     """A layer within a pass: its bare form, or the public call of a class from outside."""
-    if _has_bare_form(type(layer)):
+    kind = type(layer)
+    if kind.__call__ is getattr(kind, "_door", None):  # nobody has put another call before it
         out: Array = layer._run(x, steps, cache)
     else:
         inside = Joined(cache, steps.transaction) if hasattr(cache, "stage") else cache
         out = layer(x, cache=inside, positions=steps.given)
     return out
-
-
-class Joined:
-    """A cache as a layer from outside meets it: what is appended belongs to the pass."""
-
-    def __init__(self, cache: Any, transaction: Transaction) -> None:
-        self._cache, self._transaction = cache, transaction
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def upcoming(self, new: int, _: Transaction) -> Array:
-        """Positions of the next tokens, as the pass sees them."""
-        positions: Array = self._cache.upcoming(new, self._transaction)
-        return positions
-
-    def next_positions(self, new: int) -> Array:
-        """Positions of the next tokens, as the pass sees them."""
-        return self.upcoming(new, self._transaction)
-
-    def stage(self, k: Array, v: Array, positions: Array | None, _: Transaction) -> Any:
-        """Append within the pass, whoever asks."""
-        return self._cache.stage(k, v, positions, self._transaction)
-
-    def append(
-        self, k: Array, v: Array, *, positions: Array | None = None
-    ) -> tuple[Array, Array, Array]:
-        """The same as `stage`, for those who know the public protocol only."""
-        staged = self.stage(k, v, positions, self._transaction)
-        return staged.k, staged.v, staged.positions

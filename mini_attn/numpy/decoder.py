@@ -9,17 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_cache, check_caches
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import Module, check_tokens, check_whole, table_dtype
-from mini_attn.numpy._pass import (
-    Pass,
-    begin_pass,
-    check_cache,
-    check_is_cache,
-    check_new_positions,
-    run_layer,
-)
+from mini_attn.numpy._pass import Pass, begin_pass, check_new_positions, run_layer
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
 from mini_attn.numpy.position import waves
 from mini_attn.shapes import check_count, named_shapes
@@ -101,6 +95,8 @@ class DecoderLayer(Module):
         out = self._run(x, steps, cache)
         steps.transaction.commit()
         return out
+
+    _door = __call__
 
     def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
@@ -290,30 +286,6 @@ class Decoder(Module):
         low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-
-
-def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> list[Any]:
-    """One cache or None for each layer; refuses caches that are not filled alike."""
-    if caches is None:
-        return [None] * n_layers
-    if not isinstance(caches, Sequence) or isinstance(caches, str):
-        raise ConfigError(f"caches must be a list of caches or None, got {caches!r:.60}")
-    if len(caches) != n_layers:
-        raise ConfigError(f"{n_layers} layers need as many caches, got {len(caches)}")
-    given = [(i, cache) for i, cache in enumerate(caches) if cache is not None]
-    for n, (i, cache) in enumerate(given):
-        first, other = given[0]
-        check_is_cache(f"caches[{i}]", cache)
-        if any(cache is earlier for _, earlier in given[:n]):
-            raise ConfigError(f"caches[{i}] is an earlier layer's too: each layer needs its own")
-        if getattr(cache, "batch", batch) != batch:
-            raise ShapeError(f"tokens have batch = {batch}, caches {cache.batch} (in caches[{i}])")
-        if getattr(cache, "slots", 0) != getattr(other, "slots", 0):
-            raise ConfigError(
-                f"caches must be filled alike, got {other.slots} slots in caches[{first}] and "
-                f"{cache.slots} in caches[{i}]"
-            )
-    return list(caches)
 
 
 def check_token_ids(tokens: Array) -> None:

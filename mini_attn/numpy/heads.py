@@ -275,6 +275,8 @@ class GroupedQueryAttention(Module):
             steps.transaction.commit()
         return out
 
+    _door = __call__
+
     def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project(x, x)

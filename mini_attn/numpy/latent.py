@@ -173,6 +173,8 @@ class MultiHeadLatentAttention(Module):
             steps.transaction.commit()
         return out
 
+    _door = __call__
+
     def _run(self, x: Array, steps: Pass, cache: Any, form: str | None = None) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q_nope, q_rope, latent, rope_key = self._project(x, steps)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from mini_attn.torch._module import wide
-from mini_attn.torch.attention import scaled_dot_product_attention
+from mini_attn.torch._visibility import Visibility
+from mini_attn.torch.attention import attend
 
 
 def each_head(x: Tensor, weight: Tensor) -> Tensor:
@@ -32,38 +33,37 @@ def attend_latents(
     q_rope: Tensor,
     latent: Tensor,
     rope_key: Tensor,
+    visibility: Visibility,
     scale: float,
-    mask: Tensor | None,
-    sight: dict[str, Any],
 ) -> Tensor:
-    """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank).
-
-    ``sight`` are the options of `scaled_dot_product_attention` that say who sees whom.
-    """
-    kernel = _kernel(q, q_rope, latent) if mask is None else None
+    """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank)."""
+    graded = torch.is_grad_enabled() and any(
+        tensor.requires_grad for tensor in (q, q_rope, latent, rope_key)
+    )
+    kernel = None if graded or visibility.mask is not None else _kernel(latent)
     if kernel is not None:
-        places = _places(q.shape[2], latent, **sight)
         try:
-            out: Tensor = kernel.attend(q, q_rope, latent, rope_key, scale, places=places)
+            out: Tensor = kernel.attend(
+                q, q_rope, latent, rope_key, scale, places=_positions(visibility, len(q))
+            )
             return out
         except kernel.OutOfResources:
             pass  # a device with too little shared memory for a tile
-    if mask is None and not sight:
+    shared = latent[:, None]  # one key/value head, which all query heads read
+    if graded and visibility.hides:
+        # As one product: a hidden NaN would reach the gradients through scores that are made apart.
+        keys = torch.cat([shared, rope_key[:, None]], dim=-1)
+        return attend(torch.cat([q, q_rope], dim=-1), keys, shared, visibility, scale)
+    if not visibility.hides:
         return _streamed(q, q_rope, latent, rope_key, scale)
     bias = scale * _shared_scores(wide(q_rope), wide(rope_key))
-    shared = latent[:, None]  # one key/value head, which all query heads read
-    out = scaled_dot_product_attention(
-        q, shared, shared, mask=mask, bias=bias, scale=scale, **sight
-    )
-    return out
+    return attend(q, shared, shared, visibility, scale, bias)
 
 
-def _kernel(*tensors: Tensor) -> Any:
-    """The module of the kernel, where there is a device for it and no gradient to find."""
-    latent = tensors[-1]
+def _kernel(latent: Tensor) -> Any:
+    """The module of the kernel, where there is a device for it."""
     fits = latent.element_size() <= 4 and latent.shape[2] <= 512
-    graded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    if not (latent.is_cuda and fits) or graded or torch.compiler.is_compiling():
+    if not (latent.is_cuda and fits) or torch.compiler.is_compiling():
         return None
     try:
         from mini_attn.torch import _triton_latent
@@ -72,24 +72,14 @@ def _kernel(*tensors: Tensor) -> Any:
     return _triton_latent
 
 
-def _places(
-    q_len: int,
-    latent: Tensor,
-    *,
-    causal: bool = False,
-    q_positions: Tensor | None = None,
-    kv_positions: Tensor | None = None,
-) -> tuple[Tensor, Tensor] | None:
+def _positions(visibility: Visibility, batch: int) -> tuple[Tensor, Tensor] | None:
     """Positions (batch, q_len) of the queries and (batch, kv_len) of the keys, as views."""
-    if kv_positions is None and not causal:
+    if visibility.all_placed:
         return None
-    if kv_positions is None:
-        kv_positions = torch.arange(latent.shape[1], device=latent.device)
-    if not causal:
-        q_positions = kv_positions.new_full((q_len,), torch.iinfo(kv_positions.dtype).max)
-    elif q_positions is None:
-        q_positions = kv_positions[..., kv_positions.shape[-1] - q_len :]
-    batch = latent.shape[0]
+    q_positions, kv_positions = visibility.positions()
+    if not visibility.causal:  # the kernel compares: they come after all keys
+        last = torch.iinfo(kv_positions.dtype).max
+        q_positions = kv_positions.new_full((visibility.q_len,), last)
     return q_positions.expand(batch, -1), kv_positions.expand(batch, -1)
 
 

@@ -43,11 +43,35 @@ def wide(tensor: Tensor) -> Tensor:
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 
 
+def check_array(name: str, tensor: Any) -> None:
+    """Refuse what is no array of this backend."""
+    if not isinstance(tensor, Tensor):
+        kind = type(tensor)
+        raise DTypeError(f"{name} must be a tensor, got {kind.__module__}.{kind.__qualname__}")
+
+
+def check_floating(name: str, tensor: Any) -> None:
+    """Refuse what is no tensor of real floating-point numbers."""
+    check_array(name, tensor)
+    if not tensor.is_floating_point():
+        raise DTypeError(f"{name} must be floating point, got {tensor.dtype}")
+
+
+def check_positions(name: str, positions: Any) -> None:
+    """Positions are whole numbers with one or two axes."""
+    check_whole(name, positions)
+    if positions.ndim not in (1, 2):
+        shape = tuple(positions.shape)
+        raise ShapeError(f"{name} must be (seq,) or (batch, seq), got shape {shape}")
+
+
 def check_tokens(name: str, x: Tensor, weight: Tensor) -> None:
     """Refuse an input that is not (batch, seq, features of the weight) in the weight's dtype."""
-    if getattr(x, "shape", ())[2:] == weight.shape[1:] and x.dtype == weight.dtype:
+    known = isinstance(x, Tensor) and x.dtype == weight.dtype
+    if known and x.ndim == 3 and x.shape[2] == weight.shape[-1]:
         return  # the common case, once in every projection of every step
     features = named_shapes(**{name: (x, "batch seq features")})["features"]
+    check_array(name, x)
     if features != weight.shape[-1]:
         raise ShapeError(f"{name} has {features} features, the layer takes {weight.shape[-1]}")
     if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):

@@ -2,40 +2,141 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import check_heads, named_shapes
-from mini_attn.torch._module import wide
-from mini_attn.torch._sight import check_places, find_places, find_seen, fit_heads
-from mini_attn.torch._triton import attend, takes
-from mini_attn.torch.mask import check_window
+from mini_attn.torch._fused import by_own_kernel, fused, is_long_decode, streamed
+from mini_attn.torch._hidden import visible_product, without_hidden
+from mini_attn.torch._module import check_array, wide
+from mini_attn.torch._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = ["attention_backward", "scaled_dot_product_attention"]
 
 
-def _check_inputs(q: Tensor, k: Tensor, v: Tensor) -> dict[str, int]:
-    """Sizes by name; refuses mixed or unsupported types, so that nothing is cast in silence."""
-    sizes = named_shapes(
-        q=(q, "batch n_heads q_len head_dim"),
-        k=(k, "batch n_kv_heads kv_len head_dim"),
-        v=(v, "batch n_kv_heads kv_len v_head_dim"),
-    )
-    if not q.is_floating_point() or not q.dtype == k.dtype == v.dtype:
-        raise DTypeError(
-            "q, k and v must share one floating-point dtype, "
-            f"got q {q.dtype}, k {k.dtype}, v {v.dtype}"
-        )
-    if sizes["head_dim"] < 1:
-        raise ShapeError(f"head_dim must be at least 1, got q of shape {tuple(q.shape)}")
-    check_heads(sizes["n_heads"], sizes["n_kv_heads"])
-    return sizes
+class Attended(NamedTuple):
+    """What attention has found; weights and log-sum-exp are float32 or wider."""
+
+    out: Tensor  # (batch, n_heads, q_len, v_head_dim), in the queries' type
+    weights: Tensor  # (batch, n_heads, q_len, kv_len)
+    lse: Tensor  # (batch, n_heads, q_len)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None = None,
+    softcap: float | None = None,
+) -> Tensor:
+    """Attention without checks, by the kernel that serves it best; a bias has four axes."""
+
+    def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor]:
+        return (_by_kernel(q, k, v, visibility, scale, bias, softcap),)
+
+    return without_hidden(q, k, v, visibility, compute)[0]
+
+
+def attend_in_full(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None = None,
+    softcap: float | None = None,
+) -> Attended:
+    """Attention without checks as its formula says: with all weights, which no kernel keeps."""
+    mask = visibility.whole()
+
+    def compute(q: Tensor, k: Tensor, v: Tensor) -> Attended:
+        scores = score(q, k, scale, softcap, bias, mask)
+        weights = softmax(scores)
+        out = _grouped(weights, k.shape[1]) @ wide(v)
+        out = out.reshape(*q.shape[:3], v.shape[3])
+        return Attended(out.to(q.dtype), weights, logsumexp(scores))
+
+    return Attended(*without_hidden(q, k, v, visibility, compute))
+
+
+def score(
+    q: Tensor,
+    k: Tensor,
+    scale: float,
+    softcap: float | None = None,
+    bias: Tensor | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """``scale * q @ k.T + bias``, (batch, n_heads, q_len, kv_len), -inf where a key is hidden."""
+    scores = (_grouped(wide(q), k.shape[1]) * scale) @ wide(k).transpose(-1, -2)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    scores = scores.reshape(*q.shape[:3], k.shape[2])
+    if bias is not None:
+        scores = scores + bias.to(scores.dtype)
+    return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+
+
+def _by_kernel(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None,
+    softcap: float | None,
+) -> Tensor:
+    """The output by one of four ways that give the same."""
+    plain, q_len = bias is None and softcap is None, q.shape[2]
+    if plain and visibility.is_triangle:
+        return fused(q, k, v, visibility, scale, square=True)  # the kernel draws this mask itself
+    if bias is None and not (plain and visibility.all_placed and q_len > 1):
+        found = by_own_kernel(q, k, v, visibility, scale, softcap)
+        if found is not None:
+            return found[0]
+    if plain and visibility.whole() is None and is_long_decode(q, k):
+        return streamed(q, k, v, scale)
+    if plain and k.shape[2]:
+        return fused(q, k, v, visibility, scale)
+    scores = score(q, k, scale, softcap, bias, visibility.whole())
+    out = _grouped(softmax(scores), k.shape[1]) @ wide(v)
+    return out.reshape(*q.shape[:3], v.shape[3]).to(q.dtype)
+
+
+def _gradients(
+    d_out: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None,
+    softcap: float | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of queries, keys and values, without checks, in float32 or wider."""
+    mask, n_kv_heads = visibility.whole(), k.shape[1]
+    weights = softmax(score(q, k, scale, softcap, bias, mask))
+    shown = torch.ones_like(weights, dtype=torch.bool) if mask is None else mask
+    shown = _grouped(shown.expand(weights.shape), n_kv_heads)
+    # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
+    weights, q_rows, d_rows = (_grouped(wide(a), n_kv_heads) for a in (weights, q, d_out))
+    weights = weights.masked_fill(~shown, 0)  # where a query is NaN, its weights are
+    d_weights = (d_rows @ wide(v).transpose(-1, -2)).masked_fill(~shown, 0)
+    d_scores = softmax_backward(d_weights, weights)
+    if softcap is not None:  # derivative of softcap * tanh(s / softcap)
+        capped = _grouped(score(q, k, scale, softcap), n_kv_heads)
+        d_scores = (d_scores * (1 - (capped / softcap) ** 2)).masked_fill(~shown, 0)
+    shown_to = shown.transpose(-1, -2)
+    d_q = scale * visible_product(d_scores, wide(k), shown)
+    d_k = scale * visible_product(d_scores.transpose(-1, -2), q_rows, shown_to)
+    return d_q, d_k, visible_product(weights.transpose(-1, -2), d_rows, shown_to)
 
 
 def _grouped(tensor: Tensor, n_kv_heads: int) -> Tensor:
@@ -48,82 +149,25 @@ def _grouped(tensor: Tensor, n_kv_heads: int) -> Tensor:
     return tensor.reshape(tensor.shape[0], n_kv_heads, rows, tensor.shape[3])
 
 
-def _scores(
-    q: Tensor,
-    k: Tensor,
-    seen: Tensor | None,
-    bias: Tensor | None,
-    scale: float,
-    softcap: float | None,
-) -> tuple[Tensor, Tensor]:
-    """Scores (batch, n_heads, q_len, kv_len) in float32 or wider, before and after the mask."""
-    capped = (_grouped(wide(q), k.shape[1]) * scale) @ wide(k).transpose(-1, -2)
-    if softcap is not None:
-        capped = softcap * torch.tanh(capped / softcap)
-    capped = capped.reshape(*q.shape[:3], k.shape[2])
-    scores = capped if bias is None else capped + bias.to(capped.dtype)
-    return capped, scores if seen is None else scores.masked_fill(~seen, -torch.inf)
-
-
-def _fused(
-    q: Tensor, k: Tensor, v: Tensor, seen: Tensor | None, scale: float, *, square: bool
-) -> Tensor:
-    """The same by PyTorch's own kernel, which never holds all scores at once."""
-    batch, n_kv_heads, group = q.shape[0], k.shape[1], q.shape[1] // k.shape[1]
-    full = (*q.shape[:3], v.shape[3])
-    alive: Tensor | None = None
-    if seen is not None:
-        # The kernel must not meet a row without keys: such rows see all and are zeroed after.
-        alive = seen.any(dim=-1, keepdim=True)
-        seen = seen | ~alive
-    if group > 1 and q.shape[2] == 1 and (seen is None or seen.shape[1] == 1):
-        q = _grouped(q, n_kv_heads)  # the group's heads are the rows of one query
-    elif group > 1:
-        # One sequence per key/value head; expand repeats keys by a stride of 0, not in memory.
-        q = q.reshape(batch * n_kv_heads, group, *q.shape[2:])
-        k, v = (a.reshape(len(q), 1, *a.shape[2:]).expand(-1, group, -1, -1) for a in (k, v))
-        if seen is not None and seen.shape[:2] != (1, 1):
-            # One mask for all heads stays one: the kernel makes floats of every copy.
-            each = 1 if seen.shape[1] == 1 else group
-            seen = seen.expand(batch, n_kv_heads * each, -1, -1)
-            seen = seen.reshape(batch * n_kv_heads, each, *seen.shape[2:])
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=square, scale=scale)
-    out = out.reshape(full)
-    return out if alive is None else torch.where(alive, out, 0.0)
-
-
-def by_own_kernel(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    causal: bool,
-    window: int | None,
-    q_positions: Tensor | None,
-    kv_positions: Tensor | None,
-    sizes: dict[str, int],
-    scale: float,
-    softcap: float | None,
-) -> tuple[Tensor, Tensor]:
-    """Output and log-sum-exp by this package's kernel, which reads no key that nobody sees."""
-    places = None
-    if q_positions is not None or kv_positions is not None or (causal and q.shape[2] > k.shape[2]):
-        places = find_places(causal, q_positions, kv_positions, sizes, q.device)
-        check_places(places, causal, window, sizes)
-    check_window(causal, window)
-    return attend(q, k, v, places, causal=causal, window=window, scale=scale, softcap=softcap)
-
-
-def _is_long_decode(q: Tensor, k: Tensor) -> bool:
-    """Whether a single query meets more keys than a CPU's caches hold (8 MB, as measured)."""
-    fits = k.nbytes <= 2**23 or k.dtype not in (torch.float32, torch.float64)
-    return q.shape[2] == 1 and k.device.type == "cpu" and not fits
-
-
-def _streamed(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
-    """One query over keys too many for the processor's caches: each is read once, in order."""
-    rows = _grouped(q, k.shape[1]) * scale
-    weights = torch.softmax(k @ rows.transpose(-1, -2), dim=-2)
-    return (weights.transpose(-1, -2) @ v).reshape(*q.shape[:3], v.shape[3])
+def check_inputs(**arrays: Tensor) -> dict[str, int]:
+    """Sizes by name; refuses mixed or unsupported types, so that nothing is cast in silence."""
+    axes = {
+        "q": "batch n_heads q_len head_dim",
+        "k": "batch n_kv_heads kv_len head_dim",
+        "v": "batch n_kv_heads kv_len v_head_dim",
+        "d_out": "batch n_heads q_len v_head_dim",
+    }
+    sizes = named_shapes(**{name: (array, axes[name]) for name, array in arrays.items()})
+    for name, array in arrays.items():
+        check_array(name, array)
+    kinds = {name: array.dtype for name, array in arrays.items()}
+    if not arrays["q"].is_floating_point() or len(set(kinds.values())) > 1:
+        got = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+        raise DTypeError(f"{', '.join(kinds)} must share one floating-point dtype, got {got}")
+    if sizes["head_dim"] < 1:
+        raise ShapeError(f"head_dim must be at least 1, got q of shape {tuple(arrays['q'].shape)}")
+    check_heads(sizes["n_heads"], sizes["n_kv_heads"])
+    return sizes
 
 
 def scaled_dot_product_attention(
@@ -207,32 +251,24 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, k, v).shape
     torch.Size([1, 2, 1, 4])
     """
-    sizes = _check_inputs(q, k, v)
+    sizes = check_inputs(q=q, k=k, v=v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    plain = bias is None and softcap is None and not return_weights and not return_lse
-    triangle = mask is None and window is None and q_positions is None and kv_positions is None
-    if plain and causal and triangle and sizes["q_len"] == sizes["kv_len"]:
-        return _fused(q, k, v, None, scale, square=True)  # the kernel draws this mask itself
-    whole = plain and not causal and kv_positions is None and sizes["q_len"] > 1
-    if mask is None and bias is None and not return_weights and not whole and takes(q, k, v):
-        rule = (causal, window, q_positions, kv_positions, sizes, scale, softcap)
-        out, lse = by_own_kernel(q, k, v, *rule)
-        return (out, lse) if return_lse else out
-    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
-    if plain and seen is None and _is_long_decode(q, k):
-        return _streamed(q, k, v, scale)
-    if plain and sizes["kv_len"]:
-        return _fused(q, k, v, seen, scale, square=False)
-    bias = None if bias is None else fit_heads("bias", bias, sizes)
-    _, scores = _scores(q, k, seen, bias, scale, softcap)
-    weights = softmax(scores)
-    out = _grouped(weights, k.shape[1]) @ wide(v)
-    answer = [out.reshape(*q.shape[:3], v.shape[3]).to(q.dtype)]
+    rule = (mask, causal, window, q_positions, kv_positions)
+    visibility = check_visibility(sizes, q.device, *rule)
+    bias = None if bias is None else fit_bias(bias, sizes)
+    if not return_weights and not return_lse:
+        return attend(q, k, v, visibility, scale, bias, softcap)
+    if bias is None and not return_weights:
+        found = by_own_kernel(q, k, v, visibility, scale, softcap)
+        if found is not None:
+            return found
+    full = attend_in_full(q, k, v, visibility, scale, bias, softcap)
+    answer = [full.out]
     if return_weights:
-        answer.append(weights.to(q.dtype))
+        answer.append(full.weights.to(q.dtype))
     if return_lse:
-        answer.append(logsumexp(scores))
-    return answer[0] if len(answer) == 1 else tuple(answer)
+        answer.append(full.lse)
+    return tuple(answer)
 
 
 def attention_backward(
@@ -298,22 +334,10 @@ def attention_backward(
     >>> d_v[0, 0, 0]
     tensor([1., 1., 1., 1.])
     """
-    sizes = _check_inputs(q, k, v)
-    named_shapes(
-        q=(q, "batch n_heads q_len head_dim"),
-        v=(v, "batch n_kv_heads kv_len v_head_dim"),
-        d_out=(d_out, "batch n_heads q_len v_head_dim"),
-    )
-    if d_out.dtype != q.dtype:
-        raise DTypeError(f"d_out must have q's dtype {q.dtype}, got {d_out.dtype}")
+    sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    seen = find_seen(mask, causal, window, q_positions, kv_positions, sizes, q.device)
-    bias = None if bias is None else fit_heads("bias", bias, sizes)
-    capped, scores = _scores(q, k, seen, bias, scale, softcap)
-    rows, q_rows, d_rows = (_grouped(wide(a), k.shape[1]) for a in (softmax(scores), q, d_out))
-    d_scores = softmax_backward(d_rows @ wide(v).transpose(-1, -2), rows)
-    if softcap is not None:  # derivative of softcap * tanh(s / softcap)
-        d_scores = d_scores * (1 - (_grouped(capped, k.shape[1]) / softcap) ** 2)
-    d_q = (scale * (d_scores @ wide(k))).reshape(q.shape)
-    d_k, d_v = scale * (d_scores.transpose(-1, -2) @ q_rows), rows.transpose(-1, -2) @ d_rows
-    return d_q.to(q.dtype), d_k.to(q.dtype), d_v.to(q.dtype)
+    rule = (mask, causal, window, q_positions, kv_positions)
+    visibility = check_visibility(sizes, q.device, *rule)
+    bias = None if bias is None else fit_bias(bias, sizes)
+    d_q, d_k, d_v = _gradients(d_out, q, k, v, visibility, scale, bias, softcap)
+    return d_q.reshape(q.shape).to(q.dtype), d_k.to(q.dtype), d_v.to(q.dtype)

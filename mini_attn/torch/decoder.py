@@ -8,16 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_cache, check_caches
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import (
-    ConfigError,
-    MiniAttnError,
-    ShapeError,
-)
+from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import Module, check_whole, table_dtype
+from mini_attn.torch._module import Module, check_tokens, check_whole
+from mini_attn.torch._pass import (
+    Pass,
+    begin_pass,
+    check_new_positions,
+    run_layer,
+)
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
-from mini_attn.torch.position import sinusoidal_positions
+from mini_attn.torch.position import waves
 from mini_attn.variants import variant
 
 __all__ = ["Decoder", "DecoderLayer"]
@@ -95,7 +99,17 @@ class DecoderLayer(Module):
 
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
-        x = x + self.self_attn(self.input_layernorm(x), cache=cache, positions=positions)
+        check_tokens("x", x, self.input_layernorm.weight[None])
+        steps = begin_pass(x, cache, positions, self.self_attn)
+        out = self._run(x, steps, cache)
+        steps.transaction.commit()
+        return out
+
+    _door = forward
+
+    def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        x = x + run_layer(self.self_attn, self.input_layernorm(x), steps, cache)
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
@@ -223,24 +237,27 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
-        check_token_ids(tokens)
-        held = [None] * self.config.n_layers if caches is None else list(caches)
-        if len(held) != self.config.n_layers:
-            raise ConfigError(f"{self.config.n_layers} layers need as many caches, got {len(held)}")
-        if held[0] is not None and held[0].batch != tokens.shape[0]:
-            raise ShapeError(f"tokens have batch = {tokens.shape[0]}, caches {held[0].batch}")
-        x = self.embed_tokens(tokens)
+        cached = self._check(tokens, caches, positions)
+        transaction = Transaction()
+        logits = self._run(tokens, cached, positions, transaction, last_only)
+        transaction.commit()
+        return logits
+
+    def _run(
+        self,
+        tokens: Tensor,
+        caches: Sequence[Any],
+        positions: Tensor | None,
+        transaction: Transaction,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits without checks; what goes into the caches counts once the transaction commits."""
+        steps = Pass(tokens.shape[1], tokens.device, caches[0], transaction, positions)
+        x = self.embed_tokens._run(tokens)
         if self.config.positions != "none":
-            x = x + self._embed_places(tokens, held[0], positions)
-        before = [0 if cache is None else cache.slots for cache in held]
-        try:
-            for layer, cache in zip(self.layers, held, strict=True):
-                x = layer(x, cache=cache, positions=positions)
-        except MiniAttnError:  # a later layer refused: take back what earlier ones wrote
-            for cache, slots in zip(held, before, strict=True):
-                if cache is not None:
-                    cache.crop(min(slots, cache.slots))
-            raise
+            x = x + self._embed(steps.positions, tokens.shape)
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x = run_layer(layer, x, steps, cache)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:
@@ -249,29 +266,47 @@ class Decoder(Module):
             return linear(x, self.embed_tokens.weight)
         return self.lm_head(x)
 
-    def _embed_places(self, tokens: Tensor, cache: Any, positions: Tensor | None) -> Tensor:
-        """Embeddings of the tokens' positions, none beyond the last that has one."""
-        seq, last = tokens.shape[1], self.config.max_positions
+    def _embed(self, positions: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Embeddings of the tokens' positions; padding, which nobody sees, takes that of 0."""
+        positions = positions.clamp(min=0)
+        if self.config.positions == "learned":
+            return self.embed_positions._run(positions.expand(shape))
+        return sinusoids(positions, self.config.d_model, self.embed_tokens.weight.dtype)
+
+    def _check(
+        self, tokens: Tensor, caches: Sequence[Any] | None, positions: Tensor | None
+    ) -> list[Any]:
+        """The caches, one for each layer, after every check that needs no computing."""
+        check_token_ids(tokens)
+        self.embed_tokens._check_index(tokens)
+        cached = check_caches(caches, self.config.n_layers, len(tokens))
+        dtype = self.embed_tokens.weight.dtype
+        for layer, cache in zip(self.layers, cached, strict=True):
+            if cache is not None:
+                check_cache(cache, layer.self_attn, len(tokens), dtype)
+        if positions is not None:
+            check_new_positions(positions, tokens.shape)
+        if self.config.positions != "none":
+            self._check_range(tokens, cached[0], positions)
+        return cached
+
+    def _check_range(self, tokens: Tensor, cache: Any, positions: Tensor | None) -> None:
+        """Refuse positions beyond the last that has an embedding."""
+        new, last = tokens.shape[1], self.config.max_positions
         if positions is None and (cache is None or cache.contiguous):
             low = 0 if cache is None else cache.slots  # known without asking the device
-            high, places = low + seq - 1, torch.arange(low, low + seq, device=tokens.device)
+            high = low + new - 1
         else:
-            places = cache.next_positions(seq) if positions is None else positions
-            check_whole("positions", places)
-            if places.shape not in (tokens.shape, tokens.shape[1:]):
-                raise ShapeError(f"positions must fit {tokens.shape}, got {places.shape}")
-            low, high = int(places.min()), int(places.max())
+            positions = cache.next_positions(new) if positions is None else positions
+            low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-        places = places.clamp(min=0)  # nobody attends to padding
-        if self.config.positions == "learned":
-            return self.embed_positions(places.expand(tokens.shape))
-        return sinusoids(places, self.config.d_model, self.embed_tokens.weight.dtype)
 
 
-def sinusoids(places: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
+def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
     """Sinusoidal encodings in a model's type, rounded to it once."""
-    return sinusoidal_positions(places, d_model, dtype=table_dtype(kind)).to(kind)
+    wide = torch.promote_types(kind, torch.float32)
+    return waves(positions, d_model, 10000.0, wide).to(kind)
 
 
 def check_token_ids(tokens: Tensor) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from mini_attn.config import AttentionConfig
-from mini_attn.errors import ConfigError, MiniAttnError, ShapeError
+from mini_attn.config import AttentionConfig, score_factor
+from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import Module, check_tokens, check_whole
+from mini_attn.torch._module import Module, check_array, check_tokens
+from mini_attn.torch._pass import Pass, begin_pass
 from mini_attn.torch._rotary import Rotary
-from mini_attn.torch.attention import scaled_dot_product_attention
+from mini_attn.torch._visibility import Visibility, check_visibility
+from mini_attn.torch.attention import attend
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.layers import Linear, Norm
-from mini_attn.torch.position import alibi_bias, alibi_slopes
+from mini_attn.torch.mask import check_window
+from mini_attn.torch.position import alibi_slopes, fall_with_distance
+from mini_attn.torch.rope import rotate
 
 __all__ = [
     "GroupedQueryAttention",
@@ -67,9 +70,15 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     torch.Size([1, 2, 5, 4])
     """
     width = named_shapes(x=(x, "batch seq width"))["width"]
+    check_array("x", x)
     if width % check_count("n_heads", n_heads):
         raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
-    return x.reshape(*x.shape[:2], n_heads, width // n_heads).transpose(1, 2)
+    return split(x, n_heads)
+
+
+def split(x: Tensor, n_heads: int) -> Tensor:
+    """`split_heads` without checks."""
+    return x.reshape(*x.shape[:2], n_heads, x.shape[2] // n_heads).transpose(1, 2)
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -106,10 +115,15 @@ def merge_heads(x: Tensor) -> Tensor:
     >>> merge_heads(torch.zeros(1, 2, 5, 4)).shape
     torch.Size([1, 5, 8])
     """
-    sizes = named_shapes(x=(x, "batch n_heads seq head_dim"))
-    return x.transpose(1, 2).reshape(
-        sizes["batch"], sizes["seq"], sizes["n_heads"] * sizes["head_dim"]
-    )
+    named_shapes(x=(x, "batch n_heads seq head_dim"))
+    check_array("x", x)
+    return merge(x)
+
+
+def merge(x: Tensor) -> Tensor:
+    """`merge_heads` without checks."""
+    batch, n_heads, seq, head_dim = x.shape
+    return x.transpose(1, 2).reshape(batch, seq, n_heads * head_dim)
 
 
 class GroupedQueryAttention(Module):
@@ -175,6 +189,12 @@ class GroupedQueryAttention(Module):
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
+        self._cache_sizes = {
+            "n_kv_heads": config.kv_heads,
+            "head_dim": config.head_dim,
+            "v_head_dim": config.value_dim,
+        }
+        self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:
         """An empty cache that fits this layer.
@@ -255,28 +275,52 @@ class GroupedQueryAttention(Module):
         """
         check_tokens("x", x, self.q_proj.weight)
         if context is not None:
-            check_tokens("context", context, self.q_proj.weight)
-            if cache is not None or positions is not None:
-                raise ConfigError("context excludes cache and positions: those belong to x")
-            if self._rotary is not None or self._slopes is not None:
-                raise ConfigError("rope and alibi need positions, and context has none")
-            return self._attend(*self.project(x, context), mask, {})
-        q, k, v = self.project(x, x)
-        places = self._places(x, cache, positions)
+            return self._cross(x, context, cache, mask, positions)
+        check_window(causal, self.config.window)
+        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        out = self._run(x, steps, cache)
+        if cache is not None:
+            steps.transaction.commit()
+        return out
+
+    _door = forward
+
+    def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        q, k, v = self._project(x, x)
         if self._rotary is not None:
-            q, k = self._rotary.turn(q, k, places)
-        if cache is None:
-            return self._attend(q, k, v, mask, self._sight(causal, places, positions))
-        held, window = getattr(cache, "window", None), self.config.window
-        if held is not None and (window is None or held < window):
-            raise ConfigError(f"the cache keeps {held} keys, the layer sees {window or 'all'}")
-        slots = cache.slots
-        k, v, kv_positions = cache.append(k, v, positions=positions)
-        try:
-            return self._attend(q, k, v, mask, self._sight(causal, places, kv_positions, cache))
-        except MiniAttnError:
-            cache.crop(slots)
-            raise
+            cos, sin = steps.tables(self._rotary, q.dtype)
+            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        cached = None
+        if cache is not None:
+            cached = cache.stage(k, v, steps.given, steps.transaction)
+            k, v = cached.k, cached.v
+        visibility = steps.visibility(q, k, cached, cache, self.config.window)
+        bias = None if self._slopes is None else self._alibi(steps, cached)
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
+        return self.o_proj(merge(out))
+
+    def _alibi(self, steps: Pass, cached: Any) -> Tensor:
+        """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""
+        assert self._slopes is not None
+        keys = steps.positions if cached is None else cached.positions
+        bias = fall_with_distance(self._slopes.to(keys.device), steps.positions, keys)
+        return bias if bias.ndim == 4 else bias[None]
+
+    def _cross(
+        self, x: Tensor, context: Tensor, cache: Any, mask: Tensor | None, positions: Tensor | None
+    ) -> Tensor:
+        """Attention to other tokens, all of which are visible unless a mask hides them."""
+        check_tokens("context", context, self.k_proj.weight)
+        if cache is not None or positions is not None:
+            raise ConfigError("context excludes cache and positions: those belong to x")
+        if self._rotary is not None or self._slopes is not None:
+            raise ConfigError("rope and alibi need positions, and context has none")
+        q, k, v = self.project(x, context)
+        sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
+        visibility = check_visibility(sizes, q.device, mask, False, None, None, None)
+        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap)
+        return self.o_proj(merge(out))
 
     def _static_step(
         self,
@@ -287,16 +331,27 @@ class GroupedQueryAttention(Module):
         kv_positions: Tensor,
     ) -> Tensor:
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
-        q, k, v = self.project(x, x)
+        q, k, v = self._project(x, x)
         if self._rotary is not None:
-            q, k = self._rotary.turn(q, k, positions)
-        for held, new in zip(arrays, (k, v), strict=True):
-            held.index_copy_(2, slot, new)
-        sight: dict[str, Any] = {"causal": True, "window": self.config.window}
-        sight |= {"q_positions": positions, "kv_positions": kv_positions}
+            cos, sin = self._rotary.tables(positions, q.dtype)
+            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        for cached, new in zip(arrays, (k, v), strict=True):
+            cached.index_copy_(2, slot, new)
+        bias = None
         if self._slopes is not None:
-            sight["bias"] = alibi_bias(self._slopes.to(x.device), positions, kv_positions)
-        return self._attend(q, arrays[0], arrays[1], None, sight)
+            bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
+        visibility = Visibility(
+            1,
+            kv_positions.shape[-1],
+            x.device,
+            causal=True,
+            window=self.config.window,
+            q_positions=positions,
+            kv_positions=kv_positions,
+        )
+        k, v = arrays
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
+        return self.o_proj(merge(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of ``x``, keys and values of ``context``, cut into heads.
@@ -323,49 +378,19 @@ class GroupedQueryAttention(Module):
         DTypeError
             If a dtype is not the weights'.
         """
+        check_tokens("x", x, self.q_proj.weight)
+        check_tokens("context", context, self.k_proj.weight)
         named_shapes(x=(x, "batch q_len d_model"), context=(context, "batch kv_len d_model"))
-        q = split_heads(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split_heads(self.k_proj(context), self.config.kv_heads)
-        v = split_heads(self.v_proj(context), self.config.kv_heads)
+        return self._project(x, context)
+
+    def _project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """`project` without checks."""
+        q = split(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
+        k = split(self.k_proj(context), self.config.kv_heads)
+        v = split(self.v_proj(context), self.config.kv_heads)
         if self.config.qk_norm:
             q, k = self.q_norm(q), self.k_norm(k)
         return q, k, v
-
-    def _places(self, x: Tensor, cache: Any, positions: Tensor | None) -> Tensor:
-        """Positions (q_len,) or (batch, q_len) of the tokens that come in."""
-        if positions is not None:
-            check_whole("positions", positions)
-            return positions
-        if cache is not None:
-            return cache.next_positions(x.shape[1])
-        return torch.arange(x.shape[1], device=x.device)
-
-    def _sight(
-        self, causal: bool, places: Tensor, kv_positions: Tensor | None, cache: Any = None
-    ) -> dict[str, Any]:
-        """Options of the attention that say who sees whom, as few as will do."""
-        sight: dict[str, Any] = {}
-        window = self.config.window
-        if self._slopes is not None:
-            keys = places if kv_positions is None else kv_positions
-            bias = alibi_bias(self._slopes.to(keys.device), places, keys)
-            sight["bias"] = bias if bias.ndim == 4 else bias[None]
-        alone = causal and cache is not None and places.shape[-1] == 1 and cache.last_sees_all
-        if alone and (window is None or window == getattr(cache, "window", None)):
-            return sight  # a lone newest token sees every key that it was given
-        sight |= {"causal": causal, "window": window}
-        if kv_positions is None or (cache is not None and cache.contiguous):
-            return sight  # 0, 1, 2, …: what attention assumes
-        return sight | {"q_positions": places, "kv_positions": kv_positions}
-
-    def _attend(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, sight: dict[str, Any]
-    ) -> Tensor:
-        """Attention with the configuration's options, heads put together and projected."""
-        out: Tensor = scaled_dot_product_attention(
-            q, k, v, mask=mask, scale=self.config.scale, softcap=self.config.softcap, **sight
-        )
-        return self.o_proj(merge_heads(out))
 
 
 class MultiHeadAttention(GroupedQueryAttention):

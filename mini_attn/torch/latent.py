@@ -8,16 +8,19 @@ import torch
 from torch import Tensor, nn
 
 from mini_attn.config import LatentConfig
-from mini_attn.cost import cheaper_form
+from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
 from mini_attn.torch._latent_attention import attend_latents, each_head
-from mini_attn.torch._module import Module, check_tokens, check_whole
+from mini_attn.torch._module import Module, check_tokens
+from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
-from mini_attn.torch.attention import scaled_dot_product_attention
+from mini_attn.torch._visibility import Visibility
+from mini_attn.torch.attention import attend
 from mini_attn.torch.cache_latent import LatentCache
-from mini_attn.torch.heads import merge_heads, split_heads
+from mini_attn.torch.heads import merge, split
 from mini_attn.torch.layers import Linear, Norm
+from mini_attn.torch.rope import rotate
 
 __all__ = ["MultiHeadLatentAttention"]
 
@@ -90,8 +93,9 @@ class MultiHeadLatentAttention(Module):
             self.q_a_proj = Linear(d_model, q_rank, seed=seed + 4, **into)
             self.q_a_layernorm = Norm(q_rank, "rms_norm", eps=config.eps, **plain)
             self.q_b_proj = Linear(q_rank, q_width, seed=seed, **plain)
-        turned = config.qk_rope_head_dim
-        self.kv_a_proj_with_mqa = Linear(d_model, rank + turned, seed=seed + 1, **into)
+        rotated = config.qk_rope_head_dim
+        self._cache_sizes = {"kv_lora_rank": rank, "qk_rope_head_dim": rotated}
+        self.kv_a_proj_with_mqa = Linear(d_model, rank + rotated, seed=seed + 1, **into)
         self.kv_a_layernorm = Norm(rank, "rms_norm", eps=config.eps, **plain)
         self.kv_b_proj = Linear(rank, kv_width, seed=seed + 2, **plain)
         # Row by row in memory, so that each head's part is one block: absorbing reads it so.
@@ -175,21 +179,27 @@ class MultiHeadLatentAttention(Module):
         if form is not None:
             check_choice("form", form, ("expanded", "absorbed"))
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
-        places = self._places(x, cache, positions)
-        q_nope, q_rope, latent, rope_key = self._project(x, places)
-        if cache is None:
-            sight: dict[str, Any] = {"causal": causal}
-            if positions is not None:
-                sight |= {"q_positions": places, "kv_positions": places}
-            return self._attend(q_nope, q_rope, latent, rope_key, form, mask, sight)
-        slots = cache.slots
-        latent, rope_key, kv_positions = cache.append(latent, rope_key, positions=positions)
-        sight = self._sight(causal, places, kv_positions, cache)
-        try:
-            return self._attend(q_nope, q_rope, latent, rope_key, form, mask, sight)
-        except Exception:
-            cache.crop(slots)
-            raise
+        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        out = self._run(x, steps, cache, form)
+        if cache is not None:
+            steps.transaction.commit()
+        return out
+
+    _door = forward
+
+    def _run(self, x: Tensor, steps: Pass, cache: Any, form: str | None = None) -> Tensor:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        tables = steps.tables(self._rotary, working_dtype(x))
+        q_nope, q_rope, latent, rope_key = self._project(x, tables)
+        cached = None
+        if cache is not None:
+            cached = cache.stage(latent, rope_key, steps.given, steps.transaction)
+            latent, rope_key = cached.k, cached.v
+        visibility = steps.visibility(q_nope, latent[:, None], cached, cache, None)
+        if form is None:
+            form = pick_form(self.config, x.shape[1], latent.shape[1])
+        attend_in = self._expanded if form == "expanded" else self._absorbed
+        return self.o_proj(merge(attend_in(q_nope, q_rope, latent, rope_key, visibility)))
 
     def _static_step(
         self,
@@ -200,66 +210,39 @@ class MultiHeadLatentAttention(Module):
         kv_positions: Tensor,
     ) -> Tensor:
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
-        q_nope, q_rope, latent, rope_key = self._project(x, positions)
-        for held, new in zip(arrays, (latent, rope_key), strict=True):
-            held.index_copy_(1, slot, new)
-        sight = {"causal": True, "q_positions": positions, "kv_positions": kv_positions}
-        latents, rope_keys = arrays
-        return self._attend(q_nope, q_rope, latents, rope_keys, "absorbed", None, sight)
+        tables = self._rotary.tables(positions, working_dtype(x))
+        q_nope, q_rope, latent, rope_key = self._project(x, tables)
+        for cached, new in zip(arrays, (latent, rope_key), strict=True):
+            cached.index_copy_(1, slot, new)
+        visibility = Visibility(
+            1,
+            kv_positions.shape[-1],
+            x.device,
+            causal=True,
+            q_positions=positions,
+            kv_positions=kv_positions,
+        )
+        latent, rope_key = arrays
+        return self.o_proj(merge(self._absorbed(q_nope, q_rope, latent, rope_key, visibility)))
 
-    def _places(self, x: Tensor, cache: LatentCache | None, positions: Tensor | None) -> Tensor:
-        """Positions (q_len,) or (batch, q_len) of the tokens that come in."""
-        if positions is not None:
-            check_whole("positions", positions)
-            return positions
-        if cache is not None:
-            return cache.next_positions(x.shape[1])
-        return torch.arange(x.shape[1], device=x.device)
-
-    def _project(self, x: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _project(
+        self, x: Tensor, tables: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Queries in two parts, and what is cached: the normed latent and the rotated key."""
         rank, nope = self.config.kv_lora_rank, self.config.qk_nope_head_dim
         if self.config.q_lora_rank is None:
             q = self.q_proj(x)
         else:
             q = self.q_b_proj(self.q_a_layernorm(self.q_a_proj(x)))
-        q = split_heads(q, self.config.n_heads)  # (batch, n_heads, q_len, nope + rope)
+        q = split(q, self.config.n_heads)  # (batch, n_heads, q_len, nope + rope)
         both = self.kv_a_proj_with_mqa(x)  # (batch, q_len, rank + rope)
         # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
         latent = self.kv_a_layernorm(both[..., :rank])
-        # One key for all heads, turned before it is cached; the latent has no position.
-        q_rope, rope_key = self._rotary.turn(q[..., nope:], both[:, None, :, rank:], places)
+        # One key for all heads, rotated before it is cached; the latent has no position.
+        cos, sin = tables
+        layout = self._rotary.layout
+        q_rope, rope_key = rotate(cos, sin, layout, q[..., nope:], both[:, None, :, rank:])
         return q[..., :nope], q_rope, latent, rope_key[:, 0]
-
-    def _sight(
-        self, causal: bool, places: Tensor, kv_positions: Tensor, cache: LatentCache
-    ) -> dict[str, Any]:
-        """Options of the attention that say who sees whom, as few as will do."""
-        if causal and places.shape[-1] == 1 and cache.last_sees_all:
-            return {}  # a lone newest token sees every key
-        if cache.contiguous:
-            return {"causal": causal}  # 0, 1, 2, …: what attention assumes
-        return {"causal": causal, "q_positions": places, "kv_positions": kv_positions}
-
-    def _attend(
-        self,
-        q_nope: Tensor,
-        q_rope: Tensor,
-        latent: Tensor,
-        rope_key: Tensor,
-        form: str | None,
-        mask: Tensor | None,
-        sight: dict[str, Any],
-    ) -> Tensor:
-        """One of the two forms, heads put together and projected."""
-        if form is None:
-            sizes = {"q_len": q_nope.shape[2], "kv_len": latent.shape[1]}
-            form = cheaper_form(self.config, **sizes)
-        if form == "expanded":
-            out = self._expanded(q_nope, q_rope, latent, rope_key, mask, sight)
-        else:
-            out = self._absorbed(q_nope, q_rope, latent, rope_key, mask, sight)
-        return self.o_proj(merge_heads(out))
 
     def _expanded(
         self,
@@ -267,18 +250,16 @@ class MultiHeadLatentAttention(Module):
         q_rope: Tensor,
         latent: Tensor,
         rope_key: Tensor,
-        mask: Tensor | None,
-        sight: dict[str, Any],
+        visibility: Visibility,
     ) -> Tensor:
         """Keys and values of every head from every latent, then plain attention."""
-        k_and_v = split_heads(self.kv_b_proj(latent), self.config.n_heads)
+        k_and_v = split(self.kv_b_proj(latent), self.config.n_heads)
         nope = self.config.qk_nope_head_dim
         k_nope, v = k_and_v[..., :nope], k_and_v[..., nope:]
         # A fused kernel wants whole keys; with them no score is ever written to memory.
         shared = rope_key[:, None].expand(-1, self.config.n_heads, -1, -1)
         q, k = torch.cat([q_nope, q_rope], dim=-1), torch.cat([k_nope, shared], dim=-1)
-        out: Tensor = scaled_dot_product_attention(q, k, v, mask=mask, scale=self._scale, **sight)
-        return out
+        return attend(q, k, v, visibility, self._scale)
 
     def _absorbed(
         self,
@@ -286,13 +267,12 @@ class MultiHeadLatentAttention(Module):
         q_rope: Tensor,
         latent: Tensor,
         rope_key: Tensor,
-        mask: Tensor | None,
-        sight: dict[str, Any],
+        visibility: Visibility,
     ) -> Tensor:
         """Queries to the latent, attention to one shared key, and from the latent to values."""
         nope, n_heads = self.config.qk_nope_head_dim, self.config.n_heads
         weight = self.kv_b_proj.weight.view(n_heads, -1, latent.shape[2])
         w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
         q = each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
-        gathered = attend_latents(q, q_rope, latent, rope_key, self._scale, mask, sight)
+        gathered = attend_latents(q, q_rope, latent, rope_key, visibility, self._scale)
         return each_head(gathered, w_uv.transpose(-1, -2))

@@ -324,13 +324,20 @@ class Embedding(Module):
 
     def forward(self, index: Tensor) -> Tensor:
         """Rows (..., d_model) for an integer array (...) within the table."""
+        self._check_index(index)
+        return self._run(index)
+
+    def _run(self, index: Tensor) -> Tensor:
+        return F.embedding(index, self.weight)
+
+    def _check_index(self, index: Tensor) -> None:
+        """Refuse what is no row of the table."""
         check_whole("index", index)
         low, high = (int(index.min()), int(index.max())) if index.numel() else (0, 0)
         if low < 0 or high >= len(self.weight):
             raise ConfigError(
                 f"an index must lie in 0 … {len(self.weight) - 1}, got {low if low < 0 else high}"
             )
-        return F.embedding(index, self.weight)
 
 
 class Norm(Module):

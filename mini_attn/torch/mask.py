@@ -7,18 +7,9 @@ from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count
-from mini_attn.torch._module import check_whole
+from mini_attn.torch._module import check_positions
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
-
-
-def _check_positions(name: str, positions: Tensor) -> None:
-    """Positions are whole numbers with one or two axes."""
-    check_whole(name, positions)
-    if positions.ndim not in (1, 2):
-        raise ShapeError(
-            f"{name} must be (seq,) or (batch, seq), got shape {tuple(positions.shape)}"
-        )
 
 
 def check_window(causal: bool, window: int | None) -> None:
@@ -29,17 +20,17 @@ def check_window(causal: bool, window: int | None) -> None:
             raise ConfigError("window needs causal=True: a window looks back from each query")
 
 
-def check_sight(
+def compare_positions(
     q_positions: Tensor, kv_positions: Tensor, causal: bool, window: int | None
-) -> None:
-    """Refuse positions and a window that do not fit together."""
-    _check_positions("q_positions", q_positions)
-    _check_positions("kv_positions", kv_positions)
-    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
-        raise ShapeError(
-            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
-        )
-    check_window(causal, window)
+) -> Tensor:
+    """`visible` without checks."""
+    q, kv = q_positions[..., :, None], kv_positions[..., None, :]
+    allowed = (kv >= 0) & torch.ones_like(q, dtype=torch.bool)  # every query asks every key
+    if causal:
+        allowed = allowed & (kv <= q)
+    if window is not None:
+        allowed = allowed & (q - kv < window)
+    return allowed
 
 
 def visible(
@@ -89,14 +80,14 @@ def visible(
     >>> visible(torch.tensor([3]), torch.arange(5), causal=True, window=2).int()
     tensor([[0, 0, 1, 1, 0]], dtype=torch.int32)
     """
-    check_sight(q_positions, kv_positions, causal, window)
-    q, kv = q_positions[..., :, None], kv_positions[..., None, :]
-    allowed = (kv >= 0) & torch.ones_like(q, dtype=torch.bool)  # every query asks every key
-    if causal:
-        allowed = allowed & (kv <= q)
-    if window is not None:
-        allowed = allowed & (q - kv < window)
-    return allowed
+    check_positions("q_positions", q_positions)
+    check_positions("kv_positions", kv_positions)
+    if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
+        raise ShapeError(
+            f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
+        )
+    check_window(causal, window)
+    return compare_positions(q_positions, kv_positions, causal, window)
 
 
 def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Tensor:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import wide
-from mini_attn.torch._sight import check_places, find_places, fit_heads
-from mini_attn.torch._triton import takes
-from mini_attn.torch.attention import _check_inputs, _grouped, by_own_kernel
-from mini_attn.torch.mask import visible
+from mini_attn.torch._fused import by_own_kernel
+from mini_attn.torch._hidden import without_hidden
+from mini_attn.torch._module import check_array, wide
+from mini_attn.torch._visibility import Visibility, check_visibility, cut, fit_bias
+from mini_attn.torch.attention import _grouped, check_inputs, score
 
 __all__ = ["merge_attention", "online_attention"]
 
@@ -89,130 +87,69 @@ def online_attention(
     >>> out[0, 0, 0], lse[0, 0]
     (tensor([1., 1.]), tensor([1.0986]))
     """
-    sizes = _check_inputs(q, k, v)
-    factor = score_factor(scale, softcap, sizes["head_dim"])
+    sizes = check_inputs(q=q, k=k, v=v)
+    scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
-    if mask is None and bias is None and takes(q, k, v):
-        rule = (causal, window, q_positions, kv_positions, sizes, factor, softcap)
-        return by_own_kernel(q, k, v, *rule)
-    sight = _Sight(mask, causal, window, q_positions, kv_positions, sizes, q.device)
-    bias = None if bias is None else fit_heads("bias", bias, sizes)
-    outs, sums = [], []
-    for start in range(0, sizes["q_len"], block_q):
-        rows = slice(start, min(start + block_q, sizes["q_len"]))
-        out, lse = _one_row_of_tiles(
-            q[:, :, rows], k, v, rows, sight, bias, factor, softcap, block_k
+    rule = (mask, causal, window, q_positions, kv_positions)
+    visibility = check_visibility(sizes, q.device, *rule)
+    bias = None if bias is None else fit_bias(bias, sizes)
+    if bias is None:
+        found = by_own_kernel(q, k, v, visibility, scale, softcap)
+        if found is not None:
+            return found
+
+    def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, ...]:
+        outs, sums = (
+            [q.new_zeros(*q.shape[:2], 0, v.shape[3])],
+            [wide(q.new_zeros(*q.shape[:2], 0))],
         )
-        outs.append(out.to(q.dtype))
-        sums.append(lse)
-    if not outs:
-        return q.new_zeros(*q.shape[:3], v.shape[3]), wide(q.new_zeros(q.shape[:3]))
-    return torch.cat(outs, dim=2), torch.cat(sums, dim=2)
+        for start in range(0, q.shape[2], block_q):
+            rows = slice(start, min(start + block_q, q.shape[2]))
+            out, lse = _row_of_tiles(
+                q[:, :, rows], k, v, rows, visibility, scale, bias, softcap, block_k
+            )
+            outs.append(out.to(q.dtype))
+            sums.append(lse)
+        return torch.cat(outs, dim=2), torch.cat(sums, dim=2)
+
+    out, lse = without_hidden(q, k, v, visibility, compute)
+    return out, lse
 
 
-def _one_row_of_tiles(
+def _row_of_tiles(
     q: Tensor,
     k: Tensor,
     v: Tensor,
     rows: slice,
-    sight: _Sight,
+    visibility: Visibility,
+    scale: float,
     bias: Tensor | None,
-    factor: float,
     softcap: float | None,
     block_k: int,
 ) -> tuple[Tensor, Tensor]:
     """A block of queries against all keys: output and log-sum-exp in float32 or wider."""
-    batch, n_heads, q_len, _ = q.shape
-    n_kv_heads, kv_len = k.shape[1], k.shape[2]
-    wide_q = _grouped(wide(q), n_kv_heads) * factor
-    top = wide_q.new_full((batch, n_heads, q_len), -torch.inf)
-    total, out = torch.zeros_like(top), wide_q.new_zeros(batch, n_heads, q_len, v.shape[3])
+    q, n_kv_heads, kv_len = wide(q).contiguous(), k.shape[1], k.shape[2]
+    top = q.new_full(q.shape[:3], -torch.inf)
+    total, out = torch.zeros_like(top), q.new_zeros(*q.shape[:3], v.shape[3])
     for start in range(0, kv_len, block_k):
         columns = slice(start, min(start + block_k, kv_len))
-        seen = sight.tile(rows, columns)
-        if seen is False:
+        mask = visibility.tile(rows, columns)
+        if mask is False:
             continue
-        scores = wide_q @ wide(k[:, :, columns]).transpose(-1, -2)
-        if softcap is not None:
-            scores = softcap * torch.tanh(scores / softcap)
-        scores = scores.reshape(batch, n_heads, q_len, scores.shape[-1])
-        if bias is not None:
-            scores = scores + _tile(bias, rows, columns).to(scores.dtype)
-        if seen is not None:
-            scores = scores.masked_fill(~seen, -torch.inf)
+        part = None if bias is None else cut(bias, rows, columns)
+        scores = score(q, k[:, :, columns], scale, softcap, part, mask)
         new_top = torch.maximum(top, scores.amax(dim=-1))
         shift = new_top.masked_fill(new_top == -torch.inf, 0)  # a row that has seen nothing yet
         weights = torch.exp(scores - shift[..., None])
         keep = torch.exp(top - shift)  # 0 for a first tile: what was there counts nothing
         total = total * keep + weights.sum(dim=-1)
-        part = _grouped(weights, n_kv_heads) @ wide(v[:, :, columns])
-        out = out * keep[..., None] + part.reshape(out.shape)
+        part_out = _grouped(weights, n_kv_heads) @ wide(v[:, :, columns])
+        out = out * keep[..., None] + part_out.reshape(out.shape)
         top = new_top
     empty = total == 0
     lse = (top + total.masked_fill(empty, 1).log()).masked_fill(empty, -torch.inf)
     return out / total.masked_fill(empty, 1)[..., None], lse
-
-
-class _Sight:
-    """Who sees whom, asked for one tile at a time."""
-
-    def __init__(
-        self,
-        mask: Tensor | None,
-        causal: bool,
-        window: int | None,
-        q_positions: Tensor | None,
-        kv_positions: Tensor | None,
-        sizes: dict[str, int],
-        device: torch.device,
-    ) -> None:
-        self.mask = None if mask is None else fit_heads("mask", mask, sizes)
-        if self.mask is not None and self.mask.dtype != torch.bool:
-            raise DTypeError(f"mask must be boolean, True = may attend, got {self.mask.dtype}")
-        self.causal, self.window = causal, window
-        # Elsewhere, and in a graph, looking at what was found would mean waiting for it.
-        self.on_host = device.type == "cpu" and not torch.compiler.is_compiling()
-        self.counted = q_positions is None and kv_positions is None
-        self.by_position = causal or window is not None or not self.counted
-        q_len, kv_len = sizes["q_len"], sizes["kv_len"]
-        self.offset = kv_len - q_len  # of the default positions
-        if not self.by_position:
-            return
-        places = find_places(causal, q_positions, kv_positions, sizes, device)
-        check_places(places, causal, window, sizes)  # before the first tile is computed
-        self.queries, self.keys = places
-
-    def tile(self, rows: slice, columns: slice) -> Any:
-        """None if all is visible, False if nothing is, else (1 or batch, …, rows, columns)."""
-        seen = None if self.mask is None else _tile(self.mask, rows, columns)
-        if not self.by_position:
-            return seen
-        if self.counted and self.causal:  # known from the numbers alone
-            first, last = rows.start + self.offset, rows.stop - 1 + self.offset
-            if columns.start > last:
-                return False
-            if self.window is not None and columns.stop <= first - self.window + 1:
-                return False
-            if columns.stop - 1 <= first and (
-                self.window is None or columns.start > last - self.window
-            ):
-                return seen
-        place = visible(
-            self.queries[..., rows], self.keys[..., columns], causal=self.causal, window=self.window
-        )
-        if self.on_host and not place.any():
-            return False
-        place = place[:, None] if place.ndim == 3 else place[None, None]
-        return place if seen is None else seen & place
-
-
-def _tile(array: Tensor, rows: slice, columns: slice) -> Tensor:
-    """A tile of (batch, n_heads, q_len, kv_len), axes of one left as they are."""
-    every = slice(None)
-    return array[
-        :, :, rows if array.shape[2] > 1 else every, columns if array.shape[3] > 1 else every
-    ]
 
 
 def merge_attention(
@@ -266,6 +203,8 @@ def merge_attention(
         lse_a=(lse_a, axes),
         lse_b=(lse_b, axes),
     )
+    for name, array in (("out_a", out_a), ("out_b", out_b), ("lse_a", lse_a), ("lse_b", lse_b)):
+        check_array(name, array)
     kinds = {str(out_a.dtype), str(out_b.dtype)}
     if len(kinds) > 1 or not all(a.is_floating_point() for a in (out_a, lse_a, lse_b)):
         raise DTypeError(

@@ -11,7 +11,14 @@ from torch import Tensor
 from mini_attn.config import score_factor
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_count, check_flag, check_number, named_shapes
-from mini_attn.torch._module import Module, check_whole, parameter, wide
+from mini_attn.torch._module import (
+    Module,
+    check_floating,
+    check_positions,
+    check_whole,
+    parameter,
+    wide,
+)
 from mini_attn.torch.layers import Embedding
 
 __all__ = [
@@ -76,20 +83,19 @@ def sinusoidal_positions(
             f"d_model must be even, as sines and cosines come in pairs, got {d_model}"
         )
     check_number("theta", theta, above=0)
-    _check_positions("positions", positions)
+    check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
         raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
+    return waves(positions, d_model, theta, torch.float64 if dtype == "float64" else torch.float32)
+
+
+def waves(positions: Tensor, d_model: int, theta: float, dtype: torch.dtype) -> Tensor:
+    """`sinusoidal_positions` without checks."""
     exact = "cpu" if positions.device.type == "mps" else positions.device  # it has no float64
     pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=exact)
     angles = positions.to(exact)[..., None] * theta ** (-pairs / d_model)
     out = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-    return out.to(torch.float64 if dtype == "float64" else torch.float32).to(positions.device)
-
-
-def _check_positions(name: str, positions: Tensor) -> None:
-    check_whole(name, positions)
-    if positions.ndim not in (1, 2):
-        raise ShapeError(f"{name} must be (seq,) or (batch, seq), got {tuple(positions.shape)}")
+    return out.to(dtype).to(positions.device)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
@@ -176,14 +182,18 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
     tensor([[[-1.0000, -0.5000, -0.0000]]])
     """
     named_shapes(Tensor, slopes=(slopes, "n_heads"))
-    if not slopes.is_floating_point():
-        raise DTypeError(f"slopes must be floating point, got {slopes.dtype}")
+    check_floating("slopes", slopes)
     for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
-        _check_positions(name, positions)
+        check_positions(name, positions)
     if q_positions.ndim == kv_positions.ndim == 2 and len(q_positions) != len(kv_positions):
         raise ShapeError(
             f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
         )
+    return fall_with_distance(slopes, q_positions, kv_positions)
+
+
+def fall_with_distance(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Tensor:
+    """`alibi_bias` without checks."""
     behind = (q_positions[..., :, None] - kv_positions[..., None, :]).clamp(min=0)
     return -slopes[:, None, None] * behind[..., None, :, :]
 
@@ -440,7 +450,7 @@ class RelativePositions(Module):
     ) -> Tensor:
         """Row of the tables for each query and key, (1 or batch, 1, q_len, kv_len)."""
         for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
-            _check_positions(name, positions)
+            check_positions(name, positions)
             if positions.ndim == 2 and len(positions) not in (1, sizes["batch"]):
                 raise ShapeError(f"{name} has batch = {len(positions)}, not {sizes['batch']}")
         if q_positions.shape[-1] != sizes["q_len"]:

@@ -8,7 +8,7 @@ from torch import Tensor
 from mini_attn.config import RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_choice, check_count, check_positive, named_shapes
-from mini_attn.torch._module import check_whole
+from mini_attn.torch._module import check_array, check_floating, check_positions
 from mini_attn.torch.rope_scaling import scale_frequencies
 
 __all__ = ["apply_rope", "convert_rope_layout", "rope_frequencies", "rope_table"]
@@ -123,18 +123,23 @@ def rope_table(
     >>> cos.shape
     torch.Size([3, 2])
     """
-    check_whole("positions", positions)
+    check_positions("positions", positions)
     named_shapes(inv_freq=(inv_freq, "pairs"))
-    if positions.ndim not in (1, 2):
-        raise ShapeError(f"positions must be (seq,) or (batch, seq), got {tuple(positions.shape)}")
+    check_array("inv_freq", inv_freq)
     if inv_freq.dtype != torch.float64:
         raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
     if dtype not in ("float32", "float64"):
         raise DTypeError(f"tables come in float32 or float64, got {dtype!r}")
+    return turns(positions, inv_freq, rope_factor, getattr(torch, dtype))
+
+
+def turns(
+    positions: Tensor, inv_freq: Tensor, rope_factor: float, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """`rope_table` without checks."""
     exact = positions.to(inv_freq.device)  # elsewhere only where a device has no float64
     angles = exact[..., None] * inv_freq  # (..., seq, pairs)
-    kind = torch.float64 if dtype == "float64" else torch.float32
-    cos, sin = (rope_factor * angles.cos()).to(kind), (rope_factor * angles.sin()).to(kind)
+    cos, sin = (rope_factor * angles.cos()).to(dtype), (rope_factor * angles.sin()).to(dtype)
     return cos.to(positions.device), sin.to(positions.device)
 
 
@@ -184,23 +189,32 @@ def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
     >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 turns nothing
     True
     """
-    pairs = _check_tables(x, cos, sin, layout)
+    _check_tables(x, cos, sin, layout)
+    return rotate(cos, sin, layout, x)[0]
+
+
+def rotate(cos: Tensor, sin: Tensor, layout: str, *tensors: Tensor) -> list[Tensor]:
+    """`apply_rope` to each of some tensors, without checks."""
+    pairs = cos.shape[-1]
     if cos.ndim == 3:
         cos, sin = cos[:, None], sin[:, None]  # (batch, 1, seq, pairs)
-    turning, rest = x[..., : 2 * pairs], x[..., 2 * pairs :]
-    turning = turning.to(torch.promote_types(x.dtype, cos.dtype))  # once: mixed products are slow
-    if layout == "half":
-        a, b = turning.chunk(2, dim=-1)
-        turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
-    else:
-        a, b = turning[..., 0::2], turning[..., 1::2]
-        turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
-    turned = turned.to(x.dtype)
-    return torch.cat([turned, rest], dim=-1) if rest.shape[-1] else turned
+    rotated = []
+    for x in tensors:
+        head, rest = x[..., : 2 * pairs], x[..., 2 * pairs :]
+        head = head.to(torch.promote_types(x.dtype, cos.dtype))  # once: mixed products are slow
+        if layout == "half":
+            a, b = head.chunk(2, dim=-1)
+            out = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+        else:
+            a, b = head[..., 0::2], head[..., 1::2]
+            out = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+        out = out.to(x.dtype)
+        rotated.append(torch.cat([out, rest], dim=-1) if rest.shape[-1] else out)
+    return rotated
 
 
-def _check_tables(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> int:
-    """Number of pairs, after every check."""
+def _check_tables(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> None:
+    """Refuse tables that do not fit."""
     check_choice("layout", layout, _LAYOUTS)
     axes = "batch seq pairs" if getattr(cos, "ndim", 0) == 3 else "seq pairs"
     sizes = named_shapes(x=(x, "batch heads seq head_dim"), cos=(cos, axes), sin=(sin, axes))
@@ -209,11 +223,11 @@ def _check_tables(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> int:
             f"{sizes['pairs']} pairs are {2 * sizes['pairs']} numbers, "
             f"a head has {sizes['head_dim']}"
         )
-    if not x.is_floating_point():
-        raise DTypeError(f"x must be floating point, got {x.dtype}")
+    check_floating("x", x)
+    check_array("cos", cos)
+    check_array("sin", sin)
     if cos.dtype not in (torch.float32, torch.float64) or cos.dtype != sin.dtype:
         raise DTypeError(f"tables must be float32 or float64, got {cos.dtype} and {sin.dtype}")
-    return sizes["pairs"]
 
 
 def convert_rope_layout(
@@ -262,6 +276,7 @@ def convert_rope_layout(
     >>> convert_rope_layout(rows, 1, source="interleaved", target="half")
     tensor([0., 2., 1., 3.])
     """
+    check_floating("weight", weight)
     check_choice("source", source, _LAYOUTS)
     check_choice("target", target, _LAYOUTS)
     rows, rest = weight.shape[0] if weight.ndim else 0, tuple(weight.shape[1:])

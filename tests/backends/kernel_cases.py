@@ -14,7 +14,7 @@ import torch
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.torch import _triton, attention
-from mini_attn.torch._sight import find_places
+from mini_attn.torch._visibility import Visibility
 
 DEVICE = os.environ["KERNEL_DEVICE"]
 BOUNDS = {torch.float32: 3e-6, torch.float16: 3e-3, torch.bfloat16: 2e-2}
@@ -65,9 +65,11 @@ def kernel(q, k, v, spans=0, **rule):
     rule = {"causal": False, "window": None, "softcap": None, "scale": None} | rule
     given = [rule.pop(name, None) for name in ("q_positions", "kv_positions")]
     rule["scale"] = q.shape[3] ** -0.5 if rule["scale"] is None else rule["scale"]
-    sizes, places = {"q_len": q.shape[2], "kv_len": k.shape[2]}, None
+    places = None
     if any(place is not None for place in given):
-        places = find_places(rule["causal"], *given, sizes, q.device)
+        sizes = (q.shape[2], k.shape[2], q.device)
+        named = dict(zip(("q_positions", "kv_positions"), given, strict=True))
+        places = Visibility(*sizes, causal=rule["causal"], **named).positions()
     return _triton.attend(q, k, v, places, spans=spans, **rule)
 
 

@@ -82,7 +82,8 @@ def run(lib, layer, x, **options):
 def new_cache(lib, layer, batch, capacity):
     """A cache with NaN in every slot: what holds no token must not be read."""
     cache = layer.new_cache(batch, capacity)
-    arrays = [a for a in vars(cache).values() if "float" in str(getattr(a, "dtype", ""))]
+    own = (*vars(cache).values(), *cache._state.arrays)
+    arrays = [a for a in own if "float" in str(getattr(a, "dtype", ""))]
     assert arrays, f"no array of {type(cache).__name__} was found"
     for array in arrays:
         array[...] = float("nan")
