@@ -37,7 +37,7 @@ def load_schema(name: str) -> dict[str, dict[str, Any]]:
     dict
         Per key its type, bounds or values, and default.
     """
-    text = (HERE / "js" / "schema" / f"{name}.json").read_text(encoding="utf-8")
+    text = (HERE / "js" / name / "schema.json").read_text(encoding="utf-8")
     schema: dict[str, dict[str, Any]] = json.loads(text)
     return schema
 

@@ -21,7 +21,7 @@ def _inline(text: str) -> str:
 
 
 def _told(number: float) -> str:
-    """With up to four decimals, as prediction_judge.js writes it."""
+    """With up to four decimals, as js/prediction/judge.js writes it."""
     whole, _, decimals = f"{number:,.4f}".partition(".")
     return ".".join(filter(None, (whole, decimals.rstrip("0"))))
 

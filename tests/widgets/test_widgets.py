@@ -291,7 +291,7 @@ def test_png_shows_the_committed_svg(name: str) -> None:
 def test_every_definition_has_its_class() -> None:
     """What JavaScript registers, Python has, with one schema each."""
     assert sorted(run("return Object.keys(living.registry);", None)) == NAMES
-    assert sorted(path.stem for path in (JS / "schema").glob("*.json")) == NAMES
+    assert sorted(path.parent.name for path in JS.glob("*/schema.json")) == NAMES
 
 
 def test_static_folder_holds_nothing_else() -> None:

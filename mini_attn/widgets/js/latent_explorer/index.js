@@ -1,0 +1,19 @@
+// The latent explorer: what the cache holds, what a head makes of it, and the other order.
+import { compute, names } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "latent_explorer",
+  version: 1,
+  title: "Latent attention, expanded and absorbed",
+  hint: "Point at a vector or a weight, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  schema,
+  controls: [
+    { key: "form", kind: "choice", label: "Form", options: [["expanded", "expanded"], ["absorbed", "absorbed"]] },
+    { key: "head", kind: "choice", label: "Head", options: [[1, "1"], [2, "2"], [3, "3"], [4, "4"]] },
+    { key: "token", kind: "range", label: "Newest token", show: (token) => `“${names[token - 1]}”` },
+  ],
+  compute, draw, describe, table, explain,
+};

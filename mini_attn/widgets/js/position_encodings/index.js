@@ -1,0 +1,19 @@
+// Position encodings side by side: what each adds to a score matrix, and what moving the text changes.
+import { compute } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "position_encodings",
+  version: 1,
+  title: "What a position adds to a score",
+  hint: "Point at a square, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  schema,
+  controls: [
+    { key: "start", kind: "range", label: "Move the text: it begins at position", show: (value) => String(value) },
+    { key: "show", kind: "choice", label: "Squares show", options: [["added", "what is added"], ["weights", "the weights"]] },
+  ],
+  play: { key: "start", milliseconds: 700 },
+  compute, draw, describe, table, explain,
+};
