@@ -93,7 +93,8 @@ class Checked(traitlets.TraitType[Any, Any]):
 class LivingWidget(anywidget.AnyWidget):
     """A living picture: in Jupyter a widget with synced traits, elsewhere what the page can run.
 
-    Subclasses set ``_widget`` and one `Checked` trait for each key of the schema.
+    A subclass sets ``_widget``, its name; the schema of that name gives it its traits, one
+    `Checked` for each key.
 
     Raises
     ------
@@ -105,6 +106,16 @@ class LivingWidget(anywidget.AnyWidget):
     _css = STATIC / "living.css"
     _widget = traitlets.Unicode().tag(sync=True)
     caption = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name = cls.__dict__.get("_widget")
+        if name is None:  # a widget with more methods: the traits are those of its base
+            return
+        traits = {key: Checked(name, key) for key in load_schema(name)}
+        for key, trait in {"_widget": traitlets.Unicode(name).tag(sync=True), **traits}.items():
+            setattr(cls, key, trait)
+            trait.class_init(cls, key)  # as traitlets does for what stands in the class itself
 
     def __init__(self, **state: Any) -> None:
         unknown = sorted(state.keys() - self.state_keys().keys())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["LatentExplorer"]
 
@@ -34,12 +32,9 @@ class LatentExplorer(LivingWidget):
     LatentExplorer(form='absorbed', head=4, token=6)
     """
 
-    _widget = traitlets.Unicode("latent_explorer").tag(sync=True)
+    _widget = "latent_explorer"
     caption = (
         "Latent attention in its expanded form: the cache holds a latent and a turned key for each "
         "of four tokens, 24 numbers for all four heads; from them the heads make 128 numbers of "
         "keys and values in this step."
     )
-    form = Checked("latent_explorer", "form")
-    head = Checked("latent_explorer", "head")
-    token = Checked("latent_explorer", "token")
