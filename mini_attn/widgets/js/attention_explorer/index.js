@@ -1,5 +1,5 @@
 // Who looks at whom: queries, keys, scores, mask, weights, values and outputs of one head.
-import { decimal } from "../core/text.js";
+import { decimal, hint } from "../core/text.js";
 import { compute, divisors } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -9,9 +9,8 @@ const past = ({ show }) => show !== "dots";
 
 export default {
   name: "attention_explorer",
-  version: 1,
   title: "Attention, cell by cell",
-  hint: "Point at a cell, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic, term by term.",
+  hint: hint("a cell", "its arithmetic, term by term"),
   schema,
   controls: [
     { key: "head", kind: "choice", label: "Weights built to find", options: [["content", "related words"], ["before", "the word before"]] },

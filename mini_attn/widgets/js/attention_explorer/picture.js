@@ -1,7 +1,7 @@
 // The explorer's picture: queries on the left, keys above, values below, outputs on the right, and
 // in the middle a cell for each query and key. Pure: numbers in, SVG out, in CSS pixels.
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { END, MIDDLE, box, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, shortWeight } from "../core/text.js";
 
 const WIDE = 600;
 const NAMES = { q: "query", k: "key", v: "value", out: "output" };
@@ -22,10 +22,7 @@ function layout(width, { names, show }) {
   return { width, wide, bars, count, name, vec, out, sum, cell, tall, row: tall + 4, x, top, end: top + count * (tall + 4) };
 }
 
-// A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "att-target", { id, label, first: id === at.entry }) : "";
-}
+const target = targets("att");
 
 // Four numbers as bars, up for plus and down for minus.
 function vector(result, name, i, x, y, w, h, at) {
@@ -33,7 +30,7 @@ function vector(result, name, i, x, y, w, h, at) {
   const [bar, middle] = [(w - 4) / values.length, y + h / 2];
   const inside = values.map((value, n) => {
     const size = Math.max(1.5, (Math.abs(value) / result.extent[name]) * (h / 2 - 3));
-    return Math.abs(value) < 0.005 ? "" : `<rect x="${round(x + 3 + n * bar)}" y="${round(value > 0 ? middle - size : middle)}" width="${round(bar - 2)}" height="${round(size)}" class="att-bar-${name}"/>`;
+    return Math.abs(value) < 0.005 ? "" : signedBar(value, x + 3 + n * bar, middle, bar - 2, size, `att-bar-${name}`);
   });
   return box(x, y, w, h, `att-box-${name}`) + stroke(x + 2, middle, x + w - 2, middle, "att-zero") + inside.join("")
     + target(at, `${name}-${i}`, x, y, w, h, `${NAMES[name]} of ${result.names[i]}`);
@@ -51,7 +48,7 @@ function number(result, i, j, at) {
   if (show === "scores" && mask === "before" && j > i) return "−∞";
   const value = { weights, dots, scores }[show][i][j];
   if (show !== "weights") return decimal(value, at.wide ? 2 : 1);
-  return at.wide ? decimal(value) : value < 0.005 ? "0" : value > 0.995 ? "1" : decimal(value).slice(1);
+  return at.wide ? decimal(value) : shortWeight(value);
 }
 
 function cellOf(result, i, j, y, at) {
@@ -119,6 +116,7 @@ export function draw(result, { width = 720, uid = "attention_explorer", live = f
   const legend = result.show === "dots" ? "Bars: four numbers, up is plus, down is minus. Red: a negative product."
     : `Dashed: the key comes later than the query.${result.show === "scores" ? " Red: a negative score." : ` A row's weights times the values give its output.`}`;
   const note = paragraph(legend, under, width);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="att-picture" viewBox="0 0 ${width} ${note.bottom}" width="${width}" height="${note.bottom}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    headings(result, at)}${columns(result, at)}${result.names.map((_, i) => lineOf(result, i, at)).join("")}${note.inside}</svg>`;
+  return svg("att", width, note.bottom, { live, label },
+    headings(result, at) + columns(result, at) + result.names.map((_, i) => lineOf(result, i, at)).join("")
+    + note.inside);
 }

@@ -1,8 +1,5 @@
 // The explorer in words: the sentence, the table, and the arithmetic of each part.
-import { decimal } from "../core/text.js";
-
-const list = (numbers) => `(${numbers.map((x) => decimal(x)).join(", ")})`;
-const quote = (word) => `“${word}”`;
+import { decimal, list, quote, terms } from "../core/text.js";
 
 // The place of the largest entry; the first of equals.
 const best = (row) => row.indexOf(Math.max(...row));
@@ -51,8 +48,7 @@ export function table(result) {
 }
 
 function explainDot({ q, k, names, dots }, i, j) {
-  const terms = q[i].map((value, n) => `${decimal(value)} · ${decimal(k[j][n])}`).join(" + ");
-  return `${quote(names[i])} asks, ${quote(names[j])} answers: q · k = ${terms} = ${decimal(dots[i][j])}`;
+  return `${quote(names[i])} asks, ${quote(names[j])} answers: q · k = ${terms(q[i], k[j])} = ${decimal(dots[i][j])}`;
 }
 
 function explainScore(result, i, j) {
@@ -80,8 +76,8 @@ const PARTS = {
   k: ({ k, names }, i) => `The key of ${quote(names[i])}, by what it can be found: its embedding times W_k = ${list(k[i])}.`,
   v: ({ v, names }, i) => `The value of ${quote(names[i])}, what it hands over: its embedding times W_v = ${list(v[i])}.`,
   out: ({ out, weights, names }, i) => {
-    const terms = weights[i].map((w, j) => (w < 0.005 ? null : `${decimal(w)} · value of ${quote(names[j])}`)).filter(Boolean);
-    return `The output of ${quote(names[i])}: ${terms.join(" + ")} = ${list(out[i])}.`;
+    const parts = weights[i].map((w, j) => (w < 0.005 ? null : `${decimal(w)} · value of ${quote(names[j])}`)).filter(Boolean);
+    return `The output of ${quote(names[i])}: ${parts.join(" + ")} = ${list(out[i])}.`;
   },
 };
 

@@ -1,5 +1,5 @@
 // The cache calculator: what a model's cache takes, beside its weights, on a device.
-import { BITS, Contradiction, DEVICES, LAYOUTS, MODELS, OWN, cacheCost, settle, update } from "./compute.js";
+import { BITS, DEVICES, LAYOUTS, MODELS, OWN, cacheCost, Contradiction, settle, update } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, dtypeLabel, table, variantLabel } from "./words.js";
@@ -49,7 +49,6 @@ function compute(state) {
 
 export default {
   name: "cache_calculator",
-  version: 1,
   title: "Cache calculator",
   hint: "Point at a number of the formula, or reach it with Tab, to read why it is there.",
   schema, controls, compute, draw, describe, table, update, settle,

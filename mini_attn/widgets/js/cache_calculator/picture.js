@@ -7,12 +7,12 @@ import { line } from "d3-shape";
 import {
   binarySize, count, formula, grouped, numberText, ratio, roundSize, saving, size,
 } from "./words.js";
+import { hatching, inLines, round } from "../core/svg.js";
 import { escape } from "../core/text.js";
 
 const NARROW = 520;
 const GAP = 28;
 
-const round = (value) => Math.round(value * 10) / 10;
 const attributes = (values) =>
   Object.entries(values).map(([key, value]) => ` ${key}="${escape(typeof value === "number" ? round(value) : value)}"`).join("");
 const mark = (tag, values, inside = "") => `<${tag}${attributes(values)}>${inside}</${tag}>`;
@@ -95,20 +95,15 @@ function bar(result, width) {
   };
 }
 
-// Samples with words: squares for areas, strokes for lines, on as many rows as needed.
+// Samples with words: squares for areas, strokes for lines.
 function keyLine(entries, width) {
-  let [x, y] = [0, 0];
-  const inside = entries.map(([kind, words]) => {
-    const wide = 30 + textWidth(words, 12) + 12;
-    if (x && x + wide > width + 12) [x, y] = [0, y + 20];
+  const key = inLines(entries, 0, { width, lead: 30, gap: 12, line: 20, letter: 6.96 }, (kind, words, x, y) => {
     const sample = kind.startsWith("line")
       ? mark("line", { x1: x, x2: x + 22, y1: y + 7, y2: y + 7, class: `calc-line calc-${kind}` })
       : mark("rect", { x: x + 0.5, y: y + 1, width: 21, height: 12, class: `calc-${kind}${kind === "beyond" ? " calc-over" : ""}` });
-    const out = sample + text(x + 29, y + 11, words, "quiet");
-    x += wide;
-    return out;
-  }).join("");
-  return { inside, height: y + 16 };
+    return sample + text(x + 29, y + 11, words, "quiet");
+  });
+  return { inside: key.inside, height: key.bottom + 16 };
 }
 
 const LEAST_CONTEXT = 128;
@@ -253,11 +248,6 @@ function problem(result, width) {
   };
 }
 
-// Each view needs a pattern of its own: a page may hold several.
-const hatch = (id) =>
-  `<defs><pattern id="${id}" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`
-  + '<line x1="0" x2="0" y1="0" y2="7" class="calc-hatch"/></pattern></defs>';
-
 export function draw(result, { width = 720, uid = "calc" } = {}) {
   const parts = result.error ? [problem(result, width)]
     : [figures(result, width), bar(result, width), chart(result, width), legend(result, width), chips(result, width)];
@@ -272,5 +262,5 @@ export function draw(result, { width = 720, uid = "calc" } = {}) {
     xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${Math.ceil(y)}`, width, height: Math.ceil(y),
     class: "calc-picture", role: "group", "aria-label": "Cache, memory and formula",
     style: `--calc-beyond: url(#${uid}-hatch)`,
-  }, hatch(`${uid}-hatch`) + inside);
+  }, hatching(`${uid}-hatch`, "calc-hatch", 7) + inside);
 }

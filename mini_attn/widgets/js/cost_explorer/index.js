@@ -1,4 +1,5 @@
 // The cost explorer: FLOPs and bytes of one layer, part by part, against the number of tokens.
+import { hint } from "../core/text.js";
 import { HEAD_DIM, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "cost_explorer",
-  version: 1,
   title: "What one layer costs",
-  hint: "Point at a part or a curve, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a part or a curve"),
   schema,
   controls: [
     { key: "seq", kind: "log", label: "Tokens n" },

@@ -1,17 +1,15 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { escape, whole } from "../core/text.js";
+import { END, MIDDLE, box, hatching, round, stroke, svg, targets, text } from "../core/svg.js";
+import { whole } from "../core/text.js";
 import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./words.js";
 
 const WIDE = 600;
 const ROW = 30;
 const PLOT = 150; // height of a chart
 
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "cost-target", { id, label, first: id === "scores" }) : "";
-}
+const target = targets("cost");
 
 // One line of the upper chart: name, formula, bar from where the last one ended, share.
 function partRow(result, [id, name, formula, kind], i, from, at) {
@@ -97,14 +95,13 @@ function byteChart(result, x0, y0, width, at) {
 export function draw(result, { width = 720, uid = "cost_explorer", live = false, label = "FLOPs and bytes of one layer by part and by number of tokens" } = {}) {
   const wide = width >= WIDE;
   const bar = wide ? 246 : 128;
-  const at = { wide, live, uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
+  const at = { wide, live, entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
   const upper = parts(result, at);
   const half = wide ? (width - 36) / 2 : width;
   const y = upper.bottom + 38;
   const below = y + PLOT + 128;
   const charts = flopChart(result, 0, y, half, at) + byteChart(result, wide ? half + 36 : 0, wide ? y : below, half, at);
   const height = Math.ceil((wide ? y : below) + PLOT + 102);
-  const hatch = `<pattern id="${uid}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="6" class="cost-hatch"/></pattern>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="cost-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}"><defs>${hatch}</defs>${
-    text(0, 14, `One layer: ${flop(result.total)}`, "cost-head")}${upper.inside}${charts}</svg>`;
+  const hatch = hatching(`${uid}-hatch`, "cost-hatch");
+  return svg("cost", width, height, { live, label }, hatch + text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + charts);
 }

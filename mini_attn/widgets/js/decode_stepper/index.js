@@ -1,4 +1,5 @@
 // Decoding step by step: which rows are computed, which are cached, and what that adds up to.
+import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "decode_stepper",
-  version: 1,
   title: "Decoding, step by step",
-  hint: "Point at a row or a weight, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a row or a weight"),
   schema,
   controls: [
     { key: "cached", kind: "choice", label: "Cache", options: [[true, "on"], [false, "off"]] },

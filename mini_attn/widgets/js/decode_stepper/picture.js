@@ -2,8 +2,8 @@
 // the running totals. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { END, MIDDLE, box, hatching, inLines, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, shortWeight } from "../core/text.js";
 import { charts } from "./charts.js";
 import { KINDS } from "./words.js";
 
@@ -29,21 +29,19 @@ function layout(width, count) {
   return { wide, width, row, tall: row - 8, cell, bar, panel, straight, x, top, weights, below: weights + count * row + 8 };
 }
 
-function target(at, id, x, y, w, label) {
-  return at.live ? hit(x, y, w, at.tall, "step-target", { id, label, first: id === at.entry }) : "";
-}
+const target = targets("step");
 
 // Four numbers as bars, up for plus and down for minus; the frame says how they came to be.
 function vector(result, name, i, y, at) {
   const { kind, token, [name]: values } = result.rows[i];
   const x = at.x[name];
   const label = `${name} of ${token}, ${values ? KINDS[kind] : "not needed"}`;
-  const hit = target(at, `${name}-${i}`, x, y, at.panel, label);
+  const hit = target(at, `${name}-${i}`, x, y, at.panel, at.tall, label);
   if (!values) return box(x, y, at.panel, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
   const middle = y + at.tall / 2;
   const bars = values.map((value, n) => {
     const height = Math.max(1.5, at.size[name](Math.abs(value)));
-    return value === 0 ? "" : `<rect x="${round(x + n * at.bar + 1.5)}" y="${round(value > 0 ? middle - height : middle)}" width="${at.bar - 3}" height="${round(height)}" class="step-bar-${kind}"/>`;
+    return value === 0 ? "" : signedBar(value, x + n * at.bar + 1.5, middle, at.bar - 3, height, `step-bar-${kind}`);
   });
   const zero = stroke(x + 2, middle, x + at.panel - 2, middle, "step-zero");
   return frame(x, y, at.panel, kind, at) + zero + bars.join("") + hit;
@@ -60,14 +58,13 @@ function weightRow(result, i, y, at) {
   return result.rows.map((other, j) => {
     const [x, w] = [at.x.w + j * at.cell + 1, at.cell - 2];
     const says = weights ? (j > i ? "masked" : `weight ${decimal(weights[j])}`) : kind === "later" ? "not there yet" : "not needed";
-    const hit = target(at, `w-${i}-${j}`, x, y, w, `${token} looks at ${other.token}: ${says}`);
+    const hit = target(at, `w-${i}-${j}`, x, y, w, at.tall, `${token} looks at ${other.token}: ${says}`);
     if (j > i) return (weights ? text(x + w / 2, y + at.tall / 2 + 4, "·", "step-quiet", MIDDLE) : "") + hit;
     if (!weights) return box(x, y, w, at.tall, kind === "later" ? "step-box-later" : "step-box-none") + hit;
     // Pale under dark numbers, or nearly full under light ones: nothing between is legible.
     const strong = weights[j] > 0.5 && kind === "new";
     const shade = box(x, y, w, at.tall, `step-bar-${kind}`, ` fill-opacity="${strong ? 0.92 : Math.round(weights[j] * 50) / 100}"`);
-    const number = weights[j] < 0.005 ? "0" : weights[j] > 0.995 ? "1" : decimal(weights[j]).slice(1);
-    const shown = text(x + w / 2, y + at.tall / 2 + 4, number, strong ? "step-number-strong" : kind === "new" ? "step-number" : "step-number-again", MIDDLE);
+    const shown = text(x + w / 2, y + at.tall / 2 + 4, shortWeight(weights[j]), strong ? "step-number-strong" : kind === "new" ? "step-number" : "step-number-again", MIDDLE);
     return shade + frame(x, y, w, kind, at) + shown + hit;
   }).join("");
 }
@@ -100,18 +97,12 @@ function lineOf(result, i, at) {
     + parts.join("") + weightRow(result, i, below, at);
 }
 
-// Frames with their words, on as many lines as they need; the average letter is 6.4 px wide.
+// Frames with their words, and how to read the bars.
 function legend(y, at) {
-  let [x, line] = [0, y];
-  const entries = LEGEND.map(([kind, words]) => {
-    const wide = 34 + 6.4 * words.length + 16;
-    if (x && x + wide - 16 > at.width) [x, line] = [0, line + 24];
-    const sample = frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet");
-    x += wide;
-    return sample;
-  });
-  const bars = text(0, line + 34, `Bars: ${at.wide ? "the four numbers of a row, up is plus, down is minus" : "four numbers of a row, up is plus"}.`, "step-quiet");
-  return { inside: entries.join("") + bars, bottom: line + 38 };
+  const key = inLines(LEGEND, y, { width: at.width, lead: 34, gap: 16, line: 24 }, (kind, words, x, line) =>
+    frame(x + 1, line, 24, kind, { ...at, tall: 14 }) + text(x + 33, line + 11.5, words, "step-quiet"));
+  const words = at.wide ? "the four numbers of a row, up is plus, down is minus" : "four numbers of a row, up is plus";
+  return { inside: key.inside + text(0, key.bottom + 34, `Bars: ${words}.`, "step-quiet"), bottom: key.bottom + 38 };
 }
 
 function sameOutput({ difference, rows, there }, y, at) {
@@ -130,8 +121,8 @@ export function draw(result, { width = 720, uid = "decode_stepper", live = false
   const same = key.bottom + 28;
   const totals = charts(result, same + (at.wide ? 26 : 44), at);
   const height = Math.ceil(totals.bottom);
-  const hatch = `<pattern id="${uid}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="6" class="step-hatch"/></pattern>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="step-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}"><defs>${hatch}</defs>${
-    headings(result, at)}${range(result.rows.length).map((i) => lineOf(result, i, at)).join("")}${
-    key.inside}${sameOutput(result, same, at)}${totals.inside}</svg>`;
+  const hatch = hatching(`${uid}-hatch`, "step-hatch");
+  return svg("step", width, height, { live, label },
+    hatch + headings(result, at) + range(result.rows.length).map((i) => lineOf(result, i, at)).join("") + key.inside
+    + sameOutput(result, same, at) + totals.inside);
 }

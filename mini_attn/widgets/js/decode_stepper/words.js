@@ -1,12 +1,10 @@
 // The stepper in words: the sentence, the table, and the arithmetic behind each row and weight.
-import { count, decimal, whole } from "../core/text.js";
+import { count, decimal, list, terms, whole } from "../core/text.js";
 
 export const KINDS = {
   new: "computed now", again: "computed again, though nothing changed", kept: "read from the cache", later: "not there yet",
 };
 const NAMES = { q: "query", k: "key", v: "value", out: "output of the head" };
-
-const list = (numbers) => `(${numbers.map((x) => decimal(x)).join(", ")})`;
 
 export function describe({ step, cached, counts, total, there, rows }) {
   const start = step ? `Step ${step}: “${rows[there - 1].token}” has arrived.` : "Prefill: the prompt arrives in one piece.";
@@ -52,10 +50,9 @@ function explainWeight(result, i, j) {
   if (kind === "later") return `“${token}” is not there yet.`;
   if (j > i) return `“${token}” may not look at “${other.token}”, which comes later: masked, so its weight is 0.`;
   if (!weights) return `How “${token}” looks at “${other.token}” was settled when “${token}” was new; the step does not need it again.`;
-  const terms = other.k.map((key, n) => `${decimal(q[n])} · ${decimal(key)}`).join(" + ");
   const sum = scores[j] / result.scale;
   const rest = i ? `; e to the ${decimal(scores[j])}, divided by the sum of all ${whole(i + 1)}` : "; the only key";
-  return `“${token}” looks at “${other.token}”: q · k = ${terms} = ${decimal(sum)}; times ${decimal(result.scale, 1)} = ${decimal(scores[j])}${rest}: weight ${decimal(weights[j], 3)}.`;
+  return `“${token}” looks at “${other.token}”: q · k = ${terms(q, other.k)} = ${decimal(sum)}; times ${decimal(result.scale, 1)} = ${decimal(scores[j])}${rest}: weight ${decimal(weights[j], 3)}.`;
 }
 
 // What stands behind a part of the picture, and the other parts that belong to it.

@@ -1,4 +1,5 @@
 // One token's attention with two heads of 4 or one head of 8, from queries to output.
+import { hint } from "../core/text.js";
 import { compute, words } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -8,9 +9,8 @@ const STEPS = ["queries, keys, values", "scores", "weights", "averages", "togeth
 
 export default {
   name: "head_stepper",
-  version: 1,
   title: "One token, two heads",
-  hint: "Point at a row, a score, a weight or a number, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a row, a score, a weight or a number"),
   schema,
   controls: [
     { key: "n_heads", kind: "choice", label: "Heads", options: [[2, "two of 4"], [1, "one of 8"]] },

@@ -2,8 +2,8 @@
 // numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { END, MIDDLE, box, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, shortWeight } from "../core/text.js";
 
 const WIDE = 600; // below this the lanes stand one under the other
 const LABEL = 60;
@@ -25,10 +25,7 @@ function layout(width, result) {
   return { width, wide, lane, lanes, col, end, label, cell };
 }
 
-// A part that can be pointed at, tapped or focused; the arrow keys go on from the first.
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "head-target", { id, label, first: id === "q-0" }) : "";
-}
+const target = targets("head");
 
 // A vector as bars in a frame, up for plus and down for minus.
 function glyph(values, most, x, y, w, h, tone) {
@@ -38,7 +35,7 @@ function glyph(values, most, x, y, w, h, tone) {
   const bars = values.map((value, n) => {
     if (!value) return "";
     const height = Math.max(1.5, size(Math.abs(value)));
-    return `<rect x="${round(x + 2 + n * each + each * 0.12)}" y="${round(value > 0 ? middle - height : middle)}" width="${round(each * 0.76)}" height="${round(height)}" class="head-fill-${tone}"/>`;
+    return signedBar(value, x + 2 + n * each + each * 0.12, middle, each * 0.76, height, `head-fill-${tone}`);
   });
   return stroke(x + 2, middle, x + w - 2, middle, "head-zero") + bars.join("") + box(x, y, w, h, `head-box-${tone}`);
 }
@@ -75,9 +72,8 @@ function weightAt(result, h, j, at) {
   if (result.step < 2) return empty(x, y, w, TALL.weights);
   const weight = result.heads[h].weights[j];
   const height = Math.max(1, 36 * weight);
-  const number = weight < 0.005 ? "0" : weight > 0.995 ? "1" : decimal(weight).slice(1);
-  return `<rect x="${round(x + w * 0.15)}" y="${round(y + 38 - height)}" width="${round(w * 0.7)}" height="${round(height)}" class="head-fill-${h + 1}"/>`
-    + stroke(x, y + 38, x + w, y + 38, "head-zero") + text(x + w / 2, y + TALL.weights - 2, number, "head-number", MIDDLE)
+  return signedBar(weight, x + w * 0.15, y + 38, w * 0.7, height, `head-fill-${h + 1}`)
+    + stroke(x, y + 38, x + w, y + 38, "head-zero") + text(x + w / 2, y + TALL.weights - 2, shortWeight(weight), "head-number", MIDDLE)
     + target(at, `w-${h}-${j}`, x, y, w, TALL.weights, `${result.heads[h].name}, weight of ${result.words[j]}: ${decimal(weight)}`);
 }
 
@@ -129,9 +125,8 @@ function together(result, at) {
 }
 
 export function draw(result, { width = 720, uid = "head_stepper", live = false, label = "One token's attention in each head, and their averages put together" } = {}) {
-  const at = { ...layout(width, result), live, uid };
+  const at = { ...layout(width, result), live, entry: "q-0", uid };
   const below = together(result, at);
   const height = Math.ceil(below.bottom);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="head-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    result.heads.map((_, h) => lane(result, h, at)).join("")}${below.inside}</svg>`;
+  return svg("head", width, height, { live, label }, result.heads.map((_, h) => lane(result, h, at)).join("") + below.inside);
 }

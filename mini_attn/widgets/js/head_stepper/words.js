@@ -1,15 +1,13 @@
 // The stepper in words: the sentence, the table, and the arithmetic behind each part.
-import { decimal } from "../core/text.js";
+import { decimal, list, quote, terms } from "../core/text.js";
 
-const list = (numbers) => `(${numbers.map((x) => decimal(x)).join(", ")})`;
-const quoted = (word) => `“${word}”`;
 const columns = ({ first, q }) => `columns ${first + 1} to ${first + q.length}`;
 
 // The keys with the most weight: all that come close to the largest.
 function favourites({ weights }, words) {
   const top = Math.max(...weights);
   const best = weights.flatMap((weight, j) => (weight > 0.97 * top ? [j] : []));
-  const names = [...new Set(best.map((j) => quoted(words[j])))];
+  const names = [...new Set(best.map((j) => quote(words[j])))];
   const share = best.length > 1 ? `${decimal(top)} each` : decimal(top);
   const places = best.length > 1 && names.length === 1 ? `both ${names[0]}` : names.join(" and ");
   return `${places} (${share})`;
@@ -17,7 +15,7 @@ function favourites({ weights }, words) {
 
 export function describe(result) {
   const { step, words, token, heads, head_dim: size, n_heads: count } = result;
-  const who = quoted(words[token]);
+  const who = quote(words[token]);
   const each = count > 1 ? "each head has" : "the one head has";
   if (step === 0) return `${who} is about to look back: ${each} a query of ${size} numbers for it, and keys and values of ${size} for every token up to it.`;
   if (step === 1) return `Scores: the query of ${who} meets the keys of its own head, and no others. ${count > 1 ? "Two rows of scores." : "One row of scores, in which both questions are added."}`;
@@ -43,26 +41,25 @@ function explainVector(result, name, h, j) {
   const head = result.heads[h];
   const what = { q: "query", k: "key", v: "value" }[name];
   const values = name === "q" ? head.q : head[name][j];
-  return `${head.name}, ${what} of ${quoted(result.words[j])}: its embedding times ${columns(head)} of W_${name} = ${list(values)}.`;
+  return `${head.name}, ${what} of ${quote(result.words[j])}: its embedding times ${columns(head)} of W_${name} = ${list(values)}.`;
 }
 
 function explainScore(result, h, j) {
   const { q, k, scores, name } = result.heads[h];
-  const terms = k[j].map((key, n) => `${decimal(q[n])} · ${decimal(key)}`).join(" + ");
-  return `${name}, ${quoted(result.words[result.token])} looks at ${quoted(result.words[j])}: q · k = ${terms} = ${decimal(scores[j] / result.scale)}; divided by the root of ${result.head_dim}: score ${decimal(scores[j])}.`;
+  return `${name}, ${quote(result.words[result.token])} looks at ${quote(result.words[j])}: q · k = ${terms(q, k[j])} = ${decimal(scores[j] / result.scale)}; divided by the root of ${result.head_dim}: score ${decimal(scores[j])}.`;
 }
 
 function explainWeight(result, h, j) {
   const { scores, weights, name } = result.heads[h];
-  return `${name}, weight of ${quoted(result.words[j])}: e to the ${decimal(scores[j])}, divided by the sum over all ${scores.length} keys of this head = ${decimal(weights[j], 3)}. The other head's scores play no part.`;
+  return `${name}, weight of ${quote(result.words[j])}: e to the ${decimal(scores[j])}, divided by the sum over all ${scores.length} keys of this head = ${decimal(weights[j], 3)}. The other head's scores play no part.`;
 }
 
 function explainAverage(result, h) {
   const { weights, out, name } = result.heads[h];
   const large = weights.map((weight, j) => [weight, result.words[j]]).filter(([weight]) => weight >= 0.05);
-  const terms = large.map(([weight, word]) => `${decimal(weight)} · v of ${quoted(word)}`).join(" + ");
+  const parts = large.map(([weight, word]) => `${decimal(weight)} · v of ${quote(word)}`).join(" + ");
   const rest = large.length < weights.length ? " + the small rest" : "";
-  return `${name}, average: ${terms}${rest} = ${list(out)}.`;
+  return `${name}, average: ${parts}${rest} = ${list(out)}.`;
 }
 
 // A number of the last rows: where it stands, or which products it is the sum of.
@@ -76,8 +73,8 @@ function explainNumber(result, row, h, n) {
   }
   const from = row === "a" ? heads[h].first : 0;
   const upTo = row === "a" ? from + size : all.length;
-  const terms = all.map((x, r) => [x, wO[r][n], r]).slice(from, upTo).filter(([, w]) => w);
-  const sum = terms.map(([x, w]) => `${decimal(x)} · ${decimal(w)}`).join(" + ") || "nothing: these rows of W_o are 0 here";
+  const parts = all.map((x, r) => [x, wO[r][n]]).slice(from, upTo).filter(([, w]) => w);
+  const sum = parts.map(([x, w]) => `${decimal(x)} · ${decimal(w)}`).join(" + ") || "nothing: these rows of W_o are 0 here";
   if (row === "a") return `What head ${h + 1} adds to number ${n + 1} of the output (${meaning}): its average times its own rows of W_o = ${sum} = ${decimal(heads[h].adds[n])}.`;
   return `Number ${n + 1} of the output (${meaning}): the row of 8 times column ${n + 1} of W_o = ${sum} = ${decimal(output[n])}; terms with a 0 in W_o are left out.`;
 }

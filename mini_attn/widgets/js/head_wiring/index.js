@@ -1,4 +1,5 @@
 // Who reads whom: four query heads on four, two or one key/value heads, and what that changes.
+import { hint } from "../core/text.js";
 import { compute, tokens } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "head_wiring",
-  version: 1,
   title: "Who reads whom",
-  hint: "Point at a head, a weight or a bar, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a head, a weight or a bar"),
   schema,
   controls: [
     { key: "n_kv_heads", kind: "choice", label: "Key/value heads", options: [[4, "4"], [2, "2"], [1, "1"]] },

@@ -1,8 +1,8 @@
 // The wiring's picture: key/value heads, the query heads that read them, the weights that come of
 // it, and four bars of cost. Pure: numbers in, SVG out, in CSS pixels of the given width.
 import { range } from "d3-array";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape, whole } from "../core/text.js";
+import { MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, shortWeight, whole } from "../core/text.js";
 import { COSTS, changed } from "./words.js";
 
 const WIDE = 620; // below this the weights go under the wiring
@@ -22,9 +22,7 @@ function layout(width, count) {
   return { width, wide, row, top, kv, head, start, cell, line, first, bottom: first + 4 * line };
 }
 
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "wire-target", { id, label, first: id === at.entry, radius: 4 }) : "";
-}
+const target = targets("wire", 4);
 
 const style = (kv) => `wire-${kv}`;
 const middleOf = (at, head) => at.top + head * at.row + (at.row - 8) / 2;
@@ -66,10 +64,9 @@ function weightLine(result, line, at) {
     if (j > result.token) return text(x + w / 2, y + tall / 2 + 4, "·", "wire-quiet", MIDDLE);
     const weight = line.weights[j];
     const strong = weight > 0.5;
-    const shown = weight < 0.005 ? "0" : weight > 0.995 ? "1" : decimal(weight).slice(1);
     const label = `head ${line.head} looks at ${word}: weight ${decimal(weight)}`;
     return box(x, y, w, tall, `wire-fill ${style(line.kv)}`, ` fill-opacity="${strong ? 0.92 : Math.round(weight * 50) / 100}"`)
-      + box(x, y, w, tall, "wire-cell") + text(x + w / 2, y + tall / 2 + 4, shown, strong ? "wire-number-strong" : "wire-number", MIDDLE)
+      + box(x, y, w, tall, "wire-cell") + text(x + w / 2, y + tall / 2 + 4, shortWeight(weight), strong ? "wire-number-strong" : "wire-number", MIDDLE)
       + target(at, `w-${line.head}-${j}`, x, y, w, tall, label);
   });
   const own = result.n_kv_heads === result.n_heads;
@@ -90,7 +87,7 @@ function headings(result, at) {
     return slant ? text(x, over, word, kind, ` transform="rotate(-45 ${round(x)} ${over})"`) : text(x, over, word, kind, MIDDLE);
   });
   const title = `weights of “${result.tokens[result.token]}”`;
-  return text(at.kv.x, at.top - 12, at.wide ? "Keys, values" : "Keys, values", "wire-head") + text(at.head.x, at.top - 12, "Query heads", "wire-head")
+  return text(at.kv.x, at.top - 12, "Keys, values", "wire-head") + text(at.head.x, at.top - 12, "Query heads", "wire-head")
     + (at.wide ? text(at.start, at.top - (slant ? 44 : 32), `The ${title}`, "wire-head") : text(0, at.first - 52, `The ${title}`, "wire-head"))
     + (at.wide && result.n_kv_heads < result.n_heads ? text(at.start + result.tokens.length * at.cell + 6, at.top - 12, "as with 4?", "wire-small") : "") + columns.join("");
 }
@@ -125,5 +122,5 @@ export function draw(result, { width = 720, live = false, label = "Query heads, 
     ...range(result.n_kv_heads).map((kv) => kvBox(result, kv, at)), ...result.lines.map((line) => headBox(result, line, at)),
     ...result.lines.map((line) => weightLine(result, line, at)), costs.inside,
   ];
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="wire-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${parts.join("")}</svg>`;
+  return svg("wire", width, height, { live, label }, parts.join(""));
 }

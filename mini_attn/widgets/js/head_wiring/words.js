@@ -1,5 +1,5 @@
 // The wiring in words: the sentence, the table, and the arithmetic behind each part.
-import { count, decimal, whole } from "../core/text.js";
+import { count, decimal, list, terms, whole } from "../core/text.js";
 
 export const COSTS = {
   kept: ["kept for each token", "numbers"],
@@ -8,7 +8,6 @@ export const COSTS = {
   scores: ["scores and weighted sum", "FLOPs"],
 };
 
-const list = (numbers) => `(${numbers.map((x) => decimal(x)).join(", ")})`;
 const names = (items) => (items.length < 3 ? items.join(" and ") : `${items[0]} to ${items.at(-1)}`);
 export const changed = ({ change }) => change > 1e-9;
 
@@ -64,9 +63,8 @@ function explainHead(result, head) {
 function explainWeight({ lines, keys, tokens, token, scale }, head, j) {
   const { q, kv, scores, weights, before } = lines[head];
   if (j > token) return `“${tokens[token]}” may not look at a later “${tokens[j]}”: masked.`;
-  const terms = keys[kv][j].map((key, n) => `${decimal(q[n])} · ${decimal(key)}`).join(" + ");
   const old = Math.abs(weights[j] - before[j]) > 1e-9 ? `; with a key/value head of its own it was ${decimal(before[j], 3)}` : "";
-  return `Head ${head}, “${tokens[token]}” looks at “${tokens[j]}”: q · k = ${terms} = ${decimal(scores[j] / scale)}; times ${decimal(scale, 1)} = ${decimal(scores[j])}; weight ${decimal(weights[j], 3)}${old}.`;
+  return `Head ${head}, “${tokens[token]}” looks at “${tokens[j]}”: q · k = ${terms(q, keys[kv][j])} = ${decimal(scores[j] / scale)}; times ${decimal(scale, 1)} = ${decimal(scores[j])}; weight ${decimal(weights[j], 3)}${old}.`;
 }
 
 function explainCost({ costs, n_kv_heads: nKvHeads, n_heads: nHeads, head_dim: size, d_model: dModel, token }, key) {

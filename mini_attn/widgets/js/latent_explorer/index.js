@@ -1,4 +1,5 @@
 // The latent explorer: what the cache holds, what a head makes of it, and the other order.
+import { hint } from "../core/text.js";
 import { compute, names } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "latent_explorer",
-  version: 1,
   title: "Latent attention, expanded and absorbed",
-  hint: "Point at a vector or a weight, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a vector or a weight"),
   schema,
   controls: [
     { key: "form", kind: "choice", label: "Form", options: [["expanded", "expanded"], ["absorbed", "absorbed"]] },

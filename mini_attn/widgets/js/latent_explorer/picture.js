@@ -1,7 +1,7 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape, whole } from "../core/text.js";
+import { MIDDLE, box, inLines, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, whole } from "../core/text.js";
 
 const WIDE = 620; // below this the two parts of a score stand in the words only
 const ROW = 32;
@@ -24,20 +24,17 @@ function layout(width, count) {
   return { width, wide, bar, x, size, gap, weight, top, first: top + ROW + 8, sum: top + ROW + 8 + count * ROW + 8 };
 }
 
-// A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
-function target(at, id, x, y, w, label) {
-  return at.live ? hit(x, y, w, TALL, "latent-target", { id, label, first: id === at.entry }) : "";
-}
+const target = targets("latent");
 
 // Numbers as bars, up for plus and down for minus, in a frame that says how they came to be.
 function vector(at, column, y, values, most, kind, id, label) {
   const [x, w] = [at.x[column], at.size[column] * at.bar];
-  const hit = target(at, id, x, y, w, label);
+  const hit = target(at, id, x, y, w, TALL, label);
   if (!values) return box(x, y, w, TALL, `latent-box-${kind}`) + hit;
   const middle = y + TALL / 2;
   const bars = values.map((value, n) => {
     const height = Math.max(1.5, (Math.abs(value) / most) * (TALL / 2 - 2));
-    return Math.abs(value) < 1e-9 ? "" : `<rect x="${round(x + n * at.bar + 1.5)}" y="${round(value > 0 ? middle - height : middle)}" width="${round(at.bar - 3)}" height="${round(height)}" class="latent-bar-${kind}"/>`;
+    return Math.abs(value) < 1e-9 ? "" : signedBar(value, x + n * at.bar + 1.5, middle, at.bar - 3, height, `latent-bar-${kind}`);
   });
   return box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join("") + hit;
 }
@@ -104,7 +101,7 @@ function tokenRow(result, j, at) {
   const style = !here ? "latent-quiet" : j === there - 1 ? "latent-strong" : "latent-token";
   const says = here ? "" : ", not there yet";
   const part = (column, values, most, what, words) => vector(at, column, y, values, most, what, `${column}-${j}`, `${words} of ${names[j]}${says}`);
-  const hit = target(at, `w-${j}`, at.x.w, y, at.weight, here ? `weight of ${names[j]}, ${decimal(result.weights[j])}` : `${names[j]}${says}`);
+  const hit = target(at, `w-${j}`, at.x.w, y, at.weight, TALL, here ? `weight of ${names[j]}, ${decimal(result.weights[j])}` : `${names[j]}${says}`);
   return text(0, y + 15.5, names[j], style)
     + part("r", here ? keys[j] : null, extent.r, kind, "turned key") + part("c", here ? latent[j] : null, extent.c, kind, "latent")
     + part("k", made ? k[j] : null, extent.k, made ? "made" : here ? "none" : "later", made ? "key" : "no key made")
@@ -112,18 +109,12 @@ function tokenRow(result, j, at) {
     + (here ? weightOf(result, j, y, at) : box(at.x.w, y, at.weight, TALL, "latent-box-later")) + hit;
 }
 
-// Samples of the frames with their words, on as many lines as they need.
+// Samples of the frames with their words.
 function legend(y, at) {
   const entries = [["kept", "read from the cache"], ["new", "computed now, then kept"], ["made", "made now, not kept"], ["none", "not made"]];
-  let [x, line] = [0, y];
-  const inside = entries.map(([kind, words]) => {
-    const wide = 32 + 6.3 * words.length + 14;
-    if (x && x + wide - 14 > at.width) [x, line] = [0, line + 22];
-    const sample = box(x + 1, line, 22, 14, `latent-box-${kind}`) + text(x + 30, line + 11.5, words, "latent-quiet");
-    x += wide;
-    return sample;
-  });
-  return { inside: inside.join(""), bottom: line + 22 };
+  const key = inLines(entries, y, { width: at.width, lead: 32, gap: 14, line: 22, letter: 6.3 }, (kind, words, x, line) =>
+    box(x + 1, line, 22, 14, `latent-box-${kind}`) + text(x + 30, line + 11.5, words, "latent-quiet"));
+  return { inside: key.inside, bottom: key.bottom + 22 };
 }
 
 // Two bars, one for each form; the one that is shown has its name in bold.
@@ -163,6 +154,7 @@ export function draw(result, { width = 720, uid = "latent_explorer", live = fals
   const cost = counts(result, said + 58, at);
   const height = Math.ceil(cost.bottom);
   const rows = result.names.map((_, j) => tokenRow(result, j, at)).join("");
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="latent-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    headings(result, at)}${queryRow(result, at)}${rows}${sumRow(result, at)}${key.inside}${sentences(result, said, at)}${cost.inside}</svg>`;
+  return svg("latent", width, height, { live, label },
+    headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + key.inside
+    + sentences(result, said, at) + cost.inside);
 }

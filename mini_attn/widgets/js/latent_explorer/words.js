@@ -1,7 +1,6 @@
 // The latent explorer in words: the sentence, the table, and what stands behind each part.
-import { decimal, whole } from "../core/text.js";
+import { decimal, list, whole } from "../core/text.js";
 
-const list = (numbers) => `(${numbers.map((x) => decimal(x)).join(", ")})`;
 // Term by term, without those in which the query has a zero.
 const product = (a, b) => a.flatMap((x, i) => (x ? [`${decimal(x)} · ${decimal(b[i])}`] : [])).join(" + ") || "0";
 const power = (value) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−"));

@@ -1,4 +1,5 @@
 // Position encodings side by side: what each adds to a score matrix, and what moving the text changes.
+import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "position_encodings",
-  version: 1,
   title: "What a position adds to a score",
-  hint: "Point at a square, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a square"),
   schema,
   controls: [
     { key: "start", kind: "range", label: "Move the text: it begins at position", show: (value) => String(value) },

@@ -1,7 +1,7 @@
 // Six triangles of squares, one for each encoding: the area says how much, filled is plus, hollow is
 // minus. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, hit, round, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { END, MIDDLE, round, svg, targets, text } from "../core/svg.js";
+import { decimal } from "../core/text.js";
 import { verdict } from "./words.js";
 
 const WIDE = 600; // below this two triangles stand side by side, not three
@@ -30,9 +30,7 @@ function mark(value, x, y, cell, most) {
   return [value > 0 ? "plus" : "minus", seen ? square(cx - side / 2, cy - side / 2, side) : ""];
 }
 
-function target(at, id, x, y, label) {
-  return at.live ? hit(x, y, at.cell, at.cell, "pos-target", { id, label, first: id === at.entry, radius: 0 }) : "";
-}
+const target = targets("pos", 0);
 
 // All marks of a kind are one path: a slider redraws six triangles, and elements are what costs.
 function cells(result, panel, x0, y0, at) {
@@ -43,7 +41,7 @@ function cells(result, panel, x0, y0, at) {
     lines.cell += square(x, y, at.cell);
     lines[kind] += marked;
     const words = value === null ? "no vector" : decimal(value);
-    return target(at, `${panel.name}-${i}-${j}`, x, y, `${panel.title}: query at ${result.positions[i]}, key at ${result.positions[j]}: ${words}`);
+    return target(at, `${panel.name}-${i}-${j}`, x, y, at.cell, at.cell, `${panel.title}: query at ${result.positions[i]}, key at ${result.positions[j]}: ${words}`);
   }));
   return Object.entries(lines).map(([kind, drawn]) => path(kind, drawn)).join("") + targets.join("");
 }
@@ -90,6 +88,5 @@ export function draw(result, { width = 720, live = false, label = "What six posi
   const lines = Math.ceil(result.panels.length / at.columns);
   const key = legend(result, lines * at.high + 12, at);
   const height = Math.ceil(key.bottom);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="pos-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    result.panels.map((_, n) => triangle(result, n, at)).join("")}${key.inside}</svg>`;
+  return svg("pos", width, height, { live, label }, result.panels.map((_, n) => triangle(result, n, at)).join("") + key.inside);
 }

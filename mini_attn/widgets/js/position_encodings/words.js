@@ -1,5 +1,5 @@
 // The encodings in words: the sentence, the table, and the arithmetic of each cell.
-import { decimal, count } from "../core/text.js";
+import { count, decimal } from "../core/text.js";
 import { ALIBI, LEARNED, SHAW, T5, bucketOf, content, queries, speeds } from "./tables.js";
 
 const SMALL = 1e-9;

@@ -145,5 +145,5 @@ function mount(root, model) {
 }
 
 export default {
-  name: "prediction", version: 1, title: "Prediction", questions: QUESTIONS, inline, mount,
+  name: "prediction", title: "Prediction", questions: QUESTIONS, inline, mount,
 };

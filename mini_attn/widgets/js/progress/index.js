@@ -1,9 +1,9 @@
 // The reader's progress on the page: a closed box at the end of a chapter, a table of all
 // chapters on the first page. A script of its own that nothing waits for.
 import { count, escape } from "../core/text.js";
-import { entries, FILE, LARGEST, mergeProgress, onlyKnown, parseProgress, progressText } from "./format.js";
+import { FILE, LARGEST, entries, mergeProgress, onlyKnown, parseProgress, progressText } from "./format.js";
 import { announce, collect, forget, keep, lasting, store, whenKept } from "./store.js";
-import { chapterBody, chapterWords, bookTable, wordsFor } from "./views.js";
+import { bookTable, chapterBody, chapterWords, wordsFor } from "./views.js";
 
 const REFUSED = "This browser keeps nothing for this page (a private window, or storage is blocked): your progress lasts until you leave it. Export saves it.";
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;

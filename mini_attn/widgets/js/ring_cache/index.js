@@ -1,4 +1,5 @@
 // The ring: the last W tokens' keys and values, each in slot position mod W, and what a query sees.
+import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "ring_cache",
-  version: 1,
   title: "The ring: a cache that stops growing",
-  hint: "Point at a token, a slot or a bar, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a token, a slot or a bar"),
   schema,
   controls: [
     { key: "window", kind: "range", label: "Window W", show: (n) => `${n}` },

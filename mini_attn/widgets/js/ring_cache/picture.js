@@ -1,7 +1,7 @@
 // The ring's picture: the text, the slots in a circle, and the weights with and without the window.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal } from "../core/text.js";
 import { KINDS } from "./words.js";
 
 const WIDE = 640; // below this the weights go under the ring
@@ -17,10 +17,7 @@ function layout(width) {
   return { width, wide, columns, cell, lines, ring, top, radius: Math.min(120, ring / 2 - SLOT[0] / 2 - 2) };
 }
 
-// A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "ring-target", { id, label, first: id === at.entry, radius: 4 }) : "";
-}
+const target = targets("ring", 4);
 
 // The text, and a bracket over what the newest token sees.
 function line(result, at) {
@@ -87,6 +84,5 @@ export function draw(result, { width = 720, live = false, label = "The text, the
   const at = { ...layout(width), live, entry: `token-${result.newest}` };
   const bars = weights(result, at);
   const height = Math.ceil(Math.max(bars.bottom, at.top + 2 * at.radius + SLOT[1] + 36));
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="ring-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    line(result, at)}${circle(result, at)}${bars.inside}</svg>`;
+  return svg("ring", width, height, { live, label }, line(result, at) + circle(result, at) + bars.inside);
 }

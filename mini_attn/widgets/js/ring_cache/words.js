@@ -1,5 +1,5 @@
 // The ring in words: the sentence, the table, and the arithmetic behind tokens, slots and bars.
-import { count, decimal, whole } from "../core/text.js";
+import { count, decimal, terms, whole } from "../core/text.js";
 
 export const KINDS = { new: "new", held: "held", gone: "overwritten", later: "not there yet" };
 
@@ -42,8 +42,7 @@ function explainBar({ rows, newest, first, q, keys, scale, head }, i) {
   const { token, kind, score, weight, full } = rows[i];
   const query = rows[newest].token;
   if (kind === "later") return `“${token}” has not come yet.`;
-  const terms = keys[i].map((key, n) => `${decimal(q[n])} · ${decimal(key)}`).join(" + ");
-  const made = `Head ${head}, “${query}” looks at “${token}”: (${terms}) times ${decimal(scale, 1)} = ${decimal(score)}.`;
+  const made = `Head ${head}, “${query}” looks at “${token}”: (${terms(q, keys[i])}) times ${decimal(scale, 1)} = ${decimal(score)}.`;
   if (kind === "gone") return `${made} Without the window the weight would be ${decimal(full)}. But the key is overwritten: weight 0.`;
   const sum = first ? `the ${newest - first + 1} keys that are held` : "all keys";
   return `${made} Softmax over ${sum}: ${decimal(weight, 3)}; over all ${newest + 1}: ${decimal(full, 3)}.`;

@@ -1,4 +1,5 @@
 // The roofline: where a pass lands, taken apart into products with weights and attention.
+import { hint } from "../core/text.js";
 import { DEVICES, MODELS, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "roofline",
-  version: 1,
   title: "Where a pass lands",
-  hint: "Point at a mark or a bar, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a mark or a bar"),
   schema,
   controls: [
     { key: "phase", kind: "choice", label: "Phase", options: [["decode", "decode"], ["prefill", "prefill"]] },

@@ -1,17 +1,14 @@
 // The roofline's picture: the roof on logarithmic axes, a mark for each part of a pass with its name
 // below, and two bars of time. Pure: numbers in, SVG out, in CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { escape } from "../core/text.js";
+import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
 import { PARTS, amount, duration, intensity } from "./words.js";
 
 const WIDE = 560;
 const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond stands at its end
 const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "roof-target", { id, label, first: id === "mark-whole" }) : "";
-}
+const target = targets("roof");
 
 // Square, triangle, disc: told apart without colour.
 function mark(key, x, y) {
@@ -113,12 +110,11 @@ const lanes = ({ parts }) => Object.keys(PARTS).sort((a, b) => parts[b].intensit
 
 export function draw(result, { width = 720, live = false, label = "A roofline with the parts of a pass, and two bars of time" } = {}) {
   const wide = width >= WIDE;
-  const at = { width, wide, live, left: 50, right: width - 14, top: 26, bottom: wide ? 230 : 190 };
+  const at = { width, wide, live, entry: "mark-whole", left: 50, right: width - 14, top: 26, bottom: wide ? 230 : 190 };
   const both = scales(result, at);
   const times = bars(result, at.bottom + 54 + 3 * 26 + 18, at);
   const height = Math.ceil(times.bottom);
   const { grid, labels } = axes(result, at, both);
   const [drops, points] = [drop, point].map((part) => lanes(result).map((key, lane) => part(result, key, lane, at, both)).join(""));
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="roof-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    grid}${roof(result, at, both)}${drops}${labels}${points}${times.inside}</svg>`;
+  return svg("roof", width, height, { live, label }, grid + roof(result, at, both) + drops + labels + points + times.inside);
 }

@@ -1,5 +1,5 @@
 // Longer contexts: what each rule does to every plane of a rotary embedding, on one axis.
-import { whole } from "../core/text.js";
+import { hint, whole } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -7,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "rope_scaling",
-  version: 1,
   title: "Rules for longer contexts, plane by plane",
-  hint: "Point at a plane, tap it, or go to it with Tab and the arrow keys: here stands what the rule does to it.",
+  hint: hint("a plane", "what the rule does to it"),
   schema,
   controls: [
     { key: "rule", kind: "select", label: "Rule", options: [

@@ -2,12 +2,11 @@
 // and the wanted length, and below it how much each plane is slowed. Pure: numbers in, SVG out.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { escape, whole } from "../core/text.js";
+import { END, MIDDLE, box, inLines, round, stroke, svg, targets, text } from "../core/svg.js";
+import { whole } from "../core/text.js";
 
 const WIDE = 600;
 const AXIS = 52;
-const LETTER = 6.3;
 const LEGEND = { seen: "came round in training", inside: "turn no further than in training", fresh: "meet new angles" };
 const POWERS = ["1", "10", "100", "1 k", "10 k", "100 k", "1 M", "10 M", "100 M", "1 G"];
 
@@ -18,10 +17,8 @@ function mark(status, x, y, r) {
   return `<path d="M${round(x)} ${round(y - r - 1)}L${round(x + r + 1)} ${round(y + r)}H${round(x - r - 1)}Z" class="rsc-fresh"/>`;
 }
 
-function target(at, id, i, y, h, label) {
-  const w = at.step;
-  return at.live ? hit(at.x(i) - w / 2, y, w, h, "rsc-target", { id, label, first: id === `p-${at.entry}`, radius: 0 }) : "";
-}
+const onTarget = targets("rsc", 0);
+const target = (at, id, i, y, h, label) => onTarget(at, id, at.x(i) - at.step / 2, y, at.step, h, label);
 
 // A level with its words above its left end, where no wave is.
 function level(at, y, words, style) {
@@ -62,26 +59,20 @@ function slowing(result, top, at) {
 }
 
 function legend({ counts }, y, at) {
-  let [x, row] = [0, y];
-  const entry = (sample, words) => {
-    const wide = 20 + LETTER * words.length + 18;
-    if (x && x + wide - 18 > at.width) [x, row] = [0, row + 20];
-    const part = sample(x, row) + text(x + 18, row, words, "rsc-quiet");
-    x += wide;
-    return part;
-  };
-  const parts = Object.entries(LEGEND).map(([status, words]) => entry((left, base) => mark(status, left + 6, base - 4, 4), `${counts[status]} ${words}`));
-  const before = entry((left, base) => `<path d="M${left} ${base - 4}h14" class="rsc-before"/>`, "without a rule");
-  return { inside: parts.join("") + before, bottom: row + 10 };
+  const entries = Object.entries(LEGEND).map(([status, words]) => [status, `${counts[status]} ${words}`]);
+  const sample = (status, x, line) => (status === "before" ? `<path d="M${x} ${line - 4}h14" class="rsc-before"/>` : mark(status, x + 6, line - 4, 4));
+  const key = inLines([...entries, ["before", "without a rule"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.3 },
+    (status, words, x, line) => sample(status, x, line) + text(x + 18, line, words, "rsc-quiet"));
+  return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
 export function draw(result, { width = 720, uid = "rope_scaling", live = false, label = "Wavelength of every plane against the trained length" } = {}) {
   const wide = width >= WIDE;
   const count = result.planes.length;
   const step = (width - AXIS - 8) / count;
-  const at = { wide, width, live, uid, step, tall: wide ? 210 : 180, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: Math.round(0.8 * count) };
+  const at = { wide, width, live, uid, step, tall: wide ? 210 : 180, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
   const over = waves(result, at);
   const under = slowing(result, over.bottom + 22, at);
   const key = legend(result, under.bottom + 20, at);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="rsc-picture" viewBox="0 0 ${width} ${key.bottom}" width="${width}" height="${key.bottom}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${over.inside}${under.inside}${key.inside}</svg>`;
+  return svg("rsc", width, key.bottom, { live, label }, over.inside + under.inside + key.inside);
 }

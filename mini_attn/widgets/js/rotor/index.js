@@ -1,4 +1,5 @@
 // The rotor: the planes of one head, a query and a key rotated to their positions, and the score.
+import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "rotor",
-  version: 1,
   title: "The rotor: positions as angles",
-  hint: "Point at a dial or a number, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a dial or a number"),
   schema,
   controls: [
     { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },

@@ -1,7 +1,7 @@
 // The rotor's picture: the numbers with their planes, a dial for each plane, the sum, and the score
 // against the distance. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { MIDDLE, box, inLines, round, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal } from "../core/text.js";
 import { curves } from "./curves.js";
 import { small, sumOf, turnOf } from "./words.js";
 
@@ -18,10 +18,7 @@ function layout(width) {
   return { width, wide, left, cell, row: 28, tall: 24, columns, tile, radius, strips: 24, dials: 24 + 2 * 28 + 22, dial: 2 * radius + 82 };
 }
 
-// A part that can be pointed at, tapped or focused; one of them takes part in the Tab order.
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "rotor-target", { id, label, first: id === at.entry, radius: 4 }) : "";
-}
+const target = targets("rotor", 4);
 
 // The numbers of query and key before turning; the letter says which plane each belongs to.
 function strips(result, at) {
@@ -67,18 +64,12 @@ function dial(result, n, at) {
     + target(at, `plane-${n}`, cx - at.radius - 4, cy - at.radius - 4, 2 * at.radius + 8, 2 * at.radius + 8, `plane ${letter}: product ${decimal(part)}`);
 }
 
-// What the hands mean, on as many lines as they need; a letter is about 6.4 px wide.
+// What the hands mean.
 function legend(y, at) {
   const entries = [["q", "query, turned"], ["k", "key, turned"], ["before-q", "before turning"]];
-  let [x, line] = [0, y];
-  const inside = entries.map(([style, words]) => {
-    const wide = 42 + 6.4 * words.length + 18;
-    if (x && x + wide - 18 > at.width) [x, line] = [0, line + 22];
-    const sample = hand(x + 4, line, [26, 0], 1, style) + text(x + 42, line + 4.5, words, "rotor-quiet");
-    x += wide;
-    return sample;
-  });
-  return { inside: inside.join(""), bottom: line + 10 };
+  const key = inLines(entries, y, { width: at.width, lead: 42, gap: 18, line: 22 }, (style, words, x, line) =>
+    hand(x + 4, line, [26, 0], 1, style) + text(x + 42, line + 4.5, words, "rotor-quiet"));
+  return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
 function sums(result, y, at) {
@@ -99,6 +90,5 @@ export function draw(result, { width = 720, live = false, label = "Query and key
   const sum = sums(result, key.bottom + 26, at);
   const chart = curves(result, sum.bottom + 28, at, target);
   const height = Math.ceil(chart.bottom);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="rotor-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    strips(result, at)}${dials}${key.inside}${sum.inside}${chart.inside}</svg>`;
+  return svg("rotor", width, height, { live, label }, strips(result, at) + dials + key.inside + sum.inside + chart.inside);
 }

@@ -1,5 +1,5 @@
 // Softmax on five numbers: how scores become shares that add up to one.
-import { decimal } from "../core/text.js";
+import { decimal, hint } from "../core/text.js";
 import { TOKENS, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -9,9 +9,8 @@ const range = (key, label, group) => ({ key, label, kind: "range", group, show: 
 
 export default {
   name: "softmax_choice",
-  version: 1,
   title: "Softmax on five numbers",
-  hint: "Point at a score, a power of e or a weight, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a score, a power of e or a weight"),
   schema,
   controls: [
     ...Object.entries(TOKENS).map(([key, token]) => range(key, `Score of “${token}”`, "Scores")),

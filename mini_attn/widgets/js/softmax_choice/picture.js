@@ -1,7 +1,7 @@
 // The picture of the softmax: a line per token with its score, its power of e and its share.
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, hit, stroke, text } from "../core/svg.js";
-import { decimal, escape } from "../core/text.js";
+import { END, MIDDLE, box, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal } from "../core/text.js";
 
 const ROW = 40;
 const TALL = 28;
@@ -17,9 +17,8 @@ function layout(width) {
   return { width, name, gap, column, x: [0, 1, 2].map((n) => name + gap + n * (column + gap)) };
 }
 
-function target(at, id, x, y, label) {
-  return at.live ? hit(x, y, at.column, TALL, "soft-target", { id, label, first: id === at.entry }) : "";
-}
+const onTarget = targets("soft");
+const target = (at, id, x, y, label) => onTarget(at, id, x, y, at.column, TALL, label);
 
 // A score is drawn from a zero in the middle, as far as the largest score of all reaches.
 function scoreBar(value, most, x, y, at) {
@@ -61,5 +60,5 @@ export function draw(result, { width = 720, live = false, label = "Five scores, 
     + target(at, "sum", at.x[1], bottom + 4, `sum of the powers: ${small(result.total)}`)
     + text(at.x[2] + at.column / 2, bottom + 22, "sum 1", "soft-sum", MIDDLE);
   const height = bottom + 40;
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="soft-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${heads.join("")}${lines.join("")}${line}${sums}</svg>`;
+  return svg("soft", width, height, { live, label }, heads.join("") + lines.join("") + line + sums);
 }

@@ -1,17 +1,15 @@
 // The picture of saturation: scores and weights of eight keys, and two curves over head_dim.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, hit, round, stroke, text } from "../core/svg.js";
-import { decimal, escape, whole } from "../core/text.js";
+import { END, MIDDLE, box, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, shortWeight, whole } from "../core/text.js";
 
 const WIDE = 600;
 const BARS = 118; // height of a bar chart
 const PLOT = 130; // height of a curve
 const WAYS = { one: "divided by 1", head_dim: "by √head_dim", d_model: "by √d_model" };
 
-function target(at, id, x, y, w, h, label) {
-  return at.live ? hit(x, y, w, h, "sat-target", { id, label, first: id === "w-0" }) : "";
-}
+const target = targets("sat");
 
 // Eight scores around zero. The axis grows with them, so its ends are written.
 function scoreBars({ scores }, x, y, width, at) {
@@ -20,7 +18,7 @@ function scoreBars({ scores }, x, y, width, at) {
   const [step, zero] = [width / scores.length, y + BARS / 2];
   const inside = scores.map((score, j) => {
     const height = Math.max(1, Math.abs(scale(score) - zero));
-    return `<rect x="${round(x + j * step + 3)}" y="${round(score > 0 ? zero - height : zero)}" width="${round(step - 6)}" height="${round(height)}" class="sat-bar-score"/>`
+    return signedBar(score, x + j * step + 3, zero, step - 6, height, "sat-bar-score")
       + target(at, `s-${j}`, x + j * step + 1, y, step - 2, BARS, `score of key ${j + 1}: ${decimal(score)}`);
   });
   const ends = [most, -most].map((value, n) => text(x, y + (n ? BARS + 14 : -5), decimal(value, 1), "sat-quiet"));
@@ -31,9 +29,8 @@ function weightBars({ weights }, x, y, width, at) {
   const step = width / weights.length;
   const inside = weights.map((w, j) => {
     const height = Math.max(1, w * (BARS - 16));
-    const words = w > 0.995 ? "1" : w < 0.005 ? "0" : decimal(w).slice(1);
     return box(x + j * step + 3, y + BARS - height, step - 6, height, "sat-bar-weight")
-      + text(x + (j + 0.5) * step, y + BARS - height - 4, words, "sat-number", MIDDLE)
+      + text(x + (j + 0.5) * step, y + BARS - height - 4, shortWeight(w), "sat-number", MIDDLE)
       + target(at, `w-${j}`, x + j * step + 1, y, step - 2, BARS, `weight of key ${j + 1}: ${decimal(w, 3)}`);
   });
   return stroke(x, y + BARS, x + width, y + BARS, "sat-axis") + inside.join("")
@@ -70,7 +67,7 @@ function legend(y, at) {
 
 export function draw(result, { width = 720, uid = "softmax_saturation", live = false, label = "Scores, weights and gradient against head_dim" } = {}) {
   const wide = width >= WIDE;
-  const at = { wide, live, uid };
+  const at = { wide, live, entry: "w-0", uid };
   const half = wide ? (width - 40) / 2 : width;
   const right = wide ? half + 40 : 0;
   const tall = [BARS + 64, PLOT + 66];
@@ -79,7 +76,8 @@ export function draw(result, { width = 720, uid = "softmax_saturation", live = f
   const titles = heads.map((words, n) => text(n % 2 ? right : 0, y[n] - 26, words, "sat-head"));
   const last = y[3] + PLOT + 44;
   const height = Math.ceil(last + 8);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="sat-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    titles.join("")}${scoreBars(result, 0, y[0], half, at)}${weightBars(result, right, y[1], half, at)}${
-    curve(result, "top", 1, 0, y[2], half, at, true)}${curve(result, "moves", 1, right, y[3], half, at, false)}${legend(last, at)}</svg>`;
+  return svg("sat", width, height, { live, label },
+    titles.join("") + scoreBars(result, 0, y[0], half, at) + weightBars(result, right, y[1], half, at)
+    + curve(result, "top", 1, 0, y[2], half, at, true) + curve(result, "moves", 1, right, y[3], half, at, false)
+    + legend(last, at));
 }

@@ -1,4 +1,5 @@
 // A matrix product, step by step: the same FLOPs, and fewer numbers moved the more are held.
+import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "tile_stepper",
-  version: 1,
   title: "A matrix product in tiles",
-  hint: "Point at a number, tap it, or go to it with Tab and the arrow keys: here stands how often it was read, or the sum that it is.",
+  hint: hint("a number", "how often it was read, or the sum that it is"),
   schema,
   controls: [
     { key: "tile", kind: "choice", label: "Tile held in fast memory", options: [[1, "1 × 1"], [2, "2 × 2"], [4, "4 × 4"]] },

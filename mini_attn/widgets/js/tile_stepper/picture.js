@@ -1,11 +1,13 @@
 // The tile stepper's picture: the two matrices and their product, and the numbers moved so far.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, round, stroke, text } from "../core/svg.js";
-import { decimal, escape, whole } from "../core/text.js";
+import { END, MIDDLE, box, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, whole } from "../core/text.js";
 import { panel } from "./chart.js";
 
 const WIDE = 600; // below this the chart goes under the matrices
 const NAMES = 46;
+
+const target = targets("tile");
 
 // The left matrix stands left of the product, the right one above it: row meets column.
 function layout(width, { rows, k, n }) {
@@ -42,9 +44,7 @@ function matrix(result, name, at) {
     const [x, y, size] = [at.x[name] + j * at.cell + 1, at.y[name] + i * at.cell + 1, at.cell - 2];
     const id = `${name}-${i}-${j}`;
     const style = entry.finished ? "tile-value tile-done" : entry.held && name !== "c" ? "tile-value tile-in" : "tile-value";
-    const hit = at.live
-      ? `<rect x="${round(x)}" y="${round(y)}" width="${size}" height="${size}" rx="3" class="tile-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(`${words} ${i + 1}, ${j + 1}: ${says(entry)}`)}"/>`
-      : "";
+    const hit = target(at, id, x, y, size, size, `${words} ${i + 1}, ${j + 1}: ${says(entry)}`);
     return box(x, y, size, size, styleOf(entry)) + text(x + size / 2, y + size / 2 + 4, shown(entry, at), style, MIDDLE) + hit;
   }).join("")).join("");
 }
@@ -72,6 +72,7 @@ export function draw(result, { width = 720, live = false, label = "A matrix prod
   const corner = stroke(at.x.b - 13, at.y.b, at.x.b - 13, at.bottom, "tile-rule") + stroke(at.x.a, at.y.a - 24, at.right, at.y.a - 24, "tile-rule");
   const chart = at.wide ? panel(result, at.right + 34, 0, width - at.right - 34, at) : panel(result, 0, at.bottom + 34, width, at);
   const height = Math.ceil(Math.max(at.bottom + 26, chart.bottom));
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="tile-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${
-    legend(at)}${corner}${heads}${names.join("")}${["a", "b", "c"].map((name) => matrix(result, name, at)).join("")}${chart.inside}</svg>`;
+  return svg("tile", width, height, { live, label },
+    legend(at) + corner + heads + names.join("") + ["a", "b", "c"].map((name) => matrix(result, name, at)).join("")
+    + chart.inside);
 }

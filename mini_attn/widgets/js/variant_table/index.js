@@ -1,4 +1,5 @@
 // All variants at one shape: what a cached step keeps, computes, reads and how many fit.
+import { hint } from "../core/text.js";
 import { DEVICES, compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
@@ -6,9 +7,8 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "variant_table",
-  version: 1,
   title: "The variants side by side",
-  hint: "Point at a bar, tap it, or go to it with Tab and the arrow keys: here stands its arithmetic.",
+  hint: hint("a bar"),
   schema,
   controls: [
     { key: "context", label: "Tokens in each (context)", kind: "log" },

@@ -1,17 +1,14 @@
 // The comparison's picture: a line for each variant, a column of bars for each question. Pure:
 // numbers in, SVG out, in CSS pixels of the width that it is given.
 import { scaleLinear } from "d3-scale";
-import { box, hit, stroke, text } from "../core/svg.js";
-import { escape } from "../core/text.js";
+import { box, hatching, stroke, svg, targets, text } from "../core/svg.js";
 import { METRICS, shown } from "./words.js";
 
 const WIDE = 640; // below this the columns stand one under the other
 const LINE = 46;
 const LABEL = { wide: 120, narrow: 112 };
 
-function target(at, id, x, y, w, label) {
-  return at.live ? hit(x, y, w, LINE - 6, "vary-target", { id, label, first: id === "cache-0" }) : "";
-}
+const target = targets("vary");
 
 // One number: written out, with its bar below; the best of its column has a mark and a frame.
 function cell(result, metric, i, x, y, w, at) {
@@ -25,7 +22,7 @@ function cell(result, metric, i, x, y, w, at) {
   const words = `${best && !tooLarge ? "✓ " : tooLarge ? "✗ " : ""}${shown(metric.key, value)}`;
   const bar = box(x, y + 20, Math.max(1.5, size(value)), 12, `vary-bar-${style}`, tooLarge ? ` fill="url(#${at.uid}-over)"` : "");
   return text(x + 5, y + 14, words, `vary-number vary-number-${style}`) + bar
-    + target(at, `${metric.key}-${i}`, x - 4, y, w - 2, `${row.short}, ${metric.title}: ${shown(metric.key, value)}`);
+    + target(at, `${metric.key}-${i}`, x - 4, y, w - 2, LINE - 6, `${row.short}, ${metric.title}: ${shown(metric.key, value)}`);
 }
 
 function names(result, x, y) {
@@ -40,7 +37,7 @@ function block(result, metric, x, y, w, at) {
 const heading = (metric, x, y) => text(x, y + 14, metric.title, "vary-head") + text(x, y + 31, metric.more, "vary-quiet");
 
 export function draw(result, { width = 720, uid = "variant_table", live = false, label = "The variants of attention, compared at one shape" } = {}) {
-  const at = { live, uid };
+  const at = { live, uid, entry: "cache-0" };
   const wide = width >= WIDE;
   const start = wide ? LABEL.wide : LABEL.narrow;
   const column = wide ? (width - start) / METRICS.length : width - start;
@@ -50,7 +47,6 @@ export function draw(result, { width = 720, uid = "variant_table", live = false,
     return heading(metric, wide ? x : 0, y) + (wide ? "" : names(result, 0, y + 44)) + block(result, metric, x, y, column - 8, at);
   });
   const height = wide ? tall : METRICS.length * (tall + 14);
-  const over = `<pattern id="${uid}-over" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="6" class="vary-hatch"/></pattern>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="vary-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}"><defs>${over}</defs>${
-    wide ? names(result, 0, 44) : ""}${parts.join("")}</svg>`;
+  const over = hatching(`${uid}-over`, "vary-hatch");
+  return svg("vary", width, height, { live, label }, over + (wide ? names(result, 0, 44) : "") + parts.join(""));
 }
