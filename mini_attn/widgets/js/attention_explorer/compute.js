@@ -1,23 +1,19 @@
 // Queries, keys, values, scores, weights and outputs of one head under a mask, a divisor and a temperature.
-import { attend, emptyCache, example, softmax } from "../attention/example.js";
+import { dot, largest, rowTimes, softmax, sum } from "../attention/arithmetic.js";
+import { attend, example, names } from "../attention/example.js";
 
 const HEADS = { before: 0, content: 1 };
-const rows = attend(example, example.embeddings, emptyCache(example)).heads;
-
-const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
-const total = (row) => row.reduce((sum, value) => sum + value, 0);
+const rows = attend(example, example.embeddings).heads;
 
 export const divisors = { one: 1, head_dim: Math.sqrt(example.head_dim), d_model: Math.sqrt(example.d_model) };
 
 // One row of weights under each of the rules; `open` is the softmax over everything.
 function weigh(mask, scores, open, i) {
-  const seen = (value, j) => (j <= i ? value : 0);
+  const masked = open.map((value, j) => (j <= i ? value : 0));
   if (mask === "none") return open;
-  if (mask === "after") return open.map(seen);
+  if (mask === "after") return masked;
   if (mask === "before") return scores.map((_, j) => (j <= i ? softmax(scores.slice(0, i + 1))[j] : 0));
-  const left = open.map(seen);
-  return left.map((value) => value / total(left));
+  return masked.map((value) => value / sum(masked));
 }
 
 export function compute(state) {
@@ -29,11 +25,10 @@ export function compute(state) {
   const scores = dots.map((row) => row.map((value) => factor * value));
   const open = scores.map(softmax);
   const weights = scores.map((row, i) => weigh(mask, row, open[i], i));
-  const out = weights.map((row) => v[0].map((_, column) => total(row.map((w, j) => w * v[j][column]))));
   return {
-    ...state, names: example.tokens.slice(0, state.tokens).map((token) => token.trim()),
-    q, k, v, dots, scores, open, weights, out, divide: divisors[divisor], factor,
-    sums: weights.map(total), ahead: open.map((row, i) => total(row.slice(i + 1))),
+    ...state, names: names.slice(0, state.tokens),
+    q, k, v, dots, scores, open, weights, out: weights.map((row) => rowTimes(row, v)), divide: divisors[divisor], factor,
+    sums: weights.map(sum), ahead: open.map((row, i) => sum(row.slice(i + 1))),
     extent: { q: largest(own.q), k: largest(own.k), v: largest(own.v), out: largest(own.v) }, most: largest(dots),
   };
 }

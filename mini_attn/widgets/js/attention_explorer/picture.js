@@ -109,9 +109,9 @@ function paragraph(words, y, width) {
   return { inside: lines.map((line, n) => text(0, y + 17 * n, line.trim(), "att-quiet")).join(""), bottom: y + 17 * (lines.length - 1) + 8 };
 }
 
-export function draw(result, { width = 720, uid = "attention_explorer", live = false, label = "Queries, keys and the weights of each pair" } = {}) {
+export function draw(result, { width = 720, live = false, label = "Queries, keys and the weights of each pair" } = {}) {
   const last = result.names.length - 1;
-  const at = { ...layout(width, result), uid, live, entry: `w-${last}-0` };
+  const at = { ...layout(width, result), live, entry: `w-${last}-0` };
   const under = at.end + (result.show === "weights" ? 66 : 22);
   const legend = result.show === "dots" ? "Bars: four numbers, up is plus, down is minus. Red: a negative product."
     : `Dashed: the key comes later than the query.${result.show === "scores" ? " Red: a negative score." : ` A row's weights times the values give its output.`}`;

@@ -54,7 +54,7 @@ export function ratio(a, b) {
 export const roundSize = (bytes) => size(bytes).replace(".00 ", " ");
 
 // 4, 7.5, 71.1: how many times, without a tail of zeros.
-export function times(a, b) {
+function times(a, b) {
   const value = Number(a) / Number(b);
   return Number.isInteger(value) ? grouped(value) : ratio(a, b);
 }
@@ -107,7 +107,7 @@ const withUnit = ({ value, label }) => {
   return quiet ? shown : `${shown} ${value === 0.5 ? "byte" : word}`;
 };
 
-export function formulaText(result) {
+function formulaText(result) {
   const words = formula(result).map((item) => item.sign ?? withUnit(item)).join(" ");
   return `${words} = ${grouped(result.total_bytes)} bytes`.replaceAll("( ", "(").replaceAll(" )", ")");
 }
@@ -115,7 +115,7 @@ export function formulaText(result) {
 export const numberText = (value) => (value === 0.5 ? "½" : grouped(value));
 export const count = (n, word) => `${grouped(n)} ${word}${Number(n) === 1 ? "" : "s"}`;
 
-export function fitWords(result) {
+function fitWords(result) {
   const { sizes, max_sequences, max_context } = result;
   const many = max_sequences === 0n ? "no sequence" : count(max_sequences, "sequence");
   const fits = max_sequences > 1n ? "fit" : "fits";

@@ -2,16 +2,16 @@
 import schema from "./schema.json" with { type: "json" };
 
 export const HEAD_DIM = 64;
-export const BYTES = 2; // of a number: bfloat16
-export const TILE = 64; // queries and keys that a fused kernel holds at a time
+const BYTES = 2; // of a number: bfloat16
+const TILE = 64; // queries and keys that a fused kernel holds at a time
 const SOFTMAX = 5; // operations for a score: scale, maximum, exponential, sum, division
 
 // FLOPs of the MLP for a token, in units of d²: two or three matrices, each a multiply-add a weight.
-export const MLP = { none: 0, plain: 2 * 2 * 4, gated: 2 * 3 * 4, narrow: 2 * 3 * (8 / 3) };
+const MLP = { none: 0, plain: 2 * 2 * 4, gated: 2 * 3 * 4, narrow: 2 * 3 * (8 / 3) };
 
-export const pairsOf = (n, pairs) => (pairs === "full" ? n * n : (n * (n + 1)) / 2);
+const pairsOf = (n, pairs) => (pairs === "full" ? n * n : (n * (n + 1)) / 2);
 
-export function flopsOf(seq, { d_model: d, mlp, pairs }) {
+function flopsOf(seq, { d_model: d, mlp, pairs }) {
   const seen = pairsOf(seq, pairs);
   return {
     projections: 2 * seq * d * 3 * d,
@@ -22,14 +22,14 @@ export function flopsOf(seq, { d_model: d, mlp, pairs }) {
   };
 }
 
-export function bytesOf(seq, { d_model: d, kernel }) {
+function bytesOf(seq, { d_model: d, kernel }) {
   const heads = d / HEAD_DIM;
   const square = kernel === "written" ? seq * seq : Math.min(seq, TILE) ** 2;
   return { rows: BYTES * 5 * seq * d, scores: BYTES * heads * square }; // rows: x, q, k, v, out
 }
 
 // How many tokens make the scores and the weighted sum as much work as all products with weights.
-export function crossover({ mlp, d_model: d, pairs }) {
+function crossover({ mlp, d_model: d, pairs }) {
   const weights = (8 + MLP[mlp]) * d; // FLOPs a token, over d
   return pairs === "full" ? weights / 4 : weights / 2 - 1;
 }

@@ -1,21 +1,12 @@
 // What the cost explorer says: numbers with units, one sentence, a table, and each part's arithmetic.
 import { decimal, whole } from "../core/text.js";
+import { scaled } from "../core/units.js";
 
-const STEPS = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15], ["E", 1e18]];
-
-// Three or four digits and a unit: 4.83 GFLOP, 12.6 MB.
-export function short(value, unit) {
-  const [prefix, size] = STEPS.findLast(([, least]) => value >= least) ?? STEPS[0];
-  const number = value / size;
-  const digits = number >= 100 ? whole(number) : decimal(number, number >= 10 ? 1 : 2);
-  return `${size === 1 ? whole(value) : digits} ${prefix}${unit}`;
-}
+// Three digits and a unit, whole where there is no prefix: 4.83 GFLOP, 12.6 MB, 64 B.
+export const short = (value, unit) => (value < 1000 ? `${whole(value)} ${unit}` : scaled(value, unit));
 
 // A power of ten on an axis: 100 G, 1 MB.
-export function tick(value, unit) {
-  const [prefix, size] = STEPS.findLast(([, least]) => value >= least) ?? STEPS[0];
-  return `${whole(value / size)} ${prefix}${unit}`;
-}
+export const tick = (value, unit) => scaled(value, unit, whole);
 
 export const flop = (value) => short(value, "FLOP");
 export const bytes = (value) => short(value, "B");
@@ -28,7 +19,7 @@ export const PARTS = [
   ["output", "output projection", "2·n·d·d", "weights"],
   ["mlp", "MLP", "", "weights"],
 ];
-export const WIDTHS = { none: "no MLP", plain: "an MLP of width 4d", gated: "a gated MLP of width 4d", narrow: "a gated MLP of width 8d/3" };
+const WIDTHS = { none: "no MLP", plain: "an MLP of width 4d", gated: "a gated MLP of width 4d", narrow: "a gated MLP of width 8d/3" };
 export const MLP_FORMULA = { none: "none here", plain: "2·n·2·d·4d", gated: "2·n·3·d·4d", narrow: "2·n·3·d·8d/3" };
 const FACTOR = { plain: [2, "4d", 4], gated: [3, "4d", 4], narrow: [3, "8d/3", 8 / 3] };
 

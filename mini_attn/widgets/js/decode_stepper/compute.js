@@ -1,9 +1,10 @@
 // All passes of the example, with a cache and without one, and what each of them costs.
-import { example, passes, scaleOf } from "../attention/example.js";
+import { largest } from "../attention/arithmetic.js";
+import { example, names, passes, scaleOf } from "../attention/example.js";
 import schema from "./schema.json" with { type: "json" };
 
 const NUMBER_BYTES = 4; // float32
-const { d_model: dModel, n_heads: nHeads, head_dim: headDim, prompt_len: promptLen, tokens } = example;
+const { d_model: dModel, n_heads: nHeads, head_dim: headDim, prompt_len: promptLen } = example;
 const width = nHeads * headDim;
 const cacheBytes = (rows) => 2 * width * rows * NUMBER_BYTES; // a key and a value for each row
 const weightBytes = 4 * dModel * width * NUMBER_BYTES;
@@ -50,7 +51,7 @@ function kindOf(i, { first, there }, newest) {
 function rowOf(i, pass, newest, chosen) {
   const head = pass.heads[chosen - 1];
   const kind = kindOf(i, pass, newest);
-  const line = { token: tokens[i].trim(), kind, k: head.kept.k[i] ?? null, v: head.kept.v[i] ?? null };
+  const line = { token: names[i], kind, k: head.cached.k[i] ?? null, v: head.cached.v[i] ?? null };
   if (kind === "kept" || kind === "later") return { ...line, q: null, scores: null, weights: null, out: null };
   const [q, scores, weights, out] = ["q", "scores", "weights", "out"].map((name) => head[name][i - pass.first]);
   return { ...line, q, scores, weights, out };
@@ -60,12 +61,12 @@ export function compute(state) {
   const { step, cached, head } = state;
   const pass = computed[cached ? "cached" : "plain"][step];
   const newest = step ? pass.there - 1 : 0; // the first row that is new in this step
-  const rows = tokens.map((_, i) => rowOf(i, pass, newest, head));
+  const rows = names.map((_, i) => rowOf(i, pass, newest, head));
   const kinds = ["new", "kept", "again", "later"];
   const all = computed.plain.at(-1).heads[head - 1];
   return {
     ...state, rows, there: pass.there, scale: scaleOf(example), last_step: schema.step.max,
-    extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, Math.max(...all[name].flat().map(Math.abs))])),
+    extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, largest(all[name])])),
     output: pass.outputs.at(-1), difference: difference(step),
     counts: Object.fromEntries(kinds.map((kind) => [kind, rows.filter((row) => row.kind === kind).length])),
     now: { cached: work.cached[step].now, plain: work.plain[step].now },

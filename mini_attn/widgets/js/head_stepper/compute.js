@@ -1,11 +1,10 @@
 // The example's matrices cut into two heads or one, and what each head adds to the output.
-import { attend, emptyCache, example, scaleOf } from "../attention/example.js";
+import { largest, rowTimes } from "../attention/arithmetic.js";
+import { attend, example, names, scaleOf } from "../attention/example.js";
 import fourHeads from "../data/example_heads.json" with { type: "json" };
 import schema from "./schema.json" with { type: "json" };
 
-const { tokens, embeddings } = example;
 const width = example.n_heads * example.head_dim;
-export const words = tokens.map((token) => token.trim());
 // What the two heads ask for, in the words of the example with four of which they are two.
 const QUESTIONS = [fourHeads.questions[0], fourHeads.questions[2]];
 
@@ -13,14 +12,11 @@ const QUESTIONS = [fourHeads.questions[0], fourHeads.questions[2]];
 const layerOf = (nHeads) => ({ ...example, n_heads: nHeads, head_dim: width / nHeads });
 const computed = Object.fromEntries(schema.n_heads.values.map((nHeads) => {
   const layer = layerOf(nHeads);
-  return [nHeads, { layer, ...attend(layer, embeddings, emptyCache(layer)) }];
+  return [nHeads, { layer, ...attend(layer, example.embeddings) }];
 }));
 
 // What a head adds to the output: its average times the rows of W_o that are its own.
-function contribution(average, h, headDim) {
-  const rows = example.weights.o.slice(h * headDim, (h + 1) * headDim);
-  return rows[0].map((_, n) => average.reduce((sum, x, r) => sum + x * rows[r][n], 0));
-}
+const contribution = (average, h, headDim) => rowTimes(average, example.weights.o.slice(h * headDim, (h + 1) * headDim));
 
 function headOf(head, h, { token, n_heads: nHeads }, headDim) {
   const average = head.out[token];
@@ -34,11 +30,10 @@ function headOf(head, h, { token, n_heads: nHeads }, headDim) {
 
 export function compute(state) {
   const { layer, heads, outputs } = computed[state.n_heads];
-  const most = (name) => Math.max(...computed[2].heads.flatMap((head) => head[name].flat().map(Math.abs)));
   return {
-    ...state, words, width, scale: scaleOf(layer), head_dim: layer.head_dim, w_o: layer.weights.o,
+    ...state, words: names, width, scale: scaleOf(layer), head_dim: layer.head_dim, w_o: layer.weights.o,
     heads: heads.map((head, h) => headOf(head, h, state, layer.head_dim)),
     output: outputs[state.token], features: example.content_features,
-    extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, most(name)])),
+    extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, largest(computed[2].heads.map((head) => head[name]))])),
   };
 }

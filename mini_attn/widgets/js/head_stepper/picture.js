@@ -124,8 +124,8 @@ function together(result, at) {
   return { inside: text(0, at.end + 8, title, "head-head") + parts.join(""), bottom: top + lines.length * (CELL + 8) };
 }
 
-export function draw(result, { width = 720, uid = "head_stepper", live = false, label = "One token's attention in each head, and their averages put together" } = {}) {
-  const at = { ...layout(width, result), live, entry: "q-0", uid };
+export function draw(result, { width = 720, live = false, label = "One token's attention in each head, and their averages put together" } = {}) {
+  const at = { ...layout(width, result), live, entry: "q-0" };
   const below = together(result, at);
   const height = Math.ceil(below.bottom);
   return svg("head", width, height, { live, label }, result.heads.map((_, h) => lane(result, h, at)).join("") + below.inside);

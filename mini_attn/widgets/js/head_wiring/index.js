@@ -1,6 +1,7 @@
 // Who reads whom: four query heads on four, two or one key/value heads, and what that changes.
+import { names } from "../attention/example.js";
 import { hint } from "../core/text.js";
-import { compute, tokens } from "./compute.js";
+import { compute } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
@@ -13,7 +14,7 @@ export default {
   controls: [
     { key: "n_kv_heads", kind: "choice", label: "Key/value heads", options: [[4, "4"], [2, "2"], [1, "1"]] },
     { key: "order", kind: "choice", label: "Wiring", options: [["neighbours", "neighbours share"], ["dealt", "dealt like cards"]], when: (state) => state.n_kv_heads === 2 },
-    { key: "token", kind: "range", label: "Token that asks", show: (token) => `“${tokens[token]}” (${token + 1} of ${tokens.length})` },
+    { key: "token", kind: "range", label: "Token that asks", show: (token) => `“${names[token]}” (${token + 1} of ${names.length})` },
   ],
   compute, draw, describe, table, explain,
 };

@@ -12,7 +12,7 @@ const names = (items) => (items.length < 3 ? items.join(" and ") : `${items[0]} 
 export const changed = ({ change }) => change > 1e-9;
 
 // The tokens with the largest weight; several when they are equal.
-export function favourites(weights, tokens) {
+function favourites(weights, tokens) {
   const top = Math.max(...weights);
   return [...new Set(tokens.filter((_, j) => j < weights.length && top - weights[j] < 1e-9))].map((word) => `“${word}”`).join(", ");
 }

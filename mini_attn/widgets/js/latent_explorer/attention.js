@@ -1,34 +1,27 @@
 // Latent attention of one new token in plain loops, in both orders: the arithmetic of
 // mini_attn.numpy, in float64.
-import { softmax } from "../attention/example.js";
+import { dot, rowTimes, softmax } from "../attention/arithmetic.js";
 import example from "../data/example_latent.json" with { type: "json" };
+import { rotate } from "../rope/planes.js";
 
 export { example };
 
 const EPS = 1e-6; // as in the configuration's default
-export const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-const times = (row, matrix) => matrix[0].map((_, column) => row.reduce((sum, x, i) => sum + x * matrix[i][column], 0));
 const timesTransposed = (row, matrix) => matrix.map((line) => dot(row, line));
-const mix = (weights, rows) => rows[0].map((_, column) => weights.reduce((sum, w, j) => sum + w * rows[j][column], 0));
 
 function normed(row, weight) {
   const root = Math.sqrt(dot(row, row) / row.length + EPS);
   return row.map((x) => (weight * x) / root);
 }
 
-// A single pair of numbers turns by one radian a place, whatever the base.
-function turned([a, b], place) {
-  const [cos, sin] = [Math.cos(place), Math.sin(place)];
-  return [a * cos - b * sin, a * sin + b * cos];
-}
-
 // What the cache holds after the first `there` tokens.
-export function cached(layer, there) {
+function cached(layer, there) {
   const rank = layer.kv_lora_rank;
-  const rows = layer.embeddings.slice(0, there).map((x) => times(x, layer.weights.kv_a));
+  const rows = layer.embeddings.slice(0, there).map((x) => rowTimes(x, layer.weights.kv_a));
   return {
     latent: rows.map((row) => normed(row.slice(0, rank), layer.norm)),
-    ropeKey: rows.map((row, place) => turned(row.slice(rank), place)),
+    // A single plane: one radian a position, whatever the base.
+    ropeKey: rows.map((row, position) => rotate(row.slice(rank), position)),
   };
 }
 
@@ -36,25 +29,25 @@ export function cached(layer, there) {
 export function attend(layer, there, head) {
   const { latent, ropeKey } = cached(layer, there);
   const { qk_nope_head_dim: nope, qk_rope_head_dim: rope } = layer;
-  const all = times(layer.embeddings[there - 1], layer.weights.q);
+  const all = rowTimes(layer.embeddings[there - 1], layer.weights.q);
   const own = all.slice(head * (nope + rope), (head + 1) * (nope + rope));
-  const [q, qRope] = [own.slice(0, nope), turned(own.slice(nope), there - 1)];
+  const [q, qRope] = [own.slice(0, nope), rotate(own.slice(nope), there - 1)];
   const [up, out] = [layer.w_uk[head], layer.w_uv[head]];
   const scale = (nope + rope) ** -0.5;
-  const place = ropeKey.map((key) => dot(qRope, key));
-  const score = (content) => content.map((part, j) => scale * (part + place[j]));
+  const position = ropeKey.map((key) => dot(qRope, key));
+  const score = (content) => content.map((part, j) => scale * (part + position[j]));
 
-  const [k, v] = [latent.map((c) => times(c, up)), latent.map((c) => times(c, out))];
+  const [k, v] = [latent.map((c) => rowTimes(c, up)), latent.map((c) => rowTimes(c, out))];
   const content = k.map((key) => dot(q, key));
   const weights = softmax(score(content));
-  const expanded = { k, v, content, scores: score(content), weights, out: mix(weights, v) };
+  const expanded = { k, v, content, scores: score(content), weights, out: rowTimes(weights, v) };
 
   const qLatent = timesTransposed(q, up);
   const met = latent.map((c) => dot(qLatent, c));
   const shares = softmax(score(met));
-  const mixed = mix(shares, latent);
-  const absorbed = { qLatent, content: met, scores: score(met), weights: shares, mixed, out: times(mixed, out) };
-  return { latent, ropeKey, q, qRope, place, scale, expanded, absorbed };
+  const mixed = rowTimes(shares, latent);
+  const absorbed = { qLatent, content: met, scores: score(met), weights: shares, mixed, out: rowTimes(mixed, out) };
+  return { latent, ropeKey, q, qRope, position, scale, expanded, absorbed };
 }
 
 // Numbers and FLOPs of a step of all heads with one new token, in each form.

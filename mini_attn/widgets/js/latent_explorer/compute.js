@@ -1,9 +1,9 @@
 // A step of latent attention in both forms, and how far apart their results are.
+import { largest } from "../attention/arithmetic.js";
 import { attend, example, work } from "./attention.js";
 
 const { kv_lora_rank: rank, qk_rope_head_dim: rope, n_heads: nHeads, tokens, questions } = example;
 export const names = tokens.map((token) => token.trim());
-const largest = (rows) => Math.max(...rows.flat(Infinity).map(Math.abs)) || 1;
 
 // The largest number of each kind at any token: bars keep their measure while tokens come in.
 const extents = Array.from({ length: nHeads }, (_, head) => {
@@ -29,7 +29,7 @@ export function compute(state) {
     ...state, there, names, extent: extents[head - 1], question: questions[head - 1], n_heads: nHeads, rank, rope,
     latent: step.latent, rope_key: step.ropeKey, q: step.q, q_rope: step.qRope, q_latent: step.absorbed.qLatent,
     k: step.expanded.k, v: step.expanded.v, mixed: step.absorbed.mixed,
-    content: way.content, place: step.place, scale: step.scale, scores: way.scores, weights: way.weights, out: way.out,
+    content: way.content, position: step.position, scale: step.scale, scores: way.scores, weights: way.weights, out: way.out,
     difference: difference(step), work: work(example, there), cache_numbers: there * (rank + rope),
   };
 }

@@ -87,7 +87,7 @@ function weightOf(result, j, y, at) {
   const strong = weight > 0.5;
   const shade = box(at.x.w, y, at.weight, TALL, "latent-weight", ` fill-opacity="${strong ? 0.92 : Math.round(weight * 50) / 100}"`);
   const number = text(at.x.w + at.weight / 2, y + 15.5, decimal(weight), strong ? "latent-number-strong" : "latent-number", MIDDLE);
-  const parts = at.wide ? [["content", result.content[j]], ["place", result.place[j]]].map(([column, value]) =>
+  const parts = at.wide ? [["content", result.content[j]], ["place", result.position[j]]].map(([column, value]) =>
     text(at.x[column] + 35, y + 15.5, decimal(value), "latent-number", MIDDLE)).join("") : "";
   return shade + box(at.x.w, y, at.weight, TALL, "latent-box-query") + number + parts;
 }
@@ -146,9 +146,9 @@ function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at
     : text(0, y, cache.replace(", for all four heads", ""), "latent-strong") + text(0, y + 22, "✓ Same weights and output in both forms", "latent-same");
 }
 
-export function draw(result, { width = 720, uid = "latent_explorer", live = false, label = "What latent attention keeps, makes and mixes" } = {}) {
+export function draw(result, { width = 720, live = false, label = "What latent attention keeps, makes and mixes" } = {}) {
   const count = result.names.length;
-  const at = { ...layout(width, count), uid, live, entry: "w-0" };
+  const at = { ...layout(width, count), live, entry: "w-0" };
   const key = legend(at.sum + ROW + 12, at);
   const said = key.bottom + 14;
   const cost = counts(result, said + 58, at);

@@ -58,7 +58,7 @@ function explainWeight(result, j) {
   const { form, there, names, q, q_latent: taken, q_rope: turned, rope_key: keys } = result;
   if (j >= there) return `“${names[j]}” is not there yet.`;
   const content = form === "expanded" ? `q · k = ${product(q, result.k[j])}` : `(q taken to the latent) · c = ${product(taken, result.latent[j])}`;
-  const sum = `${content} = ${decimal(result.content[j])}; turned parts ${product(turned, keys[j])} = ${decimal(result.place[j])}`;
+  const sum = `${content} = ${decimal(result.content[j])}; turned parts ${product(turned, keys[j])} = ${decimal(result.position[j])}`;
   return `“${newest(result)}” looks at “${names[j]}”: ${sum}. Together times 1/√${Math.round(result.scale ** -2)} = ${decimal(result.scores[j])}; after the softmax ${decimal(result.weights[j], 3)}.`;
 }
 

@@ -1,7 +1,8 @@
 // What each encoding adds at these positions, and how it differs from the text's beginning at 0.
-import { softmax } from "../attention/example.js";
+import { softmax } from "../attention/arithmetic.js";
+import { names } from "../attention/example.js";
 import schema from "./schema.json" with { type: "json" };
-import { LEARNED, METHODS, content, names, triangle } from "./tables.js";
+import { LEARNED, METHODS, content, triangle } from "./tables.js";
 
 const present = (cells) => cells.flat().filter((value) => value !== null);
 

@@ -1,10 +1,10 @@
 // Six ways to tell a token where it stands, each as what it adds to the score of a query and a key.
-import { attend, emptyCache, example } from "../attention/example.js";
+import { dot } from "../attention/arithmetic.js";
+import { attend, example, names, scaleOf } from "../attention/example.js";
 
 const CONTENT_HEAD = 1;
-const rows = attend(example, example.embeddings, emptyCache(example)).heads[CONTENT_HEAD];
-const scale = example.head_dim ** -0.5;
-const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+const rows = attend(example, example.embeddings).heads[CONTENT_HEAD];
+const scale = scaleOf(example);
 
 // Chosen by hand or drawn at random, as training begins; no training produced these numbers.
 export const LEARNED = [
@@ -37,7 +37,6 @@ export const METHODS = [
   { name: "alibi", title: "ALiBi", short: "−slope · (m − n)", add: (m, n) => -ALIBI.slope * (m - n) },
 ];
 
-export const names = example.tokens.map((token) => token.trim());
 export const queries = rows.q;
 
 // What the words themselves score, without any position.

@@ -58,7 +58,7 @@ function predictionEntry(kept) {
   return entryOf("predictions", { attempt: kept.attempt, verdict: kept.verdict, shown });
 }
 
-export function known(kind, key) {
+function known(kind, key) {
   const kept = readKept(kind, key);
   return kind === "predictions" ? predictionEntry(kept) : entryOf(kind, kept);
 }

@@ -10,7 +10,7 @@ const verdictOf = (entry) => (!entry ? "open" : entry.verdict === "right" ? "rig
 const isDone = (entry) => entry?.state === "solved" || entry?.state === "done";
 
 // What there is of a chapter, and how much of it is done.
-export function tally({ page, predictions, exercises }, record) {
+function tally({ page, predictions, exercises }, record) {
   const kept = record[page];
   const verdicts = predictions.map((name) => verdictOf(kept?.predictions[name]));
   return {

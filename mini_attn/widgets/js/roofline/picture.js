@@ -2,7 +2,8 @@
 // below, and two bars of time. Pure: numbers in, SVG out, in CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
-import { PARTS, amount, duration, intensity } from "./words.js";
+import { duration, scaled } from "../core/units.js";
+import { PARTS, intensity } from "./words.js";
 
 const WIDE = 560;
 const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond stands at its end
@@ -38,7 +39,7 @@ function axes(result, at, { x, y }) {
     ...ticks.map((tick) => text(x(tick), at.bottom + 16, tick.toLocaleString("en"), "roof-quiet", MIDDLE)),
     ...levels.map((share) => text(at.left - 6, y(peak * share) + 4, `${share * 100} %`, "roof-quiet", END)),
     text(0, at.top - 14, "share of the peak", "roof-quiet"),
-    text(at.right, at.top - 14, `peak ${amount(peak, "FLOP/s")}`, "roof-quiet", END),
+    text(at.right, at.top - 14, `peak ${scaled(peak, "FLOP/s")}`, "roof-quiet", END),
     text(at.right, at.bottom + 33, "FLOP for each byte that is moved", "roof-quiet", END),
   ];
   return { grid: grid.join(""), labels: labels.join("") };

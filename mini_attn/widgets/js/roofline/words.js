@@ -1,40 +1,27 @@
 // The roofline in words: the sentence, the table, and the arithmetic behind each mark and bar.
 import { count, decimal, whole } from "../core/text.js";
+import { duration, scaled } from "../core/units.js";
 
 export const PARTS = { weights: "products with weights", attention: "attention with the cache", whole: "the whole pass" };
-const SCALES = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
-
-const three = (value) => (value >= 100 ? whole(Math.round(value)) : decimal(value, value >= 10 ? 1 : 2));
-
-// 3 significant digits and a prefix: 1.23 TFLOP, 989 GB.
-export function amount(value, unit) {
-  const [size, prefix] = SCALES.find(([least]) => value >= least) ?? SCALES.at(-1);
-  return `${three(value / size)} ${prefix}${unit}`;
-}
-
-export function duration(seconds) {
-  if (seconds >= 1) return `${three(seconds)} s`;
-  return seconds >= 1e-3 ? `${three(seconds * 1e3)} ms` : `${three(seconds * 1e6)} µs`;
-}
 
 export const intensity = (value) => (value >= 100 ? whole(Math.round(value)) : decimal(value, 1));
 export const percent = (share) => (share >= 0.995 ? "100 %" : share >= 0.1 ? `${Math.round(100 * share)} %` : `${decimal(100 * share, 1)} %`);
 
-export function pass({ phase, batch, context, model }) {
+function pass({ phase, batch, context, model }) {
   return `${phase === "decode" ? "A decode step" : "A prefill"} of ${model.title}, ${count(batch, "sequence")} of ${whole(context)} tokens`;
 }
 
 export function describe(result) {
   const { parts, device, bound, seconds, tokens_per_second: rate, fits, needed } = result;
   const why = bound === "reading" ? "bound by reading" : "bound by arithmetic";
-  const memory = fits ? "" : ` It does not fit: weights and cache take ${amount(needed, "B")}, the device has ${amount(device.memory_bytes, "B")}.`;
+  const memory = fits ? "" : ` It does not fit: weights and cache take ${scaled(needed, "B")}, the device has ${scaled(device.memory_bytes, "B")}.`;
   return `${pass(result)}: ${intensity(parts.whole.intensity)} FLOP a byte, and the ridge of this device is at ${intensity(result.ridge)}. So it is ${why}: at least ${duration(seconds)}, at most ${whole(Math.round(rate))} tokens a second, with ${percent(parts.whole.computing / seconds)} of the arithmetic in use.${memory}`;
 }
 
 export function table(result) {
   const row = (key) => {
     const part = result.parts[key];
-    return [PARTS[key], amount(part.flops, "FLOP"), amount(part.bytes, "B"), intensity(part.intensity), duration(part.reading), duration(part.computing)];
+    return [PARTS[key], scaled(part.flops, "FLOP"), scaled(part.bytes, "B"), intensity(part.intensity), duration(part.reading), duration(part.computing)];
   };
   return {
     caption: `${pass(result)}, bfloat16, on ${result.device.name}`,
@@ -46,18 +33,18 @@ export function table(result) {
 function explainMark(result, key) {
   const { flops, bytes, intensity: value, share } = result.parts[key];
   const side = value < result.ridge ? `below the ridge, so the roof is the slope: ${percent(share)} of the peak at most` : "above the ridge: the peak can be reached";
-  return `${PARTS[key][0].toUpperCase()}${PARTS[key].slice(1)}: ${amount(flops, "FLOP")} / ${amount(bytes, "B")} = ${intensity(value)} FLOP a byte, ${side}.`;
+  return `${PARTS[key][0].toUpperCase()}${PARTS[key].slice(1)}: ${scaled(flops, "FLOP")} / ${scaled(bytes, "B")} = ${intensity(value)} FLOP a byte, ${side}.`;
 }
 
 function explainRoof({ device, ridge }) {
-  return `${device.name}: ${amount(device.flops_per_second, "FLOP/s")} in bfloat16 and ${amount(device.bytes_per_second, "B/s")}. The ridge is their quotient, ${intensity(ridge)} FLOP a byte: with less work for each byte the memory is the limit.`;
+  return `${device.name}: ${scaled(device.flops_per_second, "FLOP/s")} in bfloat16 and ${scaled(device.bytes_per_second, "B/s")}. The ridge is their quotient, ${intensity(ridge)} FLOP a byte: with less work for each byte the memory is the limit.`;
 }
 
 function explainBar(result, side, key) {
   const { flops, bytes, reading, computing } = result.parts[key];
   const what = key === "weights" ? "the weights, once for all sequences" : `the cache of ${count(result.batch, "sequence")}`;
-  if (side === "reading") return `Reading ${what}: ${amount(bytes, "B")} / ${amount(result.device.bytes_per_second, "B/s")} = ${duration(reading)}.`;
-  return `Arithmetic of ${PARTS[key]}: ${amount(flops, "FLOP")} / ${amount(result.device.flops_per_second, "FLOP/s")} = ${duration(computing)}.`;
+  if (side === "reading") return `Reading ${what}: ${scaled(bytes, "B")} / ${scaled(result.device.bytes_per_second, "B/s")} = ${duration(reading)}.`;
+  return `Arithmetic of ${PARTS[key]}: ${scaled(flops, "FLOP")} / ${scaled(result.device.flops_per_second, "FLOP/s")} = ${duration(computing)}.`;
 }
 
 // What stands behind a part of the picture, and the other parts that belong to it.

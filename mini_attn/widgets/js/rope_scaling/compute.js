@@ -1,5 +1,6 @@
 // Wavelength of each plane before and after a rule, and which angles are new to it.
-import { frequencies, stretch } from "./rules.js";
+import { frequencies } from "../rope/planes.js";
+import { stretch } from "./rules.js";
 
 const SIZE = 128; // numbers of a head that turn
 const FULL = 2 * Math.PI;

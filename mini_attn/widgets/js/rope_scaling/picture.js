@@ -66,11 +66,11 @@ function legend({ counts }, y, at) {
   return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
-export function draw(result, { width = 720, uid = "rope_scaling", live = false, label = "Wavelength of every plane against the trained length" } = {}) {
+export function draw(result, { width = 720, live = false, label = "Wavelength of every plane against the trained length" } = {}) {
   const wide = width >= WIDE;
   const count = result.planes.length;
   const step = (width - AXIS - 8) / count;
-  const at = { wide, width, live, uid, step, tall: wide ? 210 : 180, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
+  const at = { wide, width, live, step, tall: wide ? 210 : 180, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
   const over = waves(result, at);
   const under = slowing(result, over.bottom + 22, at);
   const key = legend(result, under.bottom + 20, at);

@@ -1,11 +1,8 @@
 // The rules that stretch rotary embeddings, as mini_attn.numpy.rope_scaling has them.
+import { frequencies } from "../rope/planes.js";
+
 const FULL = 2 * Math.PI;
 const clip = (value) => Math.min(1, Math.max(0, value));
-
-// Radians per position of each pair, the fastest first.
-export function frequencies(rotaryDim, theta) {
-  return Array.from({ length: rotaryDim / 2 }, (_, i) => theta ** ((-2 * i) / rotaryDim));
-}
 
 const largerBase = (theta, growth, size) => theta * growth ** (size / (size - 2));
 

@@ -1,7 +1,7 @@
 // The rules in words: the sentence, the table, and what happens to each plane.
 import { decimal, whole } from "../core/text.js";
 
-export const STATUS = {
+const STATUS = {
   seen: "came round in training: every angle is known",
   inside: "did not come round, and turns no further now",
   fresh: "meets angles that training never showed",

@@ -1,4 +1,5 @@
 // A query and a key rotated plane by plane, and the score that comes of it.
+import { frequencies, rotate } from "../rope/planes.js";
 import schema from "./schema.json" with { type: "json" };
 
 // Chosen by hand, so that every hand of the dials is long enough to be seen.
@@ -8,27 +9,19 @@ const THETA = 10000;
 const LAYOUTS = ["interleaved", "half"];
 
 // Which two numbers of a head make a plane.
-export function membersOf(layout, headDim) {
+function membersOf(layout, headDim) {
   const pairs = headDim / 2;
   return Array.from({ length: pairs }, (_, i) => (layout === "half" ? [i, i + pairs] : [2 * i, 2 * i + 1]));
 }
 
-export const frequencies = (headDim, theta = THETA) =>
-  Array.from({ length: headDim / 2 }, (_, i) => theta ** ((-2 * i) / headDim));
-
-const turn = ([a, b], angle) => {
-  const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-  return [a * cos - b * sin, a * sin + b * cos];
-};
-
-// Each plane's two hands before and after turning, and what they add to the score.
+// Each plane's two hands before and after the rotation, and what they add to the score.
 export function planesOf(query, key, positions, layout, theta = THETA) {
   const speeds = frequencies(query.length, theta);
   return membersOf(layout, query.length).map((members, i) => {
     const hand = (vector, position) => {
       const before = members.map((n) => vector[n]);
       const angle = position * speeds[i];
-      return { before, angle, turned: turn(before, angle) };
+      return { before, angle, turned: rotate(before, angle) };
     };
     const [q, k] = [hand(query, positions[0]), hand(key, positions[1])];
     return { letter: "ABCDEFGH"[i], members, speed: speeds[i], q, k, part: q.turned[0] * k.turned[0] + q.turned[1] * k.turned[1] };

@@ -1,5 +1,5 @@
 // Five scores, their powers of e and their weights.
-import { softmax } from "../attention/example.js";
+import { softmax, sum } from "../attention/arithmetic.js";
 
 export const TOKENS = { once: "Once", upon: "upon", a: "a", time: "time", key: "key" };
 
@@ -14,6 +14,6 @@ export function compute(state) {
   const ties = weights.filter((weight) => Math.abs(weight - weights[most]) < 1e-12).length;
   return {
     shift, temperature, tokens: Object.values(TOKENS), scores, scaled, top, parts, weights, most, ties,
-    total: parts.reduce((sum, part) => sum + part, 0),
+    total: sum(parts),
   };
 }

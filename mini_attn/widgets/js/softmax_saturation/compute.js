@@ -1,5 +1,5 @@
 // Scores and weights of tossed coins for a size of head, and their means over many draws.
-import { softmax } from "../attention/example.js";
+import { softmax, sum } from "../attention/arithmetic.js";
 import { walks } from "./coins.js";
 import schema from "./schema.json" with { type: "json" };
 
@@ -8,7 +8,6 @@ const HEADS = 12; // d_model is that many heads wide, as in GPT-2
 const SIZES = Array.from({ length: 11 }, (_, n) => 2 ** n);
 const MANY = 200; // draws behind a point of the curves
 
-const sum = (row) => row.reduce((total, value) => total + value, 0);
 const divideBy = { one: () => 1, head_dim: (size) => Math.sqrt(size), d_model: (size) => Math.sqrt(HEADS * size) };
 
 // The derivative of a weight by its own score, w (1 − w), added over the row: what can still move.

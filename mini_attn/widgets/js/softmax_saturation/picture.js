@@ -65,9 +65,9 @@ function legend(y, at) {
   }).join("") + (at.wide ? text(x, y, "dot: this draw", "sat-quiet") : "");
 }
 
-export function draw(result, { width = 720, uid = "softmax_saturation", live = false, label = "Scores, weights and gradient against head_dim" } = {}) {
+export function draw(result, { width = 720, live = false, label = "Scores, weights and gradient against head_dim" } = {}) {
   const wide = width >= WIDE;
-  const at = { wide, live, entry: "w-0", uid };
+  const at = { wide, live, entry: "w-0" };
   const half = wide ? (width - 40) / 2 : width;
   const right = wide ? half + 40 : 0;
   const tall = [BARS + 64, PLOT + 66];

@@ -1,10 +1,10 @@
 // A matrix product up to a step: what was read, what is in fast memory, what was moved.
-import { example } from "../attention/example.js";
+import { example, names } from "../attention/example.js";
 import { moved, multiplyAdds, schedule } from "./product.js";
 import schema from "./schema.json" with { type: "json" };
 
 const NUMBER_BYTES = 4; // float32
-const { d_model: k, head_dim: n, prompt_len: promptLen, embeddings, tokens, weights } = example;
+const { d_model: k, head_dim: n, prompt_len: promptLen, embeddings, weights } = example;
 const right = weights.q.map((row) => row.slice(0, n)); // the columns of head 1
 const STEPS = schema.step.max; // a step is `rows` multiply-adds: k · n steps are the whole product
 
@@ -32,7 +32,7 @@ export function compute({ rows, tile, step }) {
   const reads = (axis, i, other, j) => begun.filter((one) => within(i, one[axis]) && within(j, one[other])).length;
   return {
     rows, tile, step, steps: STEPS, k, n, number_bytes: NUMBER_BYTES,
-    tokens: tokens.slice(promptLen - rows, promptLen).map((token) => token.trim()),
+    tokens: names.slice(promptLen - rows, promptLen),
     a: entries(rows, k, (i, p) => ({ value: left[i][p], reads: reads("i", i, "p", p), held: within(i, held.i) && within(p, held.p), now: uses(i, -1, p) })),
     b: entries(k, n, (p, j) => ({ value: right[p][j], reads: reads("p", p, "j", j), held: within(p, held.p) && within(j, held.j), now: uses(-1, j, p) })),
     c: entries(rows, n, (i, j) => {

@@ -1,6 +1,7 @@
 // The comparison in words: the sentence, the table, and the arithmetic behind each bar.
 import { format } from "d3-format";
 import { count, decimal, whole } from "../core/text.js";
+import { duration, scaled } from "../core/units.js";
 
 export const METRICS = [
   { key: "cache", title: "Cache", more: "all sequences" },
@@ -9,20 +10,14 @@ export const METRICS = [
   { key: "fit", title: "Sequences that fit", more: "beside the weights" },
 ];
 const three = format(".3~r");
-const UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
-// Three digits and a unit: 17.2 GB.
-function scaled(value, unit) {
-  const [size, prefix] = UNITS.find(([least]) => value >= least) ?? [1, ""];
-  return `${three(value / size)} ${prefix}${unit}`;
-}
-
-const bytes = (value) => scaled(value, "B");
-const seconds = (value) => (value >= 1 ? `${three(value)} s` : value >= 1e-3 ? `${three(value * 1e3)} ms` : `${three(value * 1e6)} µs`);
+const amount = (value, unit) => scaled(value, unit, three);
+const bytes = (value) => amount(value, "B");
+const seconds = (value) => duration(value, three);
 
 export function shown(key, value) {
   if (key === "fit") return whole(value);
-  return key === "cache" ? bytes(value) : key === "flops" ? scaled(value, "FLOP") : seconds(value);
+  return key === "cache" ? bytes(value) : key === "flops" ? amount(value, "FLOP") : seconds(value);
 }
 
 export function describe(result) {
@@ -42,7 +37,7 @@ export function table(result) {
     caption: `${result.base} with each kind of attention, bfloat16, ${whole(result.batch)} × ${whole(result.context)} tokens, ${result.device_name}`,
     head: ["", "numbers a token and layer", "cache", "attention FLOPs a sequence", "FLOP/B of the cache", "shortest step", "bound by", "sequences that fit"],
     rows: result.rows.map((row) => [
-      row.short, whole(row.numbers), bytes(row.cache), scaled(row.flops, "FLOP"), decimal(row.intensity, 1),
+      row.short, whole(row.numbers), bytes(row.cache), amount(row.flops, "FLOP"), decimal(row.intensity, 1),
       seconds(row.step), row.bound, whole(row.fit),
     ]),
   };
@@ -57,7 +52,7 @@ function explainCache(result, row) {
 function explainStep(result, row) {
   const { device } = result;
   const read = `weights ${bytes(row.read)} + cache ${bytes(row.cache + row.written)} at ${bytes(device.bytes_per_second)}/s take ${seconds(row.reading)}`;
-  const work = `${scaled(row.step_flops, "FLOP")} at ${scaled(device.flops_per_second, "FLOP")}/s take ${seconds(row.computing)}`;
+  const work = `${amount(row.step_flops, "FLOP")} at ${amount(device.flops_per_second, "FLOP")}/s take ${seconds(row.computing)}`;
   const fits = row.fits ? "" : " The cache does not fit on the device, so this step cannot run there.";
   return `${row.title}: ${read}; ${work}. The longer of the two bounds the step: ${row.bound}.${fits}`;
 }
@@ -68,7 +63,7 @@ export function explain(result, id) {
   const row = result.rows[Number(i)];
   if (key === "cache") return { text: explainCache(result, row), also: [] };
   if (key === "flops") {
-    return { text: `${row.title}: scores and weighted sums of one new token, ${scaled(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${scaled(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOP for each byte of cache.`, also: [] };
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOP for each byte of cache.`, also: [] };
   }
   if (key === "step") return { text: explainStep(result, row), also: [`cache-${i}`] };
   const room = row.room > 0 ? `leaves ${bytes(row.room)}` : "leaves nothing";
