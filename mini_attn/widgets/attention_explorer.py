@@ -1,4 +1,4 @@
-"""The attention explorer: who looks at whom in the running example, cell by cell."""
+"""The attention explorer: who attends to whom in the running example, cell by cell."""
 
 from __future__ import annotations
 

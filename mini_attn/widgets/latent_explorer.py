@@ -13,11 +13,11 @@ class LatentExplorer(LivingWidget):
     Parameters
     ----------
     form : {"expanded", "absorbed"}
-        Whether keys and values are made of the latents, or the query is taken to them.
+        Whether keys and values are made of the latents, or the query is projected to them.
     head : {1, 2, 3, 4}
         Whose query, keys and values are shown.
     token : int
-        1 to 6: the token that has just arrived; it looks back.
+        1 to 6: the token that has just arrived, and is the query.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The ring: a cache of the last tokens, and what a window hides."""
+"""The ring: a cache of the last tokens, and the mask of a window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["RingCache"]
 
 
 class RingCache(LivingWidget):
-    """Which slot a token takes, whom it overwrites, and what the newest token still sees.
+    """Which slot a token takes, whom it overwrites, and which keys are visible to the newest token.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rotor: a query and a key, turned to their positions plane by plane."""
+"""The rotor: a query and a key, rotated to their positions plane by plane."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Rotor"]
 
 
 class Rotor(LivingWidget):
-    """What turns, and what stays when both tokens move.
+    """What rotates, and what stays when both tokens move.
 
     Parameters
     ----------

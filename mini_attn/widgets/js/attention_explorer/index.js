@@ -1,4 +1,4 @@
-// Who looks at whom: queries, keys, scores, mask, weights, values and outputs of one head.
+// Who attends to whom: queries, keys, scores, mask, weights, values and outputs of one head.
 import { decimal, hint } from "../core/text.js";
 import { compute, divisors } from "./compute.js";
 import { draw } from "./picture.js";

@@ -1,7 +1,7 @@
 // The explorer in words: the sentence, the table, and the arithmetic of each part.
 import { decimal, list, quote, terms } from "../core/text.js";
 
-// The place of the largest entry; the first of equals.
+// The index of the largest entry; the first of equals.
 const best = (row) => row.indexOf(Math.max(...row));
 
 function favourites({ show, names, dots, scores, weights }) {
@@ -61,8 +61,8 @@ function explainWeight(result, i, j) {
   const { mask, scores, open, weights, sums, names } = result;
   const later = j > i && mask !== "none";
   if (later && mask === "before") return `${explainScore(result, i, j)}. ${quote(names[j])} comes later: its score becomes −∞, and e to the −∞ is 0. Weight 0.`;
-  const seen = mask === "before" ? scores[i].slice(0, i + 1) : scores[i];
-  const sum = seen.reduce((all, score) => all + Math.exp(score), 0);
+  const visible = mask === "before" ? scores[i].slice(0, i + 1) : scores[i];
+  const sum = visible.reduce((all, score) => all + Math.exp(score), 0);
   const start = `${explainScore(result, i, j)}; e to the ${decimal(scores[i][j])} = ${decimal(Math.exp(scores[i][j]))}, of ${decimal(sum)} in the row: ${decimal(open[i][j], 3)}`;
   if (later) return `${start}. ${quote(names[j])} comes later: set to 0.`;
   if (mask === "before") return start.replace(decimal(open[i][j], 3), `weight ${decimal(weights[i][j], 3)}`) + ".";

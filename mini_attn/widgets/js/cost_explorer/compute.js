@@ -12,11 +12,11 @@ const MLP = { none: 0, plain: 2 * 2 * 4, gated: 2 * 3 * 4, narrow: 2 * 3 * (8 / 
 const pairsOf = (n, pairs) => (pairs === "full" ? n * n : (n * (n + 1)) / 2);
 
 function flopsOf(seq, { d_model: d, mlp, pairs }) {
-  const seen = pairsOf(seq, pairs);
+  const visible = pairsOf(seq, pairs);
   return {
     projections: 2 * seq * d * 3 * d,
-    scores: 2 * seen * d,
-    sum: 2 * seen * d,
+    scores: 2 * visible * d,
+    sum: 2 * visible * d,
     output: 2 * seq * d * d,
     mlp: MLP[mlp] * seq * d * d,
   };

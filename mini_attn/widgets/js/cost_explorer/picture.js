@@ -83,12 +83,12 @@ function flopChart(result, x0, y0, width, at) {
 }
 
 function byteChart(result, x0, y0, width, at) {
-  const { bytes: held, kernel } = result;
+  const { bytes: memory, kernel } = result;
   const curves = result.curves.map(({ n, rows, scores }) => ({ n, rows, scores }));
   return chart({ ...result, curves }, {
     title: "Bytes of its attention, against tokens", unit: bytes, tick: "B",
-    linear: { key: "rows", words: "rows x, q, k, v, out", value: held.rows, id: "rows", style: "weights" },
-    square: { key: "scores", words: kernel === "written" ? "scores, written down" : "scores, a tile at a time", value: held.scores, id: "square", style: "square" },
+    linear: { key: "rows", words: "rows x, q, k, v, out", value: memory.rows, id: "rows", style: "weights" },
+    square: { key: "scores", words: kernel === "written" ? "scores, written down" : "scores, a tile at a time", value: memory.scores, id: "square", style: "square" },
   }, x0, y0, width, at);
 }
 

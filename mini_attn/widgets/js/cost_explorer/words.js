@@ -31,15 +31,15 @@ export function describe({ seq, share, cross, total, mlp, pairs }) {
 }
 
 export function table(result) {
-  const { seq, d_model: d, flops, total, softmax, bytes: held, kernel } = result;
+  const { seq, d_model: d, flops, total, softmax, bytes: memory, kernel } = result;
   const rows = partsOf(result).map(([id, name]) => [name, whole(flops[id]), percent(flops[id] / total)]);
   return {
     caption: `One layer, ${whole(seq)} tokens, d = ${whole(d)}`,
     head: ["", "FLOPs or bytes", "share of the FLOPs"],
     rows: [
       ...rows, ["all products", whole(total), "100.0 %"], ["softmax, in operations", whole(softmax), percent(softmax / total)],
-      ["rows x, q, k, v, out, in bytes", whole(held.rows), "–"],
-      [`scores ${kernel === "written" ? "written down" : "held at a time"}, in bytes`, whole(held.scores), "–"],
+      ["rows x, q, k, v, out, in bytes", whole(memory.rows), "–"],
+      [`scores ${kernel === "written" ? "written down" : "held at a time"}, in bytes`, whole(memory.scores), "–"],
     ],
   };
 }
@@ -62,7 +62,7 @@ function partWords(result, id) {
 }
 
 export function explain(result, id) {
-  const { seq, d_model: d, pairs, cross, bytes: held, kernel, n_heads: heads, head_dim: size, tile, softmax, total } = result;
+  const { seq, d_model: d, pairs, cross, bytes: memory, kernel, n_heads: heads, head_dim: size, tile, softmax, total } = result;
   const n = whole(seq);
   if (id === "softmax") return { text: `${whole(result.pair_count)} pairs in ${heads} heads, 5 operations each (scale, maximum, exponential, sum, division): ${whole(softmax)} operations, ${percent(softmax / total)} beside the products. They are no matrix product and run slower than their number says.`, also: [] };
   if (id === "cross") {
@@ -70,11 +70,11 @@ export function explain(result, id) {
     const rule = pairs === "full" ? `4·n·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 4` : `2·(n + 1)·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 2 − 1`;
     return { text: `Half and half: ${rule} = ${whole(Math.round(cross))} tokens. To the left the weights' part is larger, to the right the square.`, also: ["scores", "sum"] };
   }
-  if (id === "rows") return { text: `The rows x, q, k, v and out: 5 · ${n} · ${whole(d)} numbers of 2 bytes = ${whole(held.rows)} bytes. Linear in n.`, also: [] };
+  if (id === "rows") return { text: `The rows x, q, k, v and out: 5 · ${n} · ${whole(d)} numbers of 2 bytes = ${whole(memory.rows)} bytes. Linear in n.`, also: [] };
   if (id === "square") {
     const text = kernel === "written"
-      ? `A score for each pair and head, written down: ${heads} · ${n} · ${n} numbers of 2 bytes = ${whole(held.scores)} bytes. This is the one quadratic thing in memory: more than the rows from 5 · ${size} = ${5 * size} tokens on.`
-      : `A tile of ${Math.min(seq, tile)} × ${Math.min(seq, tile)} scores in each of ${heads} heads, used and overwritten: ${whole(held.scores)} bytes, whatever n. The FLOPs stay as they are.`;
+      ? `A score for each pair and head, written down: ${heads} · ${n} · ${n} numbers of 2 bytes = ${whole(memory.scores)} bytes. This is the one quadratic thing in memory: more than the rows from 5 · ${size} = ${5 * size} tokens on.`
+      : `A tile of ${Math.min(seq, tile)} × ${Math.min(seq, tile)} scores in each of ${heads} heads, used and overwritten: ${whole(memory.scores)} bytes, whatever n. The FLOPs stay as they are.`;
     return { text, also: [] };
   }
   return { text: partWords(result, id), also: id === "scores" ? ["sum"] : id === "sum" ? ["scores"] : [] };

@@ -9,8 +9,8 @@ function favourites({ weights }, words) {
   const best = weights.flatMap((weight, j) => (weight > 0.97 * top ? [j] : []));
   const names = [...new Set(best.map((j) => quote(words[j])))];
   const share = best.length > 1 ? `${decimal(top)} each` : decimal(top);
-  const places = best.length > 1 && names.length === 1 ? `both ${names[0]}` : names.join(" and ");
-  return `${places} (${share})`;
+  const tokens = best.length > 1 && names.length === 1 ? `both ${names[0]}` : names.join(" and ");
+  return `${tokens} (${share})`;
 }
 
 export function describe(result) {
@@ -68,8 +68,8 @@ function explainNumber(result, row, h, n) {
   const all = heads.flatMap((head) => head.out);
   const meaning = `“${features[n % features.length]}”, ${n < features.length ? "of what is related" : "of the token before"}`;
   if (row === "c") {
-    const place = `number ${(n % size) + 1} of ${heads.length > 1 ? `head ${Math.floor(n / size) + 1}'s` : "the"} average`;
-    return `Number ${n + 1} of the row: ${place}, ${decimal(all[n])}. Putting heads side by side computes nothing.`;
+    const where = `number ${(n % size) + 1} of ${heads.length > 1 ? `head ${Math.floor(n / size) + 1}'s` : "the"} average`;
+    return `Number ${n + 1} of the row: ${where}, ${decimal(all[n])}. Putting heads side by side computes nothing.`;
   }
   const from = row === "a" ? heads[h].first : 0;
   const upTo = row === "a" ? from + size : all.length;

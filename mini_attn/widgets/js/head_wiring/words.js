@@ -68,13 +68,13 @@ function explainWeight({ lines, keys, tokens, token, scale }, head, j) {
 }
 
 function explainCost({ costs, n_kv_heads: nKvHeads, n_heads: nHeads, head_dim: size, d_model: dModel, token }, key) {
-  const seen = token + 1;
+  const visible = token + 1;
   const kept = `2 (a key and a value) × ${count(nKvHeads, "key/value head")} × ${size}`;
   const words = {
     kept: `Kept for each token: ${kept} = ${whole(costs.kept)} numbers.`,
-    read: `Read in this step: ${kept} × ${count(seen, "token")} = ${whole(costs.read)} numbers.`,
+    read: `Read in this step: ${kept} × ${count(visible, "token")} = ${whole(costs.read)} numbers.`,
     learned: `Weights of W_k and W_v: ${dModel} rows × ${kept} = ${whole(costs.learned)} numbers.`,
-    scores: `Scores and weighted sum: 2 products × 2 FLOPs × ${nHeads} query heads × ${size} × ${count(seen, "token")} = ${whole(costs.scores)} FLOPs. Key/value heads do not appear in it.`,
+    scores: `Scores and weighted sum: 2 products × 2 FLOPs × ${nHeads} query heads × ${size} × ${count(visible, "token")} = ${whole(costs.scores)} FLOPs. Key/value heads do not appear in it.`,
   };
   return words[key];
 }

@@ -7,17 +7,17 @@ const WIDE = 620; // below this the two parts of a score stand in the words only
 const ROW = 32;
 const TALL = 25;
 
-// Where the columns stand: turned keys and latents (cached), keys and values (made), the weight.
+// Where the columns stand: rotated keys and latents (cached), keys and values (made), the weight.
 function layout(width, count) {
   const wide = width >= WIDE;
-  const [label, gap, turn, weight, parts] = wide ? [92, 12, 40, 60, 140] : [46, 6, 20, 38, 0];
-  const bar = Math.min(24, Math.floor((width - label - 3 * gap - turn - weight - parts) / 14));
+  const [label, gap, aisle, weight, parts] = wide ? [92, 12, 40, 60, 140] : [46, 6, 20, 38, 0];
+  const bar = Math.min(24, Math.floor((width - label - 3 * gap - aisle - weight - parts) / 14));
   const x = { r: label };
   x.c = x.r + 2 * bar + gap;
-  x.k = x.c + 4 * bar + turn;
+  x.k = x.c + 4 * bar + aisle;
   x.v = x.k + 4 * bar + gap;
   x.content = x.v + 4 * bar + gap;
-  x.place = x.content + parts / 2;
+  x.position = x.content + parts / 2;
   x.w = x.content + parts;
   const size = { r: 2, c: 4, k: 4, v: 4 };
   const top = 64;
@@ -49,15 +49,15 @@ function headings(result, at) {
   const name = (column, words, w = at.size[column] * at.bar) => text(at.x[column] + w / 2, 40, words, "latent-quiet", MIDDLE);
   const end = at.x.v + 4 * at.bar;
   const made = result.form === "expanded" ? (at.wide ? `made for head ${result.head}` : "made now") : "not made";
-  const parts = at.wide ? name("content", "content", 70) + name("place", "place", 70) : "";
+  const parts = at.wide ? name("content", "content", 70) + name("position", "place", 70) : "";
   return over(at.x.r, at.x.c + 4 * at.bar, at.wide ? "in the cache" : "cached", "latent-cached") + over(at.x.k, end, made, "latent-made")
     + name("r", at.wide ? "turned" : "turn") + name("c", "latent") + name("k", "key") + name("v", "value") + parts + name("w", "weight", at.weight);
 }
 
-// The query stands above what it meets: always above the turned keys, and above the keys or,
+// The query stands above what it meets: always above the rotated keys, and above the keys or,
 // absorbed, above the latents.
 function queryRow(result, at) {
-  const { form, q, q_rope: turned, q_latent: taken, extent } = result;
+  const { form, q, q_rope: qRope, q_latent: qLatent, extent } = result;
   const absorbed = form === "absorbed";
   const y = at.top;
   const middle = y + TALL / 2;
@@ -65,8 +65,8 @@ function queryRow(result, at) {
   const rule = `(content + place) / √${Math.round(result.scale ** -2)},`;
   const how = at.wide ? text(at.x.content + 4, y + 8, rule, "latent-small") + text(at.x.content + 4, y + 23, "then softmax over the tokens", "latent-small") : "";
   return text(0, middle + 4.5, "query", "latent-strong") + goes + how
-    + vector(at, "r", y, turned, extent.qr, "query", "qr", "query, part for the position")
-    + vector(at, "c", y, absorbed ? taken : null, extent.qa, absorbed ? "query" : "none", "qa", "query taken to the latent")
+    + vector(at, "r", y, qRope, extent.qr, "query", "qr", "query, part for the position")
+    + vector(at, "c", y, absorbed ? qLatent : null, extent.qa, absorbed ? "query" : "none", "qa", "query taken to the latent")
     + vector(at, "k", y, q, extent.qn, absorbed ? "before" : "query", "qn", "query, part without position");
 }
 
@@ -87,7 +87,7 @@ function weightOf(result, j, y, at) {
   const strong = weight > 0.5;
   const shade = box(at.x.w, y, at.weight, TALL, "latent-weight", ` fill-opacity="${strong ? 0.92 : Math.round(weight * 50) / 100}"`);
   const number = text(at.x.w + at.weight / 2, y + 15.5, decimal(weight), strong ? "latent-number-strong" : "latent-number", MIDDLE);
-  const parts = at.wide ? [["content", result.content[j]], ["place", result.position[j]]].map(([column, value]) =>
+  const parts = at.wide ? [["content", result.content[j]], ["position", result.position[j]]].map(([column, value]) =>
     text(at.x[column] + 35, y + 15.5, decimal(value), "latent-number", MIDDLE)).join("") : "";
   return shade + box(at.x.w, y, at.weight, TALL, "latent-box-query") + number + parts;
 }

@@ -20,14 +20,14 @@ export function table(result) {
   const { work, names, weights, there } = result;
   const row = (words, key) => [words, whole(work.expanded[key]), whole(work.absorbed[key])];
   const out = result.out.map((x) => decimal(x)).join("  ");
-  const seen = names.slice(0, there).map((name, j) => [`weight of “${name}”`, decimal(weights[j], 3), decimal(weights[j], 3)]);
+  const shares = names.slice(0, there).map((name, j) => [`weight of “${name}”`, decimal(weights[j], 3), decimal(weights[j], 3)]);
   return {
     caption: `One new token, “${newest(result)}”; head ${result.head}, which looks for ${result.question}`,
     head: ["", "expanded", "absorbed"],
     rows: [
       ["numbers in the cache, for all heads", whole(result.cache_numbers), whole(result.cache_numbers)],
       row("numbers made of the latents or for them, all heads", "made"), row("FLOPs of the step, all heads", "flops"),
-      ...seen, ["output of the head", out, out], ["largest difference of the two", power(result.difference), ""],
+      ...shares, ["output of the head", out, out], ["largest difference of the two", power(result.difference), ""],
     ],
   };
 }
@@ -55,10 +55,10 @@ function explainMade(result, name, j) {
 }
 
 function explainWeight(result, j) {
-  const { form, there, names, q, q_latent: taken, q_rope: turned, rope_key: keys } = result;
+  const { form, there, names, q, q_latent: qLatent, q_rope: qRope, rope_key: keys } = result;
   if (j >= there) return `“${names[j]}” is not there yet.`;
-  const content = form === "expanded" ? `q · k = ${product(q, result.k[j])}` : `(q taken to the latent) · c = ${product(taken, result.latent[j])}`;
-  const sum = `${content} = ${decimal(result.content[j])}; turned parts ${product(turned, keys[j])} = ${decimal(result.position[j])}`;
+  const content = form === "expanded" ? `q · k = ${product(q, result.k[j])}` : `(q taken to the latent) · c = ${product(qLatent, result.latent[j])}`;
+  const sum = `${content} = ${decimal(result.content[j])}; turned parts ${product(qRope, keys[j])} = ${decimal(result.position[j])}`;
   return `“${newest(result)}” looks at “${names[j]}”: ${sum}. Together times 1/√${Math.round(result.scale ** -2)} = ${decimal(result.scores[j])}; after the softmax ${decimal(result.weights[j], 3)}.`;
 }
 
@@ -75,9 +75,9 @@ const SINGLE = {
 
 // What stands behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
-  const [name, place] = id.split("-");
+  const [name, index] = id.split("-");
   if (SINGLE[name]) return { text: SINGLE[name](result), also: [] };
-  const j = Number(place);
+  const j = Number(index);
   if (name === "c" || name === "r") return { text: explainKept(result, name, j), also: [] };
   const expanded = result.form === "expanded";
   if (name !== "w") return { text: explainMade(result, name, j), also: [`c-${j}`] };

@@ -6,7 +6,7 @@ import { LEARNED, METHODS, content, triangle } from "./tables.js";
 
 const present = (cells) => cells.flat().filter((value) => value !== null);
 
-// Weights of each row; a token without a vector has none, and is seen by nobody.
+// Weights of each row; a token without a vector has none, and is visible to nobody.
 function weigh(added) {
   return added.map((row, i) => {
     if (row[i] === null) return row;

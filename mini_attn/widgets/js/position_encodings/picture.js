@@ -26,8 +26,8 @@ function mark(value, x, y, cell, most) {
     return ["cross", `M${round(cx - r)} ${round(cy - r)}l${round(2 * r)} ${round(2 * r)}M${round(cx - r)} ${round(cy + r)}l${round(2 * r)} ${round(-2 * r)}`];
   }
   const side = Math.max(2, Math.sqrt(Math.abs(value) / most) * (cell - 4));
-  const seen = Math.abs(value) >= 1e-3 * most;
-  return [value > 0 ? "plus" : "minus", seen ? square(cx - side / 2, cy - side / 2, side) : ""];
+  const drawn = Math.abs(value) >= 1e-3 * most;
+  return [value > 0 ? "plus" : "minus", drawn ? square(cx - side / 2, cy - side / 2, side) : ""];
 }
 
 const target = targets("pos", 0);

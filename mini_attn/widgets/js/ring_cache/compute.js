@@ -37,6 +37,6 @@ export function compute({ step, window, head }) {
     step, window, head, rows, newest, first, lost, scale: scaleOf(example), slots: slotsAfter(step, window),
     q: pass.heads[head - 1].q[newest], keys: pass.heads[head - 1].cached.k,
     overwritten: newest >= window ? newest - window : null,
-    held: Math.min(step, window), kept_all: 2 * nHeads * headDim * step, kept_ring: 2 * nHeads * headDim * window,
+    cached: Math.min(step, window), kept_all: 2 * nHeads * headDim * step, kept_ring: 2 * nHeads * headDim * window,
   };
 }

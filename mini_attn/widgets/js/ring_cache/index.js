@@ -1,4 +1,4 @@
-// The ring: the last W tokens' keys and values, each in slot position mod W, and what a query sees.
+// The ring: the last W tokens' keys and values, each in slot position mod W, and what is visible to a query.
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";

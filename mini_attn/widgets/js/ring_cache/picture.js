@@ -19,7 +19,7 @@ function layout(width) {
 
 const target = targets("ring", 4);
 
-// The text, and a bracket over what the newest token sees.
+// The text: what is visible to the newest token, and what is not.
 function line(result, at) {
   const cells = result.rows.map(({ token, position, kind }, i) => {
     const x = (i % at.columns) * at.cell + 2;
@@ -30,7 +30,7 @@ function line(result, at) {
       + text(x + w / 2, y + 45, `${position}`, kind === "new" ? "ring-newest" : "ring-quiet", MIDDLE)
       + target(at, `token-${i}`, x, y, w, 30, `${token}, token ${position}, ${KINDS[kind]}`);
   });
-  return text(0, 13, `The text: token ${result.newest} sees ${result.held} of ${result.step}`, "ring-head") + cells.join("");
+  return text(0, 13, `The text: token ${result.newest} sees ${result.cached} of ${result.step}`, "ring-head") + cells.join("");
 }
 
 // The slots clockwise from the top; the arrow points at the one written last.
@@ -38,12 +38,12 @@ function circle(result, at) {
   const { slots, window, rows, newest } = result;
   const r = at.radius;
   const [cx, cy] = [at.ring / 2, at.top + 24 + SLOT[1] / 2 + r];
-  const place = (s) => {
+  const middleOf = (s) => {
     const angle = (2 * Math.PI * s) / window - Math.PI / 2;
     return window === 1 ? [cx, cy - r] : [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
   };
   const boxes = slots.map((position, s) => {
-    const [x, y] = place(s);
+    const [x, y] = middleOf(s);
     const [w, h] = [SLOT[0], SLOT[1]];
     const kind = position === null ? "later" : position === newest ? "new" : "held";
     const word = position === null ? "empty" : rows[position].token;
@@ -51,7 +51,7 @@ function circle(result, at) {
     return box(x - w / 2, y - h / 2, w, h, `ring-box-${kind} ring-slot`) + text(x, y - 2, word, `ring-word-${kind}`, MIDDLE)
       + text(x, y + 14, below, "ring-quiet", MIDDLE) + target(at, `slot-${s}`, x - w / 2, y - h / 2, w, h, `slot ${s}: ${word}`);
   });
-  const [tx, ty] = place(newest % window);
+  const [tx, ty] = middleOf(newest % window);
   const [ux, uy] = [(tx - cx) / r, (ty - cy) / r];
   const [from, to] = [34, r - (Math.abs(ux) > 0.5 ? SLOT[0] / 2 : SLOT[1] / 2) - 8];
   const tip = [cx + ux * to, cy + uy * to];

@@ -3,11 +3,11 @@ import { count, decimal, terms, whole } from "../core/text.js";
 
 export const KINDS = { new: "new", held: "held", gone: "overwritten", later: "not there yet" };
 
-export function describe({ rows, newest, window, held, overwritten, lost, head, step }) {
-  const place = `“${rows[newest].token}” is token ${newest} and goes into slot ${newest} mod ${window} = ${newest % window}`;
+export function describe({ rows, newest, window, cached, overwritten, lost, head, step }) {
+  const slot = `“${rows[newest].token}” is token ${newest} and goes into slot ${newest} mod ${window} = ${newest % window}`;
   const over = overwritten === null ? "" : `, over “${rows[overwritten].token}” (token ${overwritten})`;
   const loss = lost ? ` Without the window head ${head} would give ${whole(Math.round(100 * lost))} % of its weight to what is gone.` : "";
-  return `${place}${over}. ${count(step, "token")} so far, ${whole(held)} held.${loss}`;
+  return `${slot}${over}. ${count(step, "token")} so far, ${whole(cached)} held.${loss}`;
 }
 
 export function table({ rows, window, head, kept_ring: ring, kept_all: all }) {

@@ -2,7 +2,7 @@
 import { frequencies } from "../rope/planes.js";
 import { stretch } from "./rules.js";
 
-const SIZE = 128; // numbers of a head that turn
+const SIZE = 128; // numbers of a head that are rotated
 const FULL = 2 * Math.PI;
 
 // seen: it came round in training, so that every angle is known. inside: it did not, and turns no

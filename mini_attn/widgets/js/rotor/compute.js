@@ -21,10 +21,10 @@ export function planesOf(query, key, positions, layout, theta = THETA) {
     const hand = (vector, position) => {
       const before = members.map((n) => vector[n]);
       const angle = position * speeds[i];
-      return { before, angle, turned: rotate(before, angle) };
+      return { before, angle, rotated: rotate(before, angle) };
     };
     const [q, k] = [hand(query, positions[0]), hand(key, positions[1])];
-    return { letter: "ABCDEFGH"[i], members, speed: speeds[i], q, k, part: q.turned[0] * k.turned[0] + q.turned[1] * k.turned[1] };
+    return { letter: "ABCDEFGH"[i], members, speed: speeds[i], q, k, part: q.rotated[0] * k.rotated[0] + q.rotated[1] * k.rotated[1] };
   });
 }
 

@@ -3,7 +3,7 @@
 import { MIDDLE, box, inLines, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { curves } from "./curves.js";
-import { small, sumOf, turnOf } from "./words.js";
+import { small, sumOf, degrees } from "./words.js";
 
 const WIDE = 600; // below this two dials stand side by side, not four
 const NAMES = { q: "query", k: "key" };
@@ -20,7 +20,7 @@ function layout(width) {
 
 const target = targets("rotor", 4);
 
-// The numbers of query and key before turning; the letter says which plane each belongs to.
+// The numbers of query and key before the rotation; the letter says which plane each belongs to.
 function strips(result, at) {
   const letters = result.planes.flatMap(({ letter, members }) =>
     members.map((n) => text(at.left + (n + 0.5) * at.cell, 14, letter, "rotor-letter", MIDDLE)));
@@ -58,8 +58,8 @@ function dial(result, n, at) {
     + `<circle cx="${round(cx)}" cy="${round(cy)}" r="${at.radius}" class="rotor-dial"/>`
     + stroke(cx - at.radius, cy, cx + at.radius, cy, "rotor-axis") + stroke(cx, cy - at.radius, cx, cy + at.radius, "rotor-axis")
     + hand(cx, cy, q.before, scale, "before-q") + hand(cx, cy, k.before, scale, "before-k")
-    + hand(cx, cy, k.turned, scale, "k") + hand(cx, cy, q.turned, scale, "q")
-    + text(cx, below + 18, `${turnOf(speed)} a position`, "rotor-quiet", MIDDLE)
+    + hand(cx, cy, k.rotated, scale, "k") + hand(cx, cy, q.rotated, scale, "q")
+    + text(cx, below + 18, `${degrees(speed)} a position`, "rotor-quiet", MIDDLE)
     + text(cx, below + 36, `product ${decimal(part)}`, "rotor-part", MIDDLE)
     + target(at, `plane-${n}`, cx - at.radius - 4, cy - at.radius - 4, 2 * at.radius + 8, 2 * at.radius + 8, `plane ${letter}: product ${decimal(part)}`);
 }

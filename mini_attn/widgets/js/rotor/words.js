@@ -1,12 +1,11 @@
 // The rotor in words: the sentence, the table, and the arithmetic behind each dial and number.
 import { decimal } from "../core/text.js";
 
-const degrees = (angle) => (angle * 180) / Math.PI;
 const pair = ([a, b]) => `(${decimal(a)}, ${decimal(b)})`;
 
 // 57.3° or 0.06°: small angles keep a digit that says something.
-export function turnOf(angle) {
-  const size = degrees(angle);
+export function degrees(angle) {
+  const size = (angle * 180) / Math.PI;
   return `${decimal(size, size >= 1 || size === 0 ? 1 : 2)}°`;
 }
 
@@ -25,13 +24,13 @@ export function describe({ position, query_position: query, distance, score, at_
 }
 
 export function table(result) {
-  const hand = ({ turned, angle }) => `${pair(turned)} after ${turnOf(angle)}`;
+  const hand = ({ rotated, angle }) => `${pair(rotated)} after ${degrees(angle)}`;
   return {
     caption: `Query at ${result.query_position}, key at ${result.position}, layout ${result.layout}, theta = 10,000`,
     head: ["plane", "numbers", "turns a position by", "query", "key", "product"],
     rows: [
       ...result.planes.map((plane) => [
-        plane.letter, plane.members.join(" and "), turnOf(plane.speed), hand(plane.q), hand(plane.k), decimal(plane.part),
+        plane.letter, plane.members.join(" and "), degrees(plane.speed), hand(plane.q), hand(plane.k), decimal(plane.part),
       ]),
       ["all", "", "", "", "", decimal(result.score)],
       [`all, with the key at 0`, "", "", "", "", decimal(result.at_start)],
@@ -41,9 +40,9 @@ export function table(result) {
 }
 
 function explainPlane(result, { letter, members, speed, q, k, part }) {
-  const [a, b] = q.turned;
-  const [c, d] = k.turned;
-  return `Plane ${letter}, numbers ${members.join(" and ")}: ${turnOf(speed)} a position. Query ${pair(q.before)} at ${result.query_position} turns by ${turnOf(q.angle)} to ${pair(q.turned)}; key ${pair(k.before)} at ${result.position} turns by ${turnOf(k.angle)} to ${pair(k.turned)}. Product: ${decimal(a)} · ${decimal(c)} + ${decimal(b)} · ${decimal(d)} = ${decimal(part)}.`;
+  const [a, b] = q.rotated;
+  const [c, d] = k.rotated;
+  return `Plane ${letter}, numbers ${members.join(" and ")}: ${degrees(speed)} a position. Query ${pair(q.before)} at ${result.query_position} turns by ${degrees(q.angle)} to ${pair(q.rotated)}; key ${pair(k.before)} at ${result.position} turns by ${degrees(k.angle)} to ${pair(k.rotated)}. Product: ${decimal(a)} · ${decimal(c)} + ${decimal(b)} · ${decimal(d)} = ${decimal(part)}.`;
 }
 
 function explainNumber(result, name, n) {

@@ -15,10 +15,10 @@ function bits(seed) {
 // of two fair coins is a fair coin, so every dot product is a walk of steps +1 and −1.
 export function walks(seed, keys, dimensions) {
   const next = bits(seed);
-  let place = Array(keys).fill(0);
+  let sums = Array(keys).fill(0);
   return Array.from({ length: dimensions }, () => {
     const word = next();
-    place = place.map((value, key) => value + ((word >>> key) & 1 ? 1 : -1));
-    return place;
+    sums = sums.map((value, key) => value + ((word >>> key) & 1 ? 1 : -1));
+    return sums;
   });
 }

@@ -21,8 +21,8 @@ function layout(width, { rows, k, n }) {
 }
 
 function styleOf({ held, now, reads, terms }) {
-  const seen = reads === undefined ? terms.length : reads;
-  return `${held ? "tile-held" : seen ? "tile-seen" : "tile-new"}${now ? " tile-now" : ""}`;
+  const begun = reads === undefined ? terms.length : reads;
+  return `${held ? "tile-held" : begun ? "tile-seen" : "tile-new"}${now ? " tile-now" : ""}`;
 }
 
 // What is written into a cell: how often an operand was read, or the sum so far where it has room.
