@@ -9,7 +9,7 @@ from functools import cache
 from itertools import count
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
@@ -107,6 +107,10 @@ class LivingWidget(anywidget.AnyWidget):
     _widget = traitlets.Unicode().tag(sync=True)
     caption = ""
 
+    if TYPE_CHECKING:  # the traits of a subclass come from its schema, which no checker reads
+
+        def __getattr__(self, key: str) -> Any: ...
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         name = cls.__dict__.get("_widget")
@@ -146,14 +150,10 @@ class LivingWidget(anywidget.AnyWidget):
         note = "" if self.state == defaults else " The living view opens in another state."
         return f"{svg}<figcaption>{html.escape(self.caption)}{note}</figcaption>"
 
-    def _page_state(self) -> dict[str, Any]:
-        """What the page's script is given."""
-        return self.state
-
     def _html(self) -> str:
         """The picture, the state, and the place where the page's script mounts the widget."""
         # "</script>" inside the state would end the element that carries it.
-        state = json.dumps(self._page_state()).replace("<", "\\u003c")
+        state = json.dumps(self.state).replace("<", "\\u003c")
         view = f"{self._widget}-{next(_numbers)}"
         picture = self._picture().replace(f"{self._widget}-", f"{view}-")  # its ids are its own
         return (

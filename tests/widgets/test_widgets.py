@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import hashlib
 import inspect
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -398,6 +400,13 @@ def test_help_describes_every_key(name: str) -> None:
     assert list(told) == list(schema)
     for key, entry in schema.items():
         assert untold(entry, *told[key]) is None, key
+
+
+@pytest.mark.parametrize("stem", ["base", *NAMES])
+def test_examples_of_the_docstrings_run(stem: str) -> None:
+    done = doctest.testmod(import_module(f"mini_attn.widgets.{stem}"))
+    assert done.attempted > 0
+    assert done.failed == 0
 
 
 def test_help_that_lacks_something_is_seen() -> None:

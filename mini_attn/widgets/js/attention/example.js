@@ -3,7 +3,7 @@ import example from "../data/example.json" with { type: "json" };
 import { dot, rowTimes, softmax } from "./arithmetic.js";
 
 export { example };
-export const names = example.tokens.map((token) => token.trim());
+export const tokens = example.tokens.map((token) => token.trim()); // without the spaces before them
 
 export const scaleOf = ({ head_dim: headDim }) => headDim ** -0.5;
 

@@ -1,6 +1,6 @@
 // Queries, keys, values, scores, weights and outputs of one head under a mask, a divisor and a temperature.
 import { dot, largest, rowTimes, softmax, sum } from "../attention/arithmetic.js";
-import { attend, example, names } from "../attention/example.js";
+import { attend, example, tokens } from "../attention/example.js";
 
 const HEADS = { before: 0, content: 1 };
 const rows = attend(example, example.embeddings).heads;
@@ -26,7 +26,7 @@ export function compute(state) {
   const open = scores.map(softmax);
   const weights = scores.map((row, i) => weigh(mask, row, open[i], i));
   return {
-    ...state, names: names.slice(0, state.tokens),
+    ...state, names: tokens.slice(0, state.tokens),
     q, k, v, dots, scores, open, weights, out: weights.map((row) => rowTimes(row, v)), divide: divisors[divisor], factor,
     sums: weights.map(sum), ahead: open.map((row, i) => sum(row.slice(i + 1))),
     extent: { q: largest(own.q), k: largest(own.k), v: largest(own.v), out: largest(own.v) }, most: largest(dots),

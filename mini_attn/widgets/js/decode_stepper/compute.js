@@ -1,6 +1,6 @@
 // All passes of the example, with a cache and without one, and what each of them costs.
 import { largest } from "../attention/arithmetic.js";
-import { example, names, passes, scaleOf } from "../attention/example.js";
+import { example, tokens, passes, scaleOf } from "../attention/example.js";
 import schema from "./schema.json" with { type: "json" };
 
 const NUMBER_BYTES = 4; // float32
@@ -51,7 +51,7 @@ function kindOf(i, { first, there }, newest) {
 function rowOf(i, pass, newest, chosen) {
   const head = pass.heads[chosen - 1];
   const kind = kindOf(i, pass, newest);
-  const line = { token: names[i], kind, k: head.cached.k[i] ?? null, v: head.cached.v[i] ?? null };
+  const line = { token: tokens[i], kind, k: head.cached.k[i] ?? null, v: head.cached.v[i] ?? null };
   if (kind === "kept" || kind === "later") return { ...line, q: null, scores: null, weights: null, out: null };
   const [q, scores, weights, out] = ["q", "scores", "weights", "out"].map((name) => head[name][i - pass.first]);
   return { ...line, q, scores, weights, out };
@@ -61,7 +61,7 @@ export function compute(state) {
   const { step, cached, head } = state;
   const pass = computed[cached ? "cached" : "plain"][step];
   const newest = step ? pass.there - 1 : 0; // the first row that is new in this step
-  const rows = names.map((_, i) => rowOf(i, pass, newest, head));
+  const rows = tokens.map((_, i) => rowOf(i, pass, newest, head));
   const kinds = ["new", "kept", "again", "later"];
   const all = computed.plain.at(-1).heads[head - 1];
   return {

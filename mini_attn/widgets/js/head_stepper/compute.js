@@ -1,6 +1,6 @@
 // The example's matrices cut into two heads or one, and what each head adds to the output.
 import { largest, rowTimes } from "../attention/arithmetic.js";
-import { attend, example, names, scaleOf } from "../attention/example.js";
+import { attend, example, scaleOf, tokens } from "../attention/example.js";
 import fourHeads from "../data/example_heads.json" with { type: "json" };
 import schema from "./schema.json" with { type: "json" };
 
@@ -31,7 +31,7 @@ function headOf(head, h, { token, n_heads: nHeads }, headDim) {
 export function compute(state) {
   const { layer, heads, outputs } = computed[state.n_heads];
   return {
-    ...state, words: names, width, scale: scaleOf(layer), head_dim: layer.head_dim, w_o: layer.weights.o,
+    ...state, tokens, width, scale: scaleOf(layer), head_dim: layer.head_dim, w_o: layer.weights.o,
     heads: heads.map((head, h) => headOf(head, h, state, layer.head_dim)),
     output: outputs[state.token], features: example.content_features,
     extent: Object.fromEntries(["q", "k", "v", "out"].map((name) => [name, largest(computed[2].heads.map((head) => head[name]))])),

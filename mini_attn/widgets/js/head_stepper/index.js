@@ -1,5 +1,5 @@
 // One token's attention with two heads of 4 or one head of 8, from queries to output.
-import { names } from "../attention/example.js";
+import { tokens } from "../attention/example.js";
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
 import { draw } from "./picture.js";
@@ -15,7 +15,7 @@ export default {
   schema,
   controls: [
     { key: "n_heads", kind: "choice", label: "Heads", options: [[2, "two of 4"], [1, "one of 8"]] },
-    { key: "token", kind: "select", label: "Token that looks", options: names.map((word, i) => [i, `${i + 1} · ${word}`]) },
+    { key: "token", kind: "select", label: "Token that looks", options: tokens.map((word, i) => [i, `${i + 1} · ${word}`]) },
     {
       key: "join", kind: "choice", label: "Together", options: [["concatenate", "side by side"], ["add", "added up"]],
       when: ({ step, n_heads: nHeads }) => step === schema.step.max && nHeads > 1,

@@ -18,7 +18,7 @@ function layout(width, result) {
   const wide = width >= WIDE;
   const lane = two && wide ? (width - 28) / 2 : Math.min(width, 640);
   const lanes = result.heads.map((_, h) => (two && wide ? { x: h * (lane + 28), y: 0 } : { x: 0, y: h * (LANE + 16) }));
-  const col = Math.floor((lane - LABEL) / result.words.length);
+  const col = Math.floor((lane - LABEL) / result.tokens.length);
   const end = lanes.at(-1).y + LANE + 20;
   const label = wide ? 116 : 64;
   const cell = Math.min(56, Math.floor((width - label) / result.width));
@@ -53,7 +53,7 @@ function vectorAt(result, h, name, j, row, at) {
   const id = own ? `${name === "q" ? "q" : "o"}-${h}` : `${name}-${h}-${j}`;
   const what = { q: "query", k: "key", v: "value", out: "average" }[name];
   return glyph(own ? head[name] : head[name][j], result.extent[name], x, y, w, tall, h + 1)
-    + target(at, id, x, y, w, tall, `${head.name}, ${what} of ${result.words[j]}`);
+    + target(at, id, x, y, w, tall, `${head.name}, ${what} of ${result.tokens[j]}`);
 }
 
 function scoreAt(result, h, j, at) {
@@ -63,7 +63,7 @@ function scoreAt(result, h, j, at) {
   const score = result.heads[h].scores[j];
   const shown = decimal(score, at.col >= 40 ? 2 : 1);
   return text(x + w / 2, y + 13, shown, "head-number", MIDDLE)
-    + target(at, `s-${h}-${j}`, x, y, w, TALL.scores, `${result.heads[h].name}, score of ${result.words[j]}: ${decimal(score)}`);
+    + target(at, `s-${h}-${j}`, x, y, w, TALL.scores, `${result.heads[h].name}, score of ${result.tokens[j]}: ${decimal(score)}`);
 }
 
 function weightAt(result, h, j, at) {
@@ -74,18 +74,18 @@ function weightAt(result, h, j, at) {
   const height = Math.max(1, 36 * weight);
   return signedBar(weight, x + w * 0.15, y + 38, w * 0.7, height, `head-fill-${h + 1}`)
     + stroke(x, y + 38, x + w, y + 38, "head-zero") + text(x + w / 2, y + TALL.weights - 2, shortWeight(weight), "head-number", MIDDLE)
-    + target(at, `w-${h}-${j}`, x, y, w, TALL.weights, `${result.heads[h].name}, weight of ${result.words[j]}: ${decimal(weight)}`);
+    + target(at, `w-${h}-${j}`, x, y, w, TALL.weights, `${result.heads[h].name}, weight of ${result.tokens[j]}: ${decimal(weight)}`);
 }
 
 function lane(result, h, place) {
   const at = { ...place, ...place.lanes[h] };
   const head = result.heads[h];
-  const all = range(result.words.length);
+  const all = range(result.tokens.length);
   const names = all.map((j) => {
     const x = at.x + LABEL + (j + 0.5) * at.col;
     const style = j === result.token ? "head-asks" : j > result.token ? "head-quiet" : "head-token";
-    return at.col >= 34 ? text(x, at.y + 58, result.words[j], style, MIDDLE)
-      : text(x - 4, at.y + 60, result.words[j], style, ` transform="rotate(-38 ${round(x - 4)} ${round(at.y + 60)})"`);
+    return at.col >= 34 ? text(x, at.y + 58, result.tokens[j], style, MIDDLE)
+      : text(x - 4, at.y + 60, result.tokens[j], style, ` transform="rotate(-38 ${round(x - 4)} ${round(at.y + 60)})"`);
   });
   const rows = ["query", "keys", "scores", "weights", "values", "average"].map((row) =>
     text(at.x, at.y + FROM[row] + (row === "weights" ? 38 : TALL[row] / 2 + 4), row, "head-label"));

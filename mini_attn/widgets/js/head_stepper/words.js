@@ -4,22 +4,22 @@ import { decimal, list, quote, terms } from "../core/text.js";
 const columns = ({ first, q }) => `columns ${first + 1} to ${first + q.length}`;
 
 // The keys with the most weight: all that come close to the largest.
-function favourites({ weights }, words) {
+function favourites({ weights }, tokens) {
   const top = Math.max(...weights);
   const best = weights.flatMap((weight, j) => (weight > 0.97 * top ? [j] : []));
-  const names = [...new Set(best.map((j) => quote(words[j])))];
+  const names = [...new Set(best.map((j) => quote(tokens[j])))];
   const share = best.length > 1 ? `${decimal(top)} each` : decimal(top);
-  const tokens = best.length > 1 && names.length === 1 ? `both ${names[0]}` : names.join(" and ");
-  return `${tokens} (${share})`;
+  const all = best.length > 1 && names.length === 1 ? `both ${names[0]}` : names.join(" and ");
+  return `${all} (${share})`;
 }
 
 export function describe(result) {
-  const { step, words, token, heads, head_dim: size, n_heads: count } = result;
-  const who = quote(words[token]);
+  const { step, tokens, token, heads, head_dim: size, n_heads: count } = result;
+  const who = quote(tokens[token]);
   const each = count > 1 ? "each head has" : "the one head has";
   if (step === 0) return `${who} is about to look back: ${each} a query of ${size} numbers for it, and keys and values of ${size} for every token up to it.`;
   if (step === 1) return `Scores: the query of ${who} meets the keys of its own head, and no others. ${count > 1 ? "Two rows of scores." : "One row of scores, in which both questions are added."}`;
-  const most = heads.map((head) => `${head.name.toLowerCase()} on ${favourites(head, words)}`).join(", ");
+  const most = heads.map((head) => `${head.name.toLowerCase()} on ${favourites(head, tokens)}`).join(", ");
   if (step === 2) return `Weights of ${who}, most of them: ${most}. ${count > 1 ? "Each row sums to 1 by itself." : "One row, which sums to 1."}`;
   if (step === 3) return `Each head averages its values with its weights: ${most}. ${count > 1 ? "Two averages of 4 numbers." : "One average of 8 numbers, made with one row of weights."}`;
   return count > 1
@@ -28,12 +28,12 @@ export function describe(result) {
 }
 
 export function table(result) {
-  const { heads, words, token } = result;
+  const { heads, tokens, token } = result;
   const shown = (values, j, digits) => (j > token ? "masked" : decimal(values[j], digits));
   return {
-    caption: `Scores and weights of “${words[token]}”, ${heads.length > 1 ? "two heads of 4" : "one head of 8"}; the output is ${list(result.output)}`,
+    caption: `Scores and weights of “${tokens[token]}”, ${heads.length > 1 ? "two heads of 4" : "one head of 8"}; the output is ${list(result.output)}`,
     head: ["key of", ...heads.flatMap(({ name }) => [`${name}: score`, `${name}: weight`])],
-    rows: words.map((word, j) => [`${j + 1} ${word}`, ...heads.flatMap(({ scores, weights }) => [shown(scores, j, 2), shown(weights, j, 3)])]),
+    rows: tokens.map((word, j) => [`${j + 1} ${word}`, ...heads.flatMap(({ scores, weights }) => [shown(scores, j, 2), shown(weights, j, 3)])]),
   };
 }
 
@@ -41,22 +41,22 @@ function explainVector(result, name, h, j) {
   const head = result.heads[h];
   const what = { q: "query", k: "key", v: "value" }[name];
   const values = name === "q" ? head.q : head[name][j];
-  return `${head.name}, ${what} of ${quote(result.words[j])}: its embedding times ${columns(head)} of W_${name} = ${list(values)}.`;
+  return `${head.name}, ${what} of ${quote(result.tokens[j])}: its embedding times ${columns(head)} of W_${name} = ${list(values)}.`;
 }
 
 function explainScore(result, h, j) {
   const { q, k, scores, name } = result.heads[h];
-  return `${name}, ${quote(result.words[result.token])} looks at ${quote(result.words[j])}: q · k = ${terms(q, k[j])} = ${decimal(scores[j] / result.scale)}; divided by the root of ${result.head_dim}: score ${decimal(scores[j])}.`;
+  return `${name}, ${quote(result.tokens[result.token])} looks at ${quote(result.tokens[j])}: q · k = ${terms(q, k[j])} = ${decimal(scores[j] / result.scale)}; divided by the root of ${result.head_dim}: score ${decimal(scores[j])}.`;
 }
 
 function explainWeight(result, h, j) {
   const { scores, weights, name } = result.heads[h];
-  return `${name}, weight of ${quote(result.words[j])}: e to the ${decimal(scores[j])}, divided by the sum over all ${scores.length} keys of this head = ${decimal(weights[j], 3)}. The other head's scores play no part.`;
+  return `${name}, weight of ${quote(result.tokens[j])}: e to the ${decimal(scores[j])}, divided by the sum over all ${scores.length} keys of this head = ${decimal(weights[j], 3)}. The other head's scores play no part.`;
 }
 
 function explainAverage(result, h) {
   const { weights, out, name } = result.heads[h];
-  const large = weights.map((weight, j) => [weight, result.words[j]]).filter(([weight]) => weight >= 0.05);
+  const large = weights.map((weight, j) => [weight, result.tokens[j]]).filter(([weight]) => weight >= 0.05);
   const parts = large.map(([weight, word]) => `${decimal(weight)} · v of ${quote(word)}`).join(" + ");
   const rest = large.length < weights.length ? " + the small rest" : "";
   return `${name}, average: ${parts}${rest} = ${list(out)}.`;

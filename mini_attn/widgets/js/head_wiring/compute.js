@@ -1,7 +1,7 @@
 // Weights of four query heads on their own key/value heads and on shared ones, and the cost of each.
 import { range } from "d3-array";
 import { dot, softmax } from "../attention/arithmetic.js";
-import { example, names, project, scaleOf } from "../attention/example.js";
+import { example, tokens, project, scaleOf } from "../attention/example.js";
 import heads from "../data/example_heads.json" with { type: "json" };
 
 const { d_model: dModel, head_dim: size, embeddings } = example;
@@ -43,6 +43,6 @@ export function compute({ n_kv_heads: nKvHeads, order, token }) {
   });
   return {
     n_kv_heads: nKvHeads, n_heads: nHeads, order, token, group, makers, keys, lines, scale, head_dim: size, d_model: dModel,
-    tokens: names, costs: costs(nKvHeads, token + 1), most: costs(nHeads, token + 1),
+    tokens, costs: costs(nKvHeads, token + 1), most: costs(nHeads, token + 1),
   };
 }

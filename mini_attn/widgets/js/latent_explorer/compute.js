@@ -2,8 +2,8 @@
 import { largest } from "../attention/arithmetic.js";
 import { attend, example, work } from "./attention.js";
 
-const { kv_lora_rank: rank, qk_rope_head_dim: rope, n_heads: nHeads, tokens, questions } = example;
-export const names = tokens.map((token) => token.trim());
+const { kv_lora_rank: rank, qk_rope_head_dim: rope, n_heads: nHeads, questions } = example;
+export const tokens = example.tokens.map((token) => token.trim());
 
 // The largest number of each kind at any token: bars keep their measure while tokens come in.
 const extents = Array.from({ length: nHeads }, (_, head) => {
@@ -26,7 +26,7 @@ export function compute(state) {
   const step = attend(example, there, head - 1);
   const way = step[form];
   return {
-    ...state, there, names, extent: extents[head - 1], question: questions[head - 1], n_heads: nHeads, rank, rope,
+    ...state, there, tokens, extent: extents[head - 1], question: questions[head - 1], n_heads: nHeads, rank, rope,
     latent: step.latent, rope_key: step.ropeKey, q: step.q, q_rope: step.qRope, q_latent: step.absorbed.qLatent,
     k: step.expanded.k, v: step.expanded.v, mixed: step.absorbed.mixed,
     content: way.content, position: step.position, scale: step.scale, scores: way.scores, weights: way.weights, out: way.out,

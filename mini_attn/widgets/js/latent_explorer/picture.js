@@ -93,16 +93,16 @@ function weightOf(result, j, y, at) {
 }
 
 function tokenRow(result, j, at) {
-  const { names, there, form, latent, rope_key: keys, k, v, extent } = result;
+  const { tokens, there, form, latent, rope_key: keys, k, v, extent } = result;
   const y = at.first + j * ROW;
   const here = j < there;
   const kind = here ? (j === there - 1 ? "new" : "kept") : "later";
   const made = form === "expanded" && here;
   const style = !here ? "latent-quiet" : j === there - 1 ? "latent-strong" : "latent-token";
   const says = here ? "" : ", not there yet";
-  const part = (column, values, most, what, words) => vector(at, column, y, values, most, what, `${column}-${j}`, `${words} of ${names[j]}${says}`);
-  const hit = target(at, `w-${j}`, at.x.w, y, at.weight, TALL, here ? `weight of ${names[j]}, ${decimal(result.weights[j])}` : `${names[j]}${says}`);
-  return text(0, y + 15.5, names[j], style)
+  const part = (column, values, most, what, words) => vector(at, column, y, values, most, what, `${column}-${j}`, `${words} of ${tokens[j]}${says}`);
+  const hit = target(at, `w-${j}`, at.x.w, y, at.weight, TALL, here ? `weight of ${tokens[j]}, ${decimal(result.weights[j])}` : `${tokens[j]}${says}`);
+  return text(0, y + 15.5, tokens[j], style)
     + part("r", here ? keys[j] : null, extent.r, kind, "turned key") + part("c", here ? latent[j] : null, extent.c, kind, "latent")
     + part("k", made ? k[j] : null, extent.k, made ? "made" : here ? "none" : "later", made ? "key" : "no key made")
     + part("v", made ? v[j] : null, extent.v, made ? "made" : here ? "none" : "later", made ? "value" : "no value made")
@@ -147,13 +147,13 @@ function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at
 }
 
 export function draw(result, { width = 720, live = false, label = "What latent attention keeps, makes and mixes" } = {}) {
-  const count = result.names.length;
+  const count = result.tokens.length;
   const at = { ...layout(width, count), live, entry: "w-0" };
   const key = legend(at.sum + ROW + 12, at);
   const said = key.bottom + 14;
   const cost = counts(result, said + 58, at);
   const height = Math.ceil(cost.bottom);
-  const rows = result.names.map((_, j) => tokenRow(result, j, at)).join("");
+  const rows = result.tokens.map((_, j) => tokenRow(result, j, at)).join("");
   return svg("latent", width, height, { live, label },
     headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + key.inside
     + sentences(result, said, at) + cost.inside);

@@ -4,12 +4,12 @@ import { decimal, list, whole } from "../core/text.js";
 // Term by term, without those in which the query has a zero.
 const product = (a, b) => a.flatMap((x, i) => (x ? [`${decimal(x)} · ${decimal(b[i])}`] : [])).join(" + ") || "0";
 const power = (value) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−"));
-const newest = ({ names, there }) => names[there - 1];
+const newest = ({ tokens, there }) => tokens[there - 1];
 
 export function describe(result) {
-  const { form, head, question, weights, names, cache_numbers: kept, work } = result;
+  const { form, head, question, weights, tokens, cache_numbers: kept, work } = result;
   const most = weights.indexOf(Math.max(...weights));
-  const looks = `Head ${head} looks for ${question}: “${newest(result)}” gives “${names[most]}” the most weight, ${decimal(weights[most])}.`;
+  const looks = `Head ${head} looks for ${question}: “${newest(result)}” gives “${tokens[most]}” the most weight, ${decimal(weights[most])}.`;
   const made = form === "expanded"
     ? `Expanded, the four heads make ${whole(work.expanded.made)} numbers of keys and values from them in this step.`
     : `Absorbed, the four heads make ${whole(work.absorbed.made)} numbers in this step, and no key or value.`;
@@ -17,10 +17,10 @@ export function describe(result) {
 }
 
 export function table(result) {
-  const { work, names, weights, there } = result;
+  const { work, tokens, weights, there } = result;
   const row = (words, key) => [words, whole(work.expanded[key]), whole(work.absorbed[key])];
   const out = result.out.map((x) => decimal(x)).join("  ");
-  const shares = names.slice(0, there).map((name, j) => [`weight of “${name}”`, decimal(weights[j], 3), decimal(weights[j], 3)]);
+  const shares = tokens.slice(0, there).map((name, j) => [`weight of “${name}”`, decimal(weights[j], 3), decimal(weights[j], 3)]);
   return {
     caption: `One new token, “${newest(result)}”; head ${result.head}, which looks for ${result.question}`,
     head: ["", "expanded", "absorbed"],
@@ -33,7 +33,7 @@ export function table(result) {
 }
 
 function explainKept(result, name, j) {
-  const token = result.names[j];
+  const token = result.tokens[j];
   if (j >= result.there) return `“${token}” is not there yet.`;
   const since = j === result.there - 1 ? "Computed now, and kept" : "Read from the cache";
   if (name === "c") return `The latent of “${token}”: its embedding times W_a, normed = ${list(result.latent[j])}. ${since}; all four heads use it.`;
@@ -43,23 +43,23 @@ function explainKept(result, name, j) {
 }
 
 function explainMade(result, name, j) {
-  const { form, head, names, there } = result;
+  const { form, head, tokens, there } = result;
   const [word, matrix] = name === "k" ? ["key", "W_UK"] : ["value", "W_UV"];
-  if (j >= there) return `“${names[j]}” is not there yet.`;
+  if (j >= there) return `“${tokens[j]}” is not there yet.`;
   if (form === "absorbed") {
     return name === "k"
-      ? `No key is made for “${names[j]}”: the query has gone to the latent, where it meets ${list(result.latent[j])} itself.`
-      : `No value is made for “${names[j]}”: the latents are mixed, and the mixture goes through W_UV once.`;
+      ? `No key is made for “${tokens[j]}”: the query has gone to the latent, where it meets ${list(result.latent[j])} itself.`
+      : `No value is made for “${tokens[j]}”: the latents are mixed, and the mixture goes through W_UV once.`;
   }
-  return `The ${word} of “${names[j]}” for head ${head}: its latent times ${matrix} = ${list(result[name][j])}. Made in this step and not kept; the other heads make their own.`;
+  return `The ${word} of “${tokens[j]}” for head ${head}: its latent times ${matrix} = ${list(result[name][j])}. Made in this step and not kept; the other heads make their own.`;
 }
 
 function explainWeight(result, j) {
-  const { form, there, names, q, q_latent: qLatent, q_rope: qRope, rope_key: keys } = result;
-  if (j >= there) return `“${names[j]}” is not there yet.`;
+  const { form, there, tokens, q, q_latent: qLatent, q_rope: qRope, rope_key: keys } = result;
+  if (j >= there) return `“${tokens[j]}” is not there yet.`;
   const content = form === "expanded" ? `q · k = ${product(q, result.k[j])}` : `(q taken to the latent) · c = ${product(qLatent, result.latent[j])}`;
   const sum = `${content} = ${decimal(result.content[j])}; turned parts ${product(qRope, keys[j])} = ${decimal(result.position[j])}`;
-  return `“${newest(result)}” looks at “${names[j]}”: ${sum}. Together times 1/√${Math.round(result.scale ** -2)} = ${decimal(result.scores[j])}; after the softmax ${decimal(result.weights[j], 3)}.`;
+  return `“${newest(result)}” looks at “${tokens[j]}”: ${sum}. Together times 1/√${Math.round(result.scale ** -2)} = ${decimal(result.scores[j])}; after the softmax ${decimal(result.weights[j], 3)}.`;
 }
 
 const SINGLE = {

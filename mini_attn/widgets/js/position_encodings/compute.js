@@ -1,6 +1,6 @@
 // What each encoding adds at these positions, and how it differs from the text's beginning at 0.
 import { softmax } from "../attention/arithmetic.js";
-import { names } from "../attention/example.js";
+import { tokens } from "../attention/example.js";
 import schema from "./schema.json" with { type: "json" };
 import { LEARNED, METHODS, content, triangle } from "./tables.js";
 
@@ -28,7 +28,7 @@ function panel(method, start, show) {
 
 export function compute({ start, show }) {
   return {
-    start, show, names, positions: names.map((_, i) => start + i), trained: LEARNED.length,
+    start, show, tokens, positions: tokens.map((_, i) => start + i), trained: LEARNED.length,
     panels: METHODS.map((method) => panel(method, start, show)),
   };
 }

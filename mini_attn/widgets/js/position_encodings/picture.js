@@ -84,7 +84,7 @@ function legend(result, y, at) {
 }
 
 export function draw(result, { width = 720, live = false, label = "What six position encodings add to the scores of eight tokens" } = {}) {
-  const at = { ...layout(width, result.names.length), live, entry: "integer-7-0" };
+  const at = { ...layout(width, result.tokens.length), live, entry: "integer-7-0" };
   const lines = Math.ceil(result.panels.length / at.columns);
   const key = legend(result, lines * at.high + 12, at);
   const height = Math.ceil(key.bottom);

@@ -1,6 +1,6 @@
 // Six ways to tell a token where it stands, each as what it adds to the score of a query and a key.
 import { dot } from "../attention/arithmetic.js";
-import { attend, example, names, scaleOf } from "../attention/example.js";
+import { attend, example, tokens, scaleOf } from "../attention/example.js";
 
 const CONTENT_HEAD = 1;
 const rows = attend(example, example.embeddings).heads[CONTENT_HEAD];
@@ -44,4 +44,4 @@ export const content = (i, j) => scale * dot(rows.q[i], rows.k[j]);
 
 // The lower triangle of one method for a text that begins at a position.
 export const triangle = (method, start) =>
-  names.map((_, i) => names.slice(0, i + 1).map((_, j) => method.add(start + i, start + j, i)));
+  tokens.map((_, i) => tokens.slice(0, i + 1).map((_, j) => method.add(start + i, start + j, i)));

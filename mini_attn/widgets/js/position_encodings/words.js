@@ -25,14 +25,14 @@ export function describe(result) {
 }
 
 export function table(result) {
-  const { names, positions, panels, start, show } = result;
-  const last = names.length - 1;
+  const { tokens, positions, panels, start, show } = result;
+  const last = tokens.length - 1;
   const shown = (value) => (value === null || value === undefined ? "no vector" : decimal(value));
   return {
-    caption: `${show === "weights" ? "Weights" : "What is added to the scores"} in the row of “${names[last]}” at position ${positions[last]}; the text begins at ${start}`,
+    caption: `${show === "weights" ? "Weights" : "What is added to the scores"} in the row of “${tokens[last]}” at position ${positions[last]}; the text begins at ${start}`,
     head: ["key", "position", "distance", ...panels.map(({ title }) => title)],
     rows: [
-      ...names.map((name, j) => [name, String(positions[j]), String(last - j), ...panels.map(({ cells }) => shown(cells[last][j]))]),
+      ...tokens.map((name, j) => [name, String(positions[j]), String(last - j), ...panels.map(({ cells }) => shown(cells[last][j]))]),
       ["moved from 0", "", "", ...panels.map((one) => verdict(result, one).words)],
     ],
   };
@@ -51,11 +51,11 @@ const arithmetic = {
 export function explain(result, id) {
   const [name, row, column] = id.split("-");
   const [i, j] = [Number(row), Number(column)];
-  const { names, positions, panels, show, trained } = result;
+  const { tokens, positions, panels, show, trained } = result;
   const one = panels.find((other) => other.name === name);
   const also = panels.filter((other) => other !== one).map((other) => `${other.name}-${i}-${j}`);
   const [m, n, value] = [positions[i], positions[j], one.added[i][j]];
-  const who = `${one.title}, query “${names[i]}” at ${m}, key “${names[j]}” at ${n}`;
+  const who = `${one.title}, query “${tokens[i]}” at ${m}, key “${tokens[j]}” at ${n}`;
   if (value === null) return { text: `${who}: there are learned vectors for positions 0 to ${trained - 1} only, none for ${Math.max(m, n)}.`, also };
   const said = `${who}: ${arithmetic[name](m, n, i)} = ${decimal(value)}.`;
   if (show === "added") return { text: said, also };

@@ -1,6 +1,6 @@
 // Slots of the ring, and the weights with the window's mask and without it.
 import { softmax } from "../attention/arithmetic.js";
-import { attend, example, names, scaleOf } from "../attention/example.js";
+import { attend, example, tokens, scaleOf } from "../attention/example.js";
 
 const { embeddings, head_dim: headDim, n_heads: nHeads } = example;
 const pass = attend(example, embeddings); // every token, all scores
@@ -24,7 +24,7 @@ export function compute({ step, window, head }) {
   const full = softmax(scores);
   const first = Math.max(0, step - window);
   const visible = softmax(scores.slice(first));
-  const rows = names.map((token, position) => {
+  const rows = tokens.map((token, position) => {
     const kind = kindOf(position, newest, window);
     return {
       token, position, kind, slot: position % window,

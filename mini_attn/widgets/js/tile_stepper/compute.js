@@ -1,5 +1,5 @@
 // A matrix product up to a step: what was read, what is in fast memory, what was moved.
-import { example, names } from "../attention/example.js";
+import { example, tokens } from "../attention/example.js";
 import { moved, multiplyAdds, schedule } from "./product.js";
 import schema from "./schema.json" with { type: "json" };
 
@@ -32,7 +32,7 @@ export function compute({ rows, tile, step }) {
   const reads = (axis, i, other, j) => begun.filter((one) => within(i, one[axis]) && within(j, one[other])).length;
   return {
     rows, tile, step, steps: STEPS, k, n, number_bytes: NUMBER_BYTES,
-    tokens: names.slice(promptLen - rows, promptLen),
+    tokens: tokens.slice(promptLen - rows, promptLen),
     a: entries(rows, k, (i, p) => ({ value: left[i][p], reads: reads("i", i, "p", p), held: within(i, held.i) && within(p, held.p), now: uses(i, -1, p) })),
     b: entries(k, n, (p, j) => ({ value: right[p][j], reads: reads("p", p, "j", j), held: within(p, held.p) && within(j, held.j), now: uses(-1, j, p) })),
     c: entries(rows, n, (i, j) => {
