@@ -297,6 +297,18 @@ def test_every_definition_has_its_class() -> None:
     assert sorted(path.parent.name for path in JS.glob("*/schema.json")) == NAMES
 
 
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_has_its_room(name: str) -> None:
+    room = {"index.js", "compute.js", "picture.js", "words.js", "style.css", "schema.json"}
+    assert room <= {path.name for path in (JS / name).iterdir()}
+
+
+def test_outside_of_the_rooms_is_only_what_is_bundled() -> None:
+    files = {path.name for path in JS.iterdir() if path.is_file()}
+    entries = {"build.mjs", "jupyter.js", "node.js", "page.js", "registry.js"}
+    assert files == entries | {"package.json", "package-lock.json"}
+
+
 def test_static_folder_holds_nothing_else() -> None:
     expected = BUNDLES | {f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")}
     assert {path.name for path in STATIC.iterdir()} == expected
