@@ -78,7 +78,7 @@ def sinusoidal_positions(
     check_number("theta", theta, above=0)
     _check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
-        raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
+        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
     exact = "cpu" if positions.device.type == "mps" else positions.device  # it has no float64
     pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=exact)
     angles = positions.to(exact)[..., None] * theta ** (-pairs / d_model)
@@ -293,7 +293,7 @@ class LearnedPositions(Embedding):
 
     def forward(self, index: Tensor) -> Tensor:
         """Vectors (..., d_model) of positions (...); padding, -1, takes that of position 0."""
-        check_whole("positions", index)
+        check_whole("index", index)
         return super().forward(index.clamp(min=0))
 
 
