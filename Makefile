@@ -8,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle format clean
+.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -83,6 +83,9 @@ mutate: $(READY)  ## put single faults into copies of the package and ask the te
 
 bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
 	@$(BIN)/python tools/bundle.py
+
+docstrings: $(READY)  ## make the PyTorch side's docstrings from NumPy's (for contributors)
+	@$(BIN)/python tools/docstrings.py
 
 format: $(READY)  ## let ruff sort, fix and format the code
 	@$(BIN)/ruff check --fix --quiet .

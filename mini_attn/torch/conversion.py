@@ -24,7 +24,7 @@ def pool_kv_heads(
 
     Parameters
     ----------
-    state : mapping of str to array
+    state : mapping of str to tensor
         Weights of one attention layer, as its ``state_dict`` gives them.
     config : AttentionConfig
         Sizes of that layer.
@@ -35,14 +35,14 @@ def pool_kv_heads(
     -------
     tuple (state, config)
         For ``GroupedQueryAttention(config).load_state_dict(state)``; what does not change is
-        the given array itself.
+        the given tensor itself.
 
     Raises
     ------
     ShapeError
         If a weight does not have the rows that the configuration says.
     DTypeError
-        If the state is no mapping, or a weight no floating-point array of the backend.
+        If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
         If the heads do not divide, or a weight is missing.
 
@@ -86,7 +86,7 @@ def prune_heads(
 
     Parameters
     ----------
-    state : mapping of str to array
+    state : mapping of str to tensor
         Weights of one attention layer, as its ``state_dict`` gives them.
     config : AttentionConfig
         Sizes of that layer.
@@ -103,7 +103,7 @@ def prune_heads(
     ShapeError
         If a weight does not have the rows or columns that the configuration says.
     DTypeError
-        If the state is no mapping, or a weight no floating-point array of the backend.
+        If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
         If a head does not exist or is named twice, none would be left, the groups that are
         left would differ in size, the layer has ALiBi, or a weight is missing.

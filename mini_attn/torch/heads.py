@@ -38,14 +38,14 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
     Parameters
     ----------
-    x : array (batch, seq, n_heads * head_dim)
+    x : tensor (batch, seq, n_heads * head_dim)
         Projected tokens.
     n_heads : int
         Number of heads.
 
     Returns
     -------
-    array (batch, n_heads, seq, head_dim)
+    tensor (batch, n_heads, seq, head_dim)
         A view.
 
     Raises
@@ -88,12 +88,12 @@ def merge_heads(x: Tensor) -> Tensor:
 
     Parameters
     ----------
-    x : array (batch, n_heads, seq, head_dim)
+    x : tensor (batch, n_heads, seq, head_dim)
         One result per head.
 
     Returns
     -------
-    array (batch, seq, n_heads * head_dim)
+    tensor (batch, seq, n_heads * head_dim)
         A copy, as the heads do not lie side by side in memory.
 
     Raises
@@ -139,6 +139,8 @@ class GroupedQueryAttention(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -243,22 +245,22 @@ class GroupedQueryAttention(Module):
 
         Parameters
         ----------
-        x : array (batch, q_len, d_model)
+        x : tensor (batch, q_len, d_model)
             Tokens.
-        context : array (batch, kv_len, d_model) or None
+        context : tensor (batch, kv_len, d_model) or None
             Where keys and values come from; all of it is visible. None means from ``x``.
         cache : KVCache or None
             Past keys and values, to which those of ``x`` are appended.
-        mask : boolean array, shapes as in `scaled_dot_product_attention`, or None
+        mask : boolean tensor, shapes as in `scaled_dot_product_attention`, or None
             True = may attend; None allows all that positions allow.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Positions of ``x``, -1 for padding; None continues the cache, or counts from 0.
         causal : bool
             Whether a token sees only itself and what is before; without ``context`` only.
 
         Returns
         -------
-        array (batch, q_len, d_model)
+        tensor (batch, q_len, d_model)
             Gathered tokens; a padded token gets the output projection's bias.
 
         Raises
@@ -360,14 +362,14 @@ class GroupedQueryAttention(Module):
 
         Parameters
         ----------
-        x : array (batch, q_len, d_model)
+        x : tensor (batch, q_len, d_model)
             Tokens that ask.
-        context : array (batch, kv_len, d_model)
+        context : tensor (batch, kv_len, d_model)
             Tokens that answer.
 
         Returns
         -------
-        tuple of arrays (q, k, v)
+        tuple of tensors (q, k, v)
             (batch, n_heads, q_len, head_dim), (batch, n_kv_heads, kv_len, head_dim) and
             (batch, n_kv_heads, kv_len, v_head_dim).
 
@@ -406,6 +408,8 @@ class MultiHeadAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -459,6 +463,8 @@ class MultiQueryAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -512,6 +518,8 @@ class SlidingWindowAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
