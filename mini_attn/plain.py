@@ -1,11 +1,12 @@
 """The whole of attention in NumPy, one text to be read from top to bottom.
 
-Every formula stands here as code, once, with nothing around it: no checks, no tuning,
-no class. Both implementations of this package are compared with it.
+Every formula stands here as code, once, with nothing around it: no checks, no
+tuning, no class. Both implementations of this package are compared with it.
 
 Axes are (batch, heads, seq, head_dim). Positions are whole numbers (seq,), or
 (batch, 1, seq) where rows differ, as with padding; -1 marks a slot without a token.
-W holds weights by name, each (in, out): tokens x (batch, seq, d_model) become x @ W["q"].
+W holds weights by name, each (in, out), so that tokens x (batch, seq, d_model)
+become x @ W["q"].
 """
 
 import numpy as np
@@ -14,49 +15,47 @@ import numpy as np
 
 
 def softmax(scores):
-    """Shares that sum to 1 in each row; a row of -inf alone, which sees nothing, gets zeros."""
+    """Shares that sum to 1 in each row; zeros in a row that sees nothing."""
     lowest = np.finfo(scores.dtype).min  # finite: -inf - (-inf) would be NaN
     top = scores.max(axis=-1, keepdims=True, initial=lowest)
     parts = np.exp(scores - top)  # the largest is e^0 = 1, so none overflows
-    total = parts.sum(axis=-1, keepdims=True)  # at least that 1, or 0 in an empty row
-    return parts / np.maximum(total, 1)
+    total = parts.sum(axis=-1, keepdims=True)  # at least that 1, or 0
+    return parts / np.maximum(total, 1)  # 0 / 1 where nothing is seen
 
 
 # ---- Who sees whom ----
 
 
 def visible(q_positions, kv_positions, window=np.inf):
-    """True where a query may attend: to a token, not of the future, within the window."""
-    q_positions, kv_positions = q_positions[..., :, None], kv_positions[..., None, :]
-    distance = q_positions - kv_positions  # (..., q_len, kv_len)
-    return (kv_positions >= 0) & (distance >= 0) & (distance < window)
+    """Where a query may attend: to tokens, not of the future, within the window."""
+    q, kv = q_positions[..., :, None], kv_positions[..., None, :]
+    return (kv >= 0) & (kv <= q) & (q - kv < window)  # (q_len, kv_len)
 
 
 # ---- Attention, its heads in groups ----
 
 
 def group_rows(x, n_kv_heads):
-    """The query heads that share a key/value head, below each other as rows of one matrix.
+    """Query heads that share a key/value head, as the rows of one matrix.
 
-    Head h reads key/value head h // group: neighbours share, and no key is ever repeated.
+    Head h reads key/value head h // group: neighbours share, no key is repeated.
     """
     batch, n_heads, q_len, width = x.shape
-    return x.reshape(batch, n_kv_heads, n_heads // n_kv_heads * q_len, width)
+    group = n_heads // n_kv_heads
+    return x.reshape(batch, n_kv_heads, group * q_len, width)  # no number moves
 
 
 def scores_of(q, k, seen, scale):
     """For each head scale * q @ k.T, and -inf where the query may not attend."""
-    products = group_rows(q, k.shape[1]) @ k.swapaxes(-1, -2)
-    # (batch, n_kv_heads, group * q_len, kv_len), over head_dim
+    products = group_rows(q, k.shape[1]) @ k.swapaxes(-1, -2)  # over head_dim
     products = products.reshape(*q.shape[:3], -1)  # (batch, n_heads, q_len, kv_len)
     return np.where(seen, scale * products, -np.inf)
 
 
 def weighted_sum(weights, v):
     """For each head weights @ v."""
-    sums = group_rows(weights, v.shape[1]) @ v
-    # (batch, n_kv_heads, group * q_len, v_head_dim), over kv_len
-    return sums.reshape(*weights.shape[:3], -1)  # (batch, n_heads, q_len, v_head_dim)
+    sums = group_rows(weights, v.shape[1]) @ v  # over kv_len
+    return sums.reshape(*weights.shape[:3], -1)  # (…, q_len, v_head_dim)
 
 
 def attention(q, k, v, seen, scale):
@@ -69,12 +68,12 @@ def attention(q, k, v, seen, scale):
 
 
 def online_attention(q, k, v, seen, scale, block):
-    """Attention that never has a row of scores together, and the log of each row's sum.
+    """Attention that never has a row of scores together, and its log-sum-exp.
 
-    Sums are kept relative to exp(top), the largest score so far. When a larger one comes,
-    what has been summed shrinks.
+    Sums are kept relative to exp(top), the largest score so far. When a larger one
+    comes, what has been summed shrinks.
     """
-    top = np.full((*q.shape[:3], 1), np.finfo(q.dtype).min)  # (batch, n_heads, q_len, 1)
+    top = np.full((*q.shape[:3], 1), np.finfo(q.dtype).min)  # (…, q_len, 1)
     total, out = 0.0, 0.0
     for start in range(0, k.shape[2], block):
         some = slice(start, start + block)
@@ -89,7 +88,7 @@ def online_attention(q, k, v, seen, scale, block):
 
 
 def merge_attention(out_a, lse_a, out_b, lse_b):
-    """Attention over two sets of keys: a soft choice between the attention over each."""
+    """Attention over two sets of keys, as a soft choice between the two results."""
     share = softmax(np.stack([lse_a, lse_b], axis=-1))  # (batch, n_heads, q_len, 2)
     out = share[..., :1] * out_a + share[..., 1:] * out_b
     return out, np.logaddexp(lse_a, lse_b)
@@ -99,13 +98,13 @@ def merge_attention(out_a, lse_a, out_b, lse_b):
 
 
 def rope(x, positions, layout, theta=10_000.0):
-    """Turn each pair of numbers (a, b) by an angle that grows with the token's position.
+    """Turn each pair of numbers (a, b) by an angle that grows with the position.
 
     Pair i turns by theta ** (-2 i / head_dim) radians a position.
     """
     pairs = x.shape[-1] // 2
     angles = positions[..., None] * theta ** (-np.arange(pairs) / pairs)
-    cos, sin = np.cos(angles), np.sin(angles)  # (seq, pairs), or (batch, 1, seq, pairs)
+    cos, sin = np.cos(angles), np.sin(angles)  # (seq, pairs) each
     if layout == "half":  # number i with number i + pairs
         first, second = slice(0, pairs), slice(pairs, None)
     else:  # "interleaved": each number with its neighbour
@@ -127,21 +126,22 @@ def new_cache(batch, n_kv_heads, slots, head_dim, v_head_dim):
 
 
 def append(cache, k_new, v_new, positions):
-    """Write each new token into the slot of its position; no past key or value changes."""
+    """Write each new token into the slot of its position; the past stays."""
     k, v, kv_positions = cache
     k[:, :, positions], v[:, :, positions] = k_new, v_new
     kv_positions[positions] = positions
-    return k, v, kv_positions
+    return k, v, kv_positions  # all slots: those still empty are never seen
 
 
 def append_to_ring(ring, k_new, v_new, positions):
     """Write each new token over the one that has just left the window.
 
-    The first tokens of a chunk may still see what its last ones write over. So they get what
-    was held and the chunk itself, put together before anything is written.
+    The first tokens of a chunk may still see what its last ones write over. So they
+    get what was held and the chunk itself, put together before anything is written.
     """
     k, v, kv_positions = ring
-    k_all, v_all = np.concatenate([k, k_new], axis=2), np.concatenate([v, v_new], axis=2)
+    k_all = np.concatenate([k, k_new], axis=2)  # (…, window + q_len, head_dim)
+    v_all = np.concatenate([v, v_new], axis=2)
     all_positions = np.concatenate([kv_positions, positions])
     window = len(kv_positions)
     last = slice(-window, None)  # of a longer chunk no more can stay
@@ -155,25 +155,26 @@ def append_to_ring(ring, k_new, v_new, positions):
 
 
 def split_heads(x, n_heads):
-    """Cut the last axis into heads; no number moves."""
-    batch, seq, width = x.shape
-    x = x.reshape(batch, seq, n_heads, width // n_heads)  # (batch, seq, n_heads, head_dim)
+    """Cut the last axis into heads."""
+    batch, seq, _ = x.shape
+    x = x.reshape(batch, seq, n_heads, -1)  # (batch, seq, n_heads, head_dim)
     return x.swapaxes(1, 2)  # (batch, n_heads, seq, head_dim)
 
 
 def merge_heads(x):
     """Put the heads side by side again."""
     batch, n_heads, seq, head_dim = x.shape
-    return x.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
+    x = x.swapaxes(1, 2)  # (batch, seq, n_heads, head_dim)
+    return x.reshape(batch, seq, n_heads * head_dim)
 
 
 def grouped_query_attention(
     x, W, positions, cache=None, *, n_heads, n_kv_heads, window=np.inf, layout=None
 ):
-    """Attention of many heads: MHA with n_kv_heads = n_heads, MQA with 1, GQA between."""
+    """MHA with n_kv_heads = n_heads, MQA with 1, GQA between; or with a window."""
     q = split_heads(x @ W["q"], n_heads)  # (batch, n_heads, q_len, head_dim)
     k = split_heads(x @ W["k"], n_kv_heads)  # (batch, n_kv_heads, q_len, head_dim)
-    v = split_heads(x @ W["v"], n_kv_heads)  # (batch, n_kv_heads, q_len, v_head_dim)
+    v = split_heads(x @ W["v"], n_kv_heads)  # (…, v_head_dim)
     if layout is not None:
         q, k = rope(q, positions, layout), rope(k, positions, layout)
     kv_positions = positions
@@ -188,28 +189,33 @@ def grouped_query_attention(
 # ---- Latent attention ----
 
 
+def rms_norm(x, weight, eps=1e-6):
+    """Each row divided by its root mean square."""
+    return weight * x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
+
+
 def expanded(q_nope, q_rope, latent, k_rope, W, seen, scale):
-    """Every latent becomes a key and a value of each head."""
+    """Every latent (batch, 1, kv_len, rank) becomes each head's key and value."""
     k_nope = latent @ W["uk"]  # (batch, n_heads, kv_len, nope)
     v = latent @ W["uv"]  # (batch, n_heads, kv_len, v_head_dim)
     k_rope = np.repeat(k_rope, v.shape[1], axis=1)  # (batch, n_heads, kv_len, rope)
-    q = np.concatenate([q_nope, q_rope], axis=-1)  # (batch, n_heads, q_len, nope + rope)
-    k = np.concatenate([k_nope, k_rope], axis=-1)  # (batch, n_heads, kv_len, nope + rope)
+    q = np.concatenate([q_nope, q_rope], axis=-1)  # (…, q_len, nope + rope)
+    k = np.concatenate([k_nope, k_rope], axis=-1)  # (…, kv_len, nope + rope)
     return attention(q, k, v, seen, scale)
 
 
 def absorbed(q_nope, q_rope, latent, k_rope, W, seen, scale):
-    """Every query goes to the latents: keys and values of one head that all heads read."""
+    """Each query goes to the latents, the keys and values of one head for all."""
     q_latent = q_nope @ W["uk"].swapaxes(-1, -2)  # (batch, n_heads, q_len, rank)
-    q = np.concatenate([q_latent, q_rope], axis=-1)  # (batch, n_heads, q_len, rank + rope)
+    q = np.concatenate([q_latent, q_rope], axis=-1)  # (…, q_len, rank + rope)
     k = np.concatenate([latent, k_rope], axis=-1)  # (batch, 1, kv_len, rank + rope)
     return attention(q, k, latent, seen, scale) @ W["uv"]  # rank becomes v_head_dim
 
 
 def latent_attention(x, W, positions, cache=None, *, form, layout):
-    """Multi-head latent attention (MLA): a token leaves one latent and one turned key.
+    """MLA: a token leaves one latent and one turned key for all heads.
 
-    form is expanded or absorbed: the same products, multiplied in another order.
+    form is expanded or absorbed: the same matrices, multiplied in another order.
     W["uk"] is (n_heads, rank, nope), W["uv"] (n_heads, rank, v_head_dim).
     """
     n_heads, nope = W["uk"].shape[0], W["uk"].shape[2]
@@ -218,9 +224,10 @@ def latent_attention(x, W, positions, cache=None, *, form, layout):
         asks = rms_norm(x @ W["q_latent"], W["q_norm"])  # (batch, q_len, q_rank)
     q = split_heads(asks @ W["q"], n_heads)  # (batch, n_heads, q_len, nope + rope)
     q_nope, q_rope = q[..., :nope], rope(q[..., nope:], positions, layout)
-    # What is kept is normed and turned before; its one head is for all to read.
-    latent = rms_norm(x @ W["latent"], W["latent_norm"])[:, None]  # (batch, 1, q_len, rank)
-    k_rope = rope((x @ W["k_rope"])[:, None], positions, layout)  # (batch, 1, q_len, rope)
+    latent = rms_norm(x @ W["latent"], W["latent_norm"])  # normed before it is kept
+    latent = split_heads(latent, 1)  # (batch, 1, q_len, rank): one head for all
+    k_rope = split_heads(x @ W["k_rope"], 1)  # (batch, 1, q_len, rope)
+    k_rope = rope(k_rope, positions, layout)  # turned before it is kept
     kv_positions = positions
     if cache is not None:
         latent, k_rope, kv_positions = append(cache, latent, k_rope, positions)
@@ -231,11 +238,6 @@ def latent_attention(x, W, positions, cache=None, *, form, layout):
 
 
 # ---- A decoder ----
-
-
-def rms_norm(x, weight, eps=1e-6):
-    """Each row divided by its root mean square."""
-    return weight * x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
 
 
 def gated_mlp(x, W):
@@ -260,10 +262,10 @@ def logits_of(tokens, W, attend, positions, caches):
 
 
 def generate(tokens, n_new, W, attend, caches):
-    """The likeliest word, again and again: the prompt at once, then one token a step."""
+    """The likeliest word again and again: first the prompt, then token by token."""
     known = 0
     for _ in range(n_new):
-        positions = np.arange(known, tokens.shape[1])  # of those not yet in the caches
+        positions = np.arange(known, tokens.shape[1])  # not yet in the caches
         logits = logits_of(tokens[:, known:], W, attend, positions, caches)
         likeliest = logits[:, -1:].argmax(axis=-1)  # (batch, 1)
         known = tokens.shape[1]

@@ -23,6 +23,7 @@ from mini_attn.variants import REGISTRY
 from tests.backends.test_variants import D_MODEL, SIZES, layer_of, new_cache, run, sizes_of
 
 TEXTS = {"plain.py": 300, "plain_more.py": 200}  # lines at the most
+COLUMNS = 84  # of a page of the book
 ALONE = {"numpy", "mini_attn.plain"}  # the second text builds on the first
 LAYOUTS = ("half", "interleaved")
 OPTIONS = [
@@ -446,9 +447,10 @@ def test_heads_are_columns(rng):
 
 def not_plain(source: str, most_lines: int) -> list[str]:
     """Sentences, one for each rule that a plain text breaks."""
-    found, lines = [], source.count("\n")
-    if lines > most_lines:
-        found.append(f"{lines} lines, at most {most_lines}")
+    lines = source.splitlines()
+    found = [f"line {n} is too wide" for n, line in enumerate(lines, 1) if len(line) > COLUMNS]
+    if len(lines) > most_lines:
+        found.append(f"{len(lines)} lines, at most {most_lines}")
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names]
@@ -475,6 +477,7 @@ def test_the_texts_are_plain():
     ("source", "words"),
     [
         ("x = 1\n" * 4, "4 lines"),
+        (f"x = {'1' * COLUMNS}", "line 1 is too wide"),
         ("import math\n", "imports math"),
         ("from mini_attn import shapes\n", "imports mini_attn"),
         ("def f(x):\n    '''F.'''\n    assert x\n", "checks in line 3"),
