@@ -1,20 +1,66 @@
-"""Shape checks by axis name, shared by both backends (they read ``.shape`` and nothing else)."""
+"""Checks of arguments, shared by both backends: arrays by axis name, numbers, flags, words."""
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
-from mini_attn.errors import ConfigError, ShapeError
+import numpy as np
 
-__all__ = ["check_choice", "check_count", "check_heads", "check_positive", "named_shapes"]
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+
+__all__ = [
+    "check_array",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_heads",
+    "check_number",
+    "check_positive",
+    "named_shapes",
+]
+
+_NO_NUMBERS = (bool, np.bool_, str, bytes)  # though Python makes numbers of them
 
 
-def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
+def check_array(name: str, value: Any, kind: type) -> None:
+    """Refuse what is no array of the backend, such as the other backend's.
+
+    Parameters
+    ----------
+    name : str
+        What the array is, for the message.
+    value : array
+        The array.
+    kind : type
+        ``numpy.ndarray`` or ``torch.Tensor``.
+
+    Raises
+    ------
+    DTypeError
+        If the value is of another type.
+
+    Examples
+    --------
+    >>> check_array("q", np.zeros(3), np.ndarray)
+    """
+    if isinstance(value, kind):
+        return
+    owner, came = kind.__module__.partition(".")[0], type(value)
+    got = f"got {value!r:.60} ({came.__name__})"
+    if came.__module__.partition(".")[0] in ("numpy", "torch") and hasattr(value, "shape"):
+        got = f"got a {came.__module__}.{came.__name__}, which mini_attn.{owner} does not take"
+    raise DTypeError(f"{name} must be a {owner}.{kind.__name__}, {got}")
+
+
+def named_shapes(kind: type | None = None, /, **arrays: tuple[Any, str]) -> dict[str, int]:
     """Bind the axis names of several arrays to sizes that agree.
 
     Parameters
     ----------
+    kind : type or None
+        The backend's type of array, for `check_array`; None takes whatever has a shape.
     **arrays : (array, str)
         Per argument name the array and its axes, for example
         ``q=(q, "batch n_heads q_len head_dim")``.
@@ -28,6 +74,8 @@ def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
     ------
     ShapeError
         If an array has another number of axes, or two arrays disagree on a name.
+    DTypeError
+        If an array is of another kind.
 
     Examples
     --------
@@ -38,6 +86,8 @@ def named_shapes(**arrays: tuple[Any, str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for name, (array, axes) in arrays.items():
         names = axes.split()
+        if kind is not None:
+            check_array(name, array, kind)
         shape = getattr(array, "shape", None)
         if shape is None:
             raise ShapeError(f"{name} should be an array ({', '.join(names)}), got {array!r:.60}")
@@ -122,14 +172,67 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     >>> check_count("capacity", 8)
     8
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = value if type(value) is int else _whole(value)
+    if number is None:
         raise ConfigError(
             f"{name} must be a whole number, got {value!r:.60} ({type(value).__name__})"
         )
-    number = int(value.__index__())
     if number < least:
         raise ConfigError(f"{name} must be at least {least}, got {number}")
     return number
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number that a value stands for, or None."""
+    try:
+        return None if isinstance(value, np.bool_ | bool) else operator.index(value)
+    except (TypeError, ValueError, RuntimeError):  # an array of several numbers, or of floats
+        return None
+
+
+def check_number(name: str, value: Any, *, above: float = -math.inf) -> float:
+    """A finite number, where None is none.
+
+    Parameters
+    ----------
+    name : str
+        What the number is, for the message.
+    value : float
+        The number; booleans and words are refused.
+    above : float
+        What it must exceed.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ConfigError
+        If it is no number, infinite, NaN, or not above the bound.
+
+    Examples
+    --------
+    >>> check_number("scale", -2)
+    -2.0
+    """
+    number = _finite(value)
+    if not number > above:
+        bound = "" if above == -math.inf else f" above {above:g}"
+        raise ConfigError(
+            f"{name} must be a finite number{bound}, got {value!r:.60} ({type(value).__name__})"
+        )
+    return number
+
+
+def _finite(value: Any) -> float:
+    """The finite number that a value stands for, or NaN."""
+    try:
+        number = math.nan if isinstance(value, _NO_NUMBERS) else float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def check_positive(name: str, value: float | None) -> None:
@@ -145,14 +248,39 @@ def check_positive(name: str, value: float | None) -> None:
     Raises
     ------
     ConfigError
-        If it is zero, negative, infinite or not a number.
+        If it is zero, negative, infinite or no number.
 
     Examples
     --------
     >>> check_positive("softcap", None)
     """
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise ConfigError(f"{name} must be a positive finite number or None, got {value!r}")
+    if value is not None and not _finite(value) > 0:
+        raise ConfigError(f"{name} must be a positive finite number or None, got {value!r:.60}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False: a word such as "false" would count as True.
+
+    Parameters
+    ----------
+    name : str
+        What the flag switches, for the message.
+    value : bool
+        The flag.
+
+    Raises
+    ------
+    ConfigError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_flag("causal", True)
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(
+            f"{name} must be True or False, got {value!r:.60} ({type(value).__name__})"
+        )
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -176,5 +304,5 @@ def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     --------
     >>> check_choice("layout", "half", ("half", "interleaved"))
     """
-    if value not in allowed:
-        raise ConfigError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    if not isinstance(value, str) or value not in allowed:
+        raise ConfigError(f"{name} must be one of {', '.join(allowed)}, got {value!r:.60}")

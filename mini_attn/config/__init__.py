@@ -1,7 +1,7 @@
 """What a layer or a decoder is made of: frozen, validated, the same for both backends."""
 
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
-from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling
+from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -27,5 +27,6 @@ __all__ = [
     "YaRN",
     "check_room",
     "check_sampling",
+    "check_stop",
     "score_factor",
 ]

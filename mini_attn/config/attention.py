@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from mini_attn.config.rope import RopeConfig
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count, check_heads, check_positive
+from mini_attn.shapes import check_count, check_flag, check_heads, check_number, check_positive
 
 __all__ = ["AttentionConfig", "LatentConfig", "score_factor"]
 
@@ -88,8 +87,11 @@ class AttentionConfig:
         check_heads(self.n_heads, self.kv_heads)
         if self.window is not None:
             check_count("window", self.window)
-        for name in ("softcap", "scale", "eps"):
+        for name in ("softcap", "scale"):
             check_positive(name, getattr(self, name))
+        check_number("eps", self.eps, above=0)
+        for name in ("bias", "out_bias", "qk_norm", "alibi"):
+            check_flag(name, getattr(self, name))
         _check_rope(self.rope, self.head_dim)
         if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
             raise ConfigError(
@@ -193,7 +195,8 @@ class LatentConfig:
         for name in ("d_model", "n_heads", *ranks, *widths):
             check_count(name, getattr(self, name))
         check_positive("scale", self.scale)
-        check_positive("eps", self.eps)
+        check_number("eps", self.eps, above=0)
+        check_flag("bias", self.bias)
         if not isinstance(self.rope, RopeConfig):
             raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
         _check_rope(self.rope, self.qk_rope_head_dim)
@@ -239,7 +242,4 @@ def score_factor(scale: float | None, softcap: float | None, head_dim: int) -> f
     0.125
     """
     check_positive("softcap", softcap)
-    factor = head_dim**-0.5 if scale is None else float(scale)
-    if not math.isfinite(factor):
-        raise ConfigError(f"scale must be a finite number or None, got {scale!r}")
-    return factor
+    return head_dim**-0.5 if scale is None else check_number("scale", scale)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mini_attn.errors import CacheOverflowError, ConfigError
-from mini_attn.shapes import check_choice, check_count, check_positive
+from mini_attn.shapes import check_choice, check_count, check_flag, check_number
 
-__all__ = ["DecoderConfig", "check_room", "check_sampling"]
+__all__ = ["DecoderConfig", "check_room", "check_sampling", "check_stop"]
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,23 @@ class DecoderConfig:
         check_choice("activation", self.activation, ("gelu_tanh", "gelu", "silu", "relu"))
         check_choice("norm", self.norm, ("layer_norm", "rms_norm"))
         check_choice("positions", self.positions, ("learned", "sinusoidal", "none"))
-        check_positive("eps", self.eps)
+        check_number("eps", self.eps, above=0)
+        for name in ("tie_embeddings", "mlp_bias"):
+            check_flag(name, getattr(self, name))
 
     def _check_attentions(self) -> None:
         """Refuse attention that is none, or layers that cannot stand on each other."""
-        if len(self.attentions) != self.n_layers:
+        given = self.attention if isinstance(self.attention, tuple) else (self.attention,)
+        if isinstance(self.attention, tuple) and len(given) != self.n_layers:
             raise ConfigError(
-                f"{self.n_layers} layers need one attention or as many, got {len(self.attentions)}"
+                f"{self.n_layers} layers need one attention or as many, got {len(given)}"
             )
-        for attention in self.attentions:
+        for attention in given:
             if not hasattr(attention, "variant") or not hasattr(attention, "d_model"):
                 raise ConfigError(
                     f"attention must be an AttentionConfig or LatentConfig, got {attention!r:.60}"
                 )
-        widths = sorted({attention.d_model for attention in self.attentions})
+        widths = sorted({attention.d_model for attention in given})
         if len(widths) > 1:
             raise ConfigError(f"all layers need one d_model, got {widths}")
 
@@ -100,7 +103,8 @@ class DecoderConfig:
     @property
     def d_model(self) -> int:
         """Width of the residual stream."""
-        return int(self.attentions[0].d_model)
+        first = self.attention[0] if isinstance(self.attention, tuple) else self.attention
+        return int(first.d_model)
 
 
 def check_room(
@@ -167,9 +171,49 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
     --------
     >>> check_sampling(0.7, 40, None)
     """
-    check_positive("temperature", temperature)
+    check_number("temperature", temperature, above=0)
     if top_k is not None:
         check_count("top_k", top_k)
-    check_positive("top_p", top_p)
-    if top_p is not None and top_p > 1:
+    if top_p is not None and check_number("top_p", top_p, above=0) > 1:
         raise ConfigError(f"top_p is a probability, at most 1, got {top_p!r}")
+
+
+def check_stop(name: str, stop: Any, vocab_size: int) -> tuple[int, ...]:
+    """The tokens that end a row, as a tuple.
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls them, for the message.
+    stop : int, sequence of int, or None
+        One token, several of which any ends the row, or none.
+    vocab_size : int
+        Number of tokens that there are.
+
+    Returns
+    -------
+    tuple of int
+        Each token once, in the order given; empty if nothing ends a row.
+
+    Raises
+    ------
+    ConfigError
+        If one is no whole number in 0 … vocab_size - 1, or a sequence is empty.
+
+    Examples
+    --------
+    >>> check_stop("stop", [2, 7, 2], vocab_size=8)
+    (2, 7)
+    """
+    if stop is None:
+        return ()
+    several = isinstance(stop, Iterable) and not isinstance(stop, str | bytes | Mapping)
+    if several and not getattr(stop, "shape", (1,)):
+        several = False  # an array of no axes is one number
+    tokens = list(stop) if several else [stop]
+    if not tokens:
+        raise ConfigError(f"{name} must name a token, got none: None lets no token end a row")
+    for token in tokens:
+        if check_count(name, token, least=0) >= vocab_size:
+            raise ConfigError(f"{name} must lie in 0 … {vocab_size - 1}, got {int(token)}")
+    return tuple(dict.fromkeys(int(token) for token in tokens))

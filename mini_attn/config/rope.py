@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_choice, check_count, check_positive
+from mini_attn.shapes import check_choice, check_count, check_flag, check_number, check_positive
 
 __all__ = [
     "DynamicNTK",
@@ -22,7 +21,7 @@ __all__ = [
 
 def _check_factor(factor: float) -> None:
     """A context grows: the factor of every rule is at least 1."""
-    if not (math.isfinite(factor) and factor >= 1):
+    if check_number("factor", factor) < 1:
         raise ConfigError(f"factor must be a finite number of at least 1, got {factor!r}")
 
 
@@ -156,8 +155,11 @@ class YaRN:
     def __post_init__(self) -> None:
         _check_factor(self.factor)
         check_count("original_max_positions", self.original_max_positions)
-        for name in ("beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim"):
+        for name in ("beta_fast", "beta_slow"):
+            check_number(name, getattr(self, name), above=0)
+        for name in ("attention_factor", "mscale", "mscale_all_dim"):
             check_positive(name, getattr(self, name))
+        check_flag("truncate", self.truncate)
         if self.beta_fast <= self.beta_slow:
             raise ConfigError(
                 f"beta_fast must exceed beta_slow, got {self.beta_fast} and {self.beta_slow}"
@@ -198,8 +200,8 @@ class Llama3Scaling:
     def __post_init__(self) -> None:
         _check_factor(self.factor)
         check_count("original_max_positions", self.original_max_positions)
-        check_positive("low_freq_factor", self.low_freq_factor)
-        check_positive("high_freq_factor", self.high_freq_factor)
+        for name in ("low_freq_factor", "high_freq_factor"):
+            check_number(name, getattr(self, name), above=0)
         if self.high_freq_factor <= self.low_freq_factor:
             raise ConfigError(
                 "high_freq_factor must exceed low_freq_factor, "
@@ -239,10 +241,12 @@ class LongRoPE:
 
     def __post_init__(self) -> None:
         for name in ("short_factor", "long_factor"):
-            factors = tuple(getattr(self, name))  # frozen and hashable, also from a list
-            object.__setattr__(self, name, factors)
+            factors = getattr(self, name)
+            if not isinstance(factors, tuple | list):
+                raise ConfigError(f"{name} must be a tuple of numbers, got {factors!r:.60}")
             for factor in factors:
-                check_positive(name, factor)
+                check_number(name, factor, above=0)
+            object.__setattr__(self, name, tuple(factors))  # hashable, also from a list
         if len(self.short_factor) != len(self.long_factor):
             raise ConfigError(
                 "short_factor and long_factor must have one number per pair each, "
@@ -289,7 +293,7 @@ class RopeConfig:
 
     def __post_init__(self) -> None:
         check_choice("layout", self.layout, ("half", "interleaved"))
-        check_positive("theta", self.theta)
+        check_number("theta", self.theta, above=0)
         if self.rotary_dim is not None and check_count("rotary_dim", self.rotary_dim) % 2:
             raise ConfigError(f"rotary_dim must be even, got {self.rotary_dim}")
         if self.scaling is not None and not isinstance(self.scaling, RopeScaling):

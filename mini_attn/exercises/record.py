@@ -8,7 +8,7 @@ chapter holds the predictions that were answered and the exercises that were tri
       "exercises": {"cached_step": {"state": "solved", "points": 4}}}}}
 
 ``state`` is ``"solved"`` (a check passed), ``"done"`` (ticked by hand) or ``"tried"``, and then
-``missing`` may name the check that failed. ``progress_format.js`` holds the same rules.
+``missing`` may name the check that failed. ``widgets/js/progress/format.js`` holds the same rules.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.config import score_factor
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import Module, check_floating, check_positions, check_whole, dtype_of
 from mini_attn.numpy.layers import Embedding
-from mini_attn.shapes import check_count, check_positive, named_shapes
+from mini_attn.shapes import check_count, check_flag, check_number, named_shapes
 
 __all__ = [
     "LearnedPositions",
@@ -76,7 +77,7 @@ def sinusoidal_positions(
         raise ConfigError(
             f"d_model must be even, as sines and cosines come in pairs, got {d_model}"
         )
-    check_positive("theta", theta)
+    check_number("theta", theta, above=0)
     check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
         raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
@@ -157,7 +158,7 @@ def alibi_bias(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
     ShapeError
         If an axis is wrong or batches differ.
     DTypeError
-        If positions are not int32 or int64.
+        If positions are not int32 or int64, or the slopes not floating point.
 
     Notes
     -----
@@ -174,7 +175,7 @@ def alibi_bias(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
     >>> alibi_bias(np.array([0.5]), np.array([2]), np.arange(3))
     array([[[-1. , -0.5, -0. ]]])
     """
-    named_shapes(slopes=(slopes, "n_heads"))
+    named_shapes(np.ndarray, slopes=(slopes, "n_heads"))
     check_floating("slopes", slopes)
     for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
         check_positions(name, positions)
@@ -243,6 +244,7 @@ def relative_position_bucket(
     array([ 0,  1, 15, 16, 31, 31])
     """
     check_whole("relative_position", relative_position)
+    check_flag("bidirectional", bidirectional)
     if check_count("num_buckets", num_buckets, least=4) % 2:
         raise ConfigError(f"num_buckets must be even, got {num_buckets}")
     ways = num_buckets // 2 if bidirectional else num_buckets
@@ -355,8 +357,9 @@ class RelativePositions(Module):
     ) -> None:
         check_count("seed", seed, least=0)
         rows, rng = 2 * check_count("max_distance", max_distance) + 1, np.random.default_rng(seed)
-        widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
-        drawn = [0.02 * rng.standard_normal((rows, check_count("head_dim", w))) for w in widths]
+        check_count("head_dim", head_dim)
+        v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
+        drawn = (0.02 * rng.standard_normal((rows, width)) for width in (head_dim, v_head_dim))
         self.keys, self.values = (table.astype(dtype_of(dtype)) for table in drawn)
 
     def score_bias(
@@ -386,12 +389,16 @@ class RelativePositions(Module):
             If axes or batches disagree.
         DTypeError
             If positions are not int32 or int64, or the queries of another type than ``keys``.
+        ConfigError
+            If the scale is no finite number.
         """
-        sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
+        sizes = named_shapes(
+            np.ndarray, q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim")
+        )
         if q.dtype != self.keys.dtype:
             raise DTypeError(f"q is {q.dtype}, the vectors are {self.keys.dtype}")
         index = self._distances(q_positions, kv_positions, sizes)
-        factor = sizes["head_dim"] ** -0.5 if scale is None else scale
+        factor = score_factor(scale, None, sizes["head_dim"])
         each = (q * factor) @ self.keys.T  # (batch, n_heads, q_len, distances)
         return np.take_along_axis(
             each, np.broadcast_to(index, (*each.shape[:1], 1, *index.shape[2:])), axis=3
@@ -421,7 +428,7 @@ class RelativePositions(Module):
         DTypeError
             If positions are not int32 or int64, or the weights no floating point numbers.
         """
-        sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
+        sizes = named_shapes(np.ndarray, weights=(weights, "batch n_heads q_len kv_len"))
         if weights.dtype.kind != "f":
             raise DTypeError(f"weights must be floating point, got {weights.dtype}")
         index = self._distances(q_positions, kv_positions, sizes)

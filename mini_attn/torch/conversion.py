@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from mini_attn.config import AttentionConfig
-from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.shapes import check_count
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.shapes import check_array, check_count
 
 __all__ = ["pool_kv_heads", "prune_heads"]
 
@@ -41,6 +41,8 @@ def pool_kv_heads(
     ------
     ShapeError
         If a weight does not have the rows that the configuration says.
+    DTypeError
+        If the state is no mapping, or a weight no floating-point array of the backend.
     ConfigError
         If the heads do not divide, or a weight is missing.
 
@@ -61,6 +63,7 @@ def pool_kv_heads(
     >>> tuple(state["k_proj.weight"].shape), config.n_kv_heads
     ((4, 8), 2)
     """
+    _check_kinds(state, config)
     if config.kv_heads % check_count("n_kv_heads", n_kv_heads):
         raise ConfigError(
             f"n_kv_heads must divide the {config.kv_heads} that there are, got {n_kv_heads}"
@@ -99,6 +102,8 @@ def prune_heads(
     ------
     ShapeError
         If a weight does not have the rows or columns that the configuration says.
+    DTypeError
+        If the state is no mapping, or a weight no floating-point array of the backend.
     ConfigError
         If a head does not exist or is named twice, none would be left, the groups that are
         left would differ in size, the layer has ALiBi, or a weight is missing.
@@ -120,6 +125,7 @@ def prune_heads(
     >>> config.n_heads, config.n_kv_heads, tuple(state["o_proj.weight"].shape)
     (2, 1, (8, 4))
     """
+    _check_kinds(state, config)
     kept = _kept_heads(config, heads)
     groups = sorted({head // config.group_size for head in kept})
     pruned = dict(state)
@@ -133,8 +139,9 @@ def prune_heads(
             pruned[key] = rows.reshape(count, width, *rows.shape[1:])[staying].reshape(
                 len(staying) * width, *rows.shape[1:]
             )
-    weight = state["o_proj.weight"]
-    if weight.shape[1] != config.n_heads * config.value_dim:
+    _named(state, "o_proj")
+    weight = _rows("o_proj.weight", state["o_proj.weight"], config.d_model)
+    if tuple(weight.shape[1:]) != (config.n_heads * config.value_dim,):
         raise ShapeError(
             f"o_proj.weight must have {config.n_heads * config.value_dim} columns, "
             f"got shape {tuple(weight.shape)}"
@@ -144,10 +151,20 @@ def prune_heads(
     return pruned, replace(config, n_heads=len(kept), n_kv_heads=len(groups))
 
 
+def _check_kinds(state: Any, config: Any) -> None:
+    """Refuse what is no state dict, or no configuration of such a layer."""
+    if not isinstance(state, Mapping):
+        raise DTypeError(f"state must map names to arrays, got {state!r:.60}")
+    if not isinstance(config, AttentionConfig):
+        raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
+
+
 def _kept_heads(config: AttentionConfig, heads: Sequence[int]) -> list[int]:
     """Heads that stay, after every check."""
     if config.alibi:
         raise ConfigError("a layer with ALiBi cannot be pruned: slopes follow from head numbers")
+    if not isinstance(heads, Sequence) or isinstance(heads, str | bytes):
+        raise ConfigError(f"heads must be a sequence of whole numbers, got {heads!r:.60}")
     going = [check_count("head", head, least=0) for head in heads]
     if len(set(going)) < len(going) or any(head >= config.n_heads for head in going):
         raise ConfigError(
@@ -175,6 +192,9 @@ def _named(state: Mapping[str, Any], name: str) -> list[str]:
 
 def _rows(key: str, weight: Tensor, rows: int) -> Tensor:
     """The weight, with the rows that it must have."""
-    if weight.shape[0] != rows:
+    check_array(key, weight, Tensor)
+    if not weight.is_floating_point():
+        raise DTypeError(f"{key} must be floating point, got {weight.dtype}")
+    if tuple(weight.shape[:1]) != (rows,):
         raise ShapeError(f"{key} must have {rows} rows, got shape {tuple(weight.shape)}")
     return weight

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mini_attn.config import check_room, check_sampling
+from mini_attn.caching import Transaction
+from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import check_whole
@@ -113,17 +114,18 @@ def prefill(
     >>> prefill(model, torch.tensor([[3, 1, 4]]), model.new_caches(1, 8)).shape
     torch.Size([1, 16])
     """
-    check_token_ids(tokens)
-    seq = tokens.shape[1]
+    if caches is None:
+        raise ConfigError("prefill fills caches, got None: without caches call the model")
+    seq = named_shapes(tokens=(tokens, "batch seq"))["seq"]
     step = seq if chunk is None else check_count("chunk", chunk)
     positions = _padded_positions(tokens, lengths, caches)
-    if step < seq:  # all that a later chunk could refuse is refused before the first
-        model.embed_tokens(tokens)
-        _check_room(model, caches, tokens, positions, new=1)
+    fitting = model._check(tokens, caches, positions)
+    transaction = Transaction()  # all chunks or none
     for start in range(0, seq, step):
         part = slice(start, start + step)
-        places = None if positions is None else positions[:, part]
-        logits = model(tokens[:, part], caches=caches, positions=places, last_only=True)
+        given = None if positions is None else positions[:, part]
+        logits = model._run(tokens[:, part], fitting, given, transaction, True)
+    transaction.commit()
     return logits
 
 
@@ -177,9 +179,18 @@ def decode_step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
     >>> decode_step(model, torch.tensor([[3]]), model.new_caches(1, 8)).shape
     torch.Size([1, 16])
     """
+    if caches is None:
+        raise ConfigError("a cached step needs caches, got None: without them call the model")
     if named_shapes(token=(token, "batch seq"))["seq"] != 1:
         raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
     return model(token, caches=caches, last_only=True)
+
+
+def _check_unread(caches: Sequence[Any] | None, **options: Any) -> None:
+    """Refuse options that say how caches are used where there are none."""
+    given = [name for name, value in options.items() if value is not None]
+    if caches is None and given:
+        raise ConfigError(f"{', '.join(given)} need caches: without them all tokens run each time")
 
 
 def _check_choice(choice: dict[str, Any]) -> None:
@@ -211,7 +222,7 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     generator: torch.Generator | None = None,
-    stop_token: int | None = None,
+    stop_token: int | Sequence[int] | None = None,
     step: Callable[..., Tensor] | None = None,
 ) -> Tensor:
     """Append the likeliest token, or one drawn by chance, again and again.
@@ -241,8 +252,8 @@ def generate(
         Draw among the likeliest tokens that together reach this probability; None does not limit.
     generator : random generator of the backend, or None
         Where chance comes from; None draws anew each time.
-    stop_token : int or None
-        A row that has produced it gets nothing else; once all have, no more is computed.
+    stop_token : int, sequence of int, or None
+        A row that has produced one of them gets nothing else; once all have, no more is computed.
     step : callable (model, token, caches) -> logits, or None
         What processes one more token; None is `decode_step`.
 
@@ -267,7 +278,8 @@ def generate(
     Notes
     -----
     The last new token is returned but not processed, so it takes no slot. With a
-    ``stop_token`` the result always has its full length, filled up with that token.
+    ``stop_token`` the result always has its full length, each row filled up with the token
+    that ended it.
 
     References
     ----------
@@ -286,12 +298,15 @@ def generate(
     """
     check_token_ids(tokens)
     check_count("max_new_tokens", max_new_tokens, least=0)
+    _check_unread(caches, chunk=chunk, step=step)
+    stops = check_stop("stop_token", stop_token, model.config.vocab_size)
     positions = _padded_positions(tokens, lengths, caches)
     _check_room(model, caches or (), tokens, positions, new=max_new_tokens)
     choice = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "generator": generator}
     _check_choice(choice)
     out = torch.cat([tokens, tokens.new_zeros(len(tokens), max_new_tokens)], dim=1)
     stopped = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
+    ending = torch.tensor(stops, dtype=tokens.dtype, device=tokens.device)
     for end in range(tokens.shape[1], out.shape[1]):
         if caches is None:
             logits = model(out[:, :end], positions=positions, last_only=True)
@@ -300,11 +315,12 @@ def generate(
         else:
             logits = (step or decode_step)(model, out[:, end - 1 : end], caches)
         out[:, end] = _choose(logits, choice)
-        if stop_token is not None:  # asks the device in every step; without it none is asked
-            out[stopped, end] = stop_token
-            stopped |= out[:, end] == stop_token
+        if stops:  # asks the device in every step; without them none is asked
+            # A row that has ended goes on with the token that ended it.
+            out[:, end] = torch.where(stopped, out[:, end - 1], out[:, end])
+            stopped |= torch.isin(out[:, end], ending)
             if bool(stopped.all()):
-                out[:, end:] = stop_token
+                out[:, end:] = out[:, end : end + 1]
                 break
         if positions is not None:
             positions = torch.cat([positions, positions[:, -1:] + 1], dim=1)

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mini_attn.config import score_factor
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_count, check_positive, named_shapes
+from mini_attn.shapes import check_count, check_flag, check_number, named_shapes
 from mini_attn.torch._module import (
     Module,
     check_floating,
@@ -81,7 +82,7 @@ def sinusoidal_positions(
         raise ConfigError(
             f"d_model must be even, as sines and cosines come in pairs, got {d_model}"
         )
-    check_positive("theta", theta)
+    check_number("theta", theta, above=0)
     check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
         raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
@@ -163,7 +164,7 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
     ShapeError
         If an axis is wrong or batches differ.
     DTypeError
-        If positions are not int32 or int64.
+        If positions are not int32 or int64, or the slopes not floating point.
 
     Notes
     -----
@@ -180,7 +181,7 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
     >>> alibi_bias(torch.tensor([0.5]), torch.tensor([2]), torch.arange(3))
     tensor([[[-1.0000, -0.5000, -0.0000]]])
     """
-    named_shapes(slopes=(slopes, "n_heads"))
+    named_shapes(Tensor, slopes=(slopes, "n_heads"))
     check_floating("slopes", slopes)
     for name, positions in (("q_positions", q_positions), ("kv_positions", kv_positions)):
         check_positions(name, positions)
@@ -249,6 +250,7 @@ def relative_position_bucket(
     tensor([ 0,  1, 15, 16, 31, 31])
     """
     check_whole("relative_position", relative_position)
+    check_flag("bidirectional", bidirectional)
     if check_count("num_buckets", num_buckets, least=4) % 2:
         raise ConfigError(f"num_buckets must be even, got {num_buckets}")
     ways = num_buckets // 2 if bidirectional else num_buckets
@@ -361,10 +363,10 @@ class RelativePositions(Module):
         check_count("seed", seed, least=0)
         rows = 2 * check_count("max_distance", max_distance) + 1
         source = torch.Generator().manual_seed(seed)
-        widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
+        check_count("head_dim", head_dim)
+        v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
         keys, values = (
-            0.02 * torch.randn(rows, check_count("head_dim", width), generator=source)
-            for width in widths
+            0.02 * torch.randn(rows, width, generator=source) for width in (head_dim, v_head_dim)
         )
         self.keys, self.values = parameter(keys, dtype, device), parameter(values, dtype, device)
 
@@ -395,12 +397,16 @@ class RelativePositions(Module):
             If axes or batches disagree.
         DTypeError
             If positions are not int32 or int64, or the queries of another type than ``keys``.
+        ConfigError
+            If the scale is no finite number.
         """
-        sizes = named_shapes(q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim"))
+        sizes = named_shapes(
+            Tensor, q=(q, "batch n_heads q_len head_dim"), keys=(self.keys, "n head_dim")
+        )
         if q.dtype != self.keys.dtype and not torch.is_autocast_enabled(q.device.type):
             raise DTypeError(f"q is {q.dtype}, the vectors are {self.keys.dtype}")
         index = self._distances(q_positions, kv_positions, sizes)
-        factor = sizes["head_dim"] ** -0.5 if scale is None else scale
+        factor = score_factor(scale, None, sizes["head_dim"])
         each = (q * factor) @ self.keys.T  # (batch, n_heads, q_len, distances)
         return each.gather(3, index.expand(*each.shape[:3], -1))
 
@@ -428,7 +434,7 @@ class RelativePositions(Module):
         DTypeError
             If positions are not int32 or int64, or the weights no floating point numbers.
         """
-        sizes = named_shapes(weights=(weights, "batch n_heads q_len kv_len"))
+        sizes = named_shapes(Tensor, weights=(weights, "batch n_heads q_len kv_len"))
         if not weights.is_floating_point():
             raise DTypeError(f"weights must be floating point, got {weights.dtype}")
         index = self._distances(q_positions, kv_positions, sizes)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import ConfigError
+from mini_attn.errors import ConfigError, MiniAttnError
+from mini_attn.shapes import check_choice
+from mini_attn.weights._described import flag
+from mini_attn.weights._json import json_file
+from mini_attn.weights._quantised import refuse_quantised_config
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.files import load_safetensors
 from mini_attn.weights.gpt2 import from_gpt2
-from mini_attn.weights.hf_config import config_from_hf
+from mini_attn.weights.hf_config import config_from_hf, family_of
 from mini_attn.weights.llama import from_llama
 
 __all__ = ["from_hf", "read_checkpoint"]
@@ -55,12 +59,12 @@ def from_hf(
     >>> list(from_hf({"model.embed_tokens.weight": np.ones((8, 4))}, described))
     ['embed_tokens.weight']
     """
+    family = family_of(described)
     config = config_from_hf(described) if config is None else config
-    family = described.get("model_type", "")
     if family == "gpt2":
         return from_gpt2(state, config)
     if family.startswith("deepseek"):
-        interleaved = described.get("rope_interleave", True)
+        interleaved = flag(described, "rope_interleave", True)
         return from_deepseek(state, config, layout="interleaved" if interleaved else "half")
     return from_llama(state, config)
 
@@ -89,7 +93,15 @@ def read_checkpoint(
     Raises
     ------
     ConfigError
-        If a file is missing or broken, or the model needs what this package's decoder has not.
+        If a file is missing or broken, the weights are quantised, or the model needs what this
+        package's decoder has not. The message names the file.
+    ShapeError, DTypeError
+        If a weight has other axes than its layout says, or a type that the backend has not.
+
+    Notes
+    -----
+    Nothing in the files is believed before it was checked: no code in them runs, an index
+    cannot lead out of the folder, and no number makes more memory than the files have.
 
     Examples
     --------
@@ -97,13 +109,30 @@ def read_checkpoint(
     Traceback (most recent call last):
     mini_attn.errors.ConfigError: no-such-folder has no config.json
     """
+    check_choice("backend", backend, ("numpy", "torch"))
+    if not isinstance(folder, str | os.PathLike):
+        raise ConfigError(f"folder must be a path, got {folder!r:.60} ({type(folder).__name__})")
     folder = Path(folder)
-    if not (folder / "config.json").is_file():
+    if not os.path.isfile(folder / "config.json"):
         raise ConfigError(f"{folder} has no config.json")
-    described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config = config_from_hf(described, n_layers=n_layers)
+    with _naming("config.json"):
+        described = json_file(folder / "config.json")
+        config = config_from_hf(described, n_layers=n_layers)
+        refuse_quantised_config(described)
     whole = folder / "model.safetensors"
-    path = whole if whole.is_file() else folder / "model.safetensors.index.json"
-    if not path.is_file():
+    path = whole if os.path.isfile(whole) else folder / "model.safetensors.index.json"
+    if not os.path.isfile(path):
         raise ConfigError(f"{folder} has neither {whole.name} nor {path.name}")
-    return config, from_hf(load_safetensors(path, backend=backend), described, config=config)
+    with _naming(path.name):
+        return config, from_hf(load_safetensors(path, backend=backend), described, config=config)
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Errors of this package say which file they are about."""
+    try:
+        yield
+    except MiniAttnError as fault:
+        if file in str(fault):
+            raise
+        raise type(fault)(f"{file}: {fault}") from None

@@ -7,8 +7,9 @@ from typing import Any
 
 from mini_attn.config import DecoderConfig, LatentConfig
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_choice
 from mini_attn.weights.llama import plain_names
-from mini_attn.weights.rows import rope_rows
+from mini_attn.weights.rows import rope_rows, with_rows
 
 __all__ = ["from_deepseek"]
 
@@ -62,6 +63,7 @@ def from_deepseek(
     """
     if not all(isinstance(attention, LatentConfig) for attention in config.attentions):
         raise ConfigError("every layer must have latent attention (LatentConfig)")
+    check_choice("layout", layout, ("half", "interleaved"))
     weights = plain_names(state, config)
     for name in weights:
         if ".mlp.experts." in name or ".mlp.gate.weight" in name:
@@ -88,4 +90,4 @@ def _reorder(weights: dict[str, Any], prefix: str, attention: LatentConfig, layo
         for kind in ("weight", "bias"):
             full = f"{prefix}{name}.{kind}"
             if rows is not None and full in weights:
-                weights[full] = weights[full][rows]
+                weights[full] = with_rows(full, weights[full], rows)

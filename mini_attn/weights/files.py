@@ -6,27 +6,21 @@ A file is written beside its place, one weight at a time, and moved there when i
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import IO, Any
 
 from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.shapes import check_choice
+from mini_attn.weights._header import KINDS, WORDS, read_header
+from mini_attn.weights._json import json_file
 from mini_attn.weights.state import as_array
 
 __all__ = ["load_npz", "load_safetensors", "read_metadata", "save_npz", "save_safetensors"]
 
-# The format's name of each data type; BF16 has none in NumPy.
-KINDS = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16",
-    "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
-    "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
-}  # fmt: skip
 NAMES = {kind: name for name, kind in KINDS.items()}
-WORDS = "__metadata__"  # the header's one entry that is no weight
 
 
 def save_safetensors(
@@ -104,7 +98,9 @@ def load_safetensors(path: str | os.PathLike[str], *, backend: str = "numpy") ->
     Raises
     ------
     ConfigError
-        If the backend is unknown, the file is no safetensors file, or it was cut.
+        If the backend is unknown, the file is no safetensors file or was cut, its header tells
+        of weights that overlap, leave a hole, come twice or have another size, or an index
+        lists a file that is missing or not beside it. No weight is read before all was checked.
     DTypeError
         If NumPy has no type for a weight.
 
@@ -124,16 +120,16 @@ def load_safetensors(path: str | os.PathLike[str], *, backend: str = "numpy") ->
     check_choice("backend", backend, ("numpy", "torch"))
     path = Path(path)
     if path.suffix == ".json":
-        parts = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
-        weights: dict[str, Any] = {}
-        for part in parts:
-            weights |= load_safetensors(path.with_name(part), backend=backend)
-        return weights
-    header, start = _read_header(path)
+        return _all_parts(path, backend)
+    header, _, start = read_header(path)
     if backend == "torch":
+        from safetensors import SafetensorError
         from safetensors.torch import load_file
 
-        return load_file(path)
+        try:
+            return load_file(path)
+        except (SafetensorError, KeyError, ValueError, RuntimeError) as fault:
+            raise ConfigError(f"{path.name} cannot be read: {fault!s:.200}") from None
     return _mapped(path, header, start)
 
 
@@ -165,8 +161,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     ...     read_metadata(f"{folder}/a")
     {'trained on': 'nothing'}
     """
-    header, _ = _read_header(Path(path))
-    return dict(header.get(WORDS, {}))
+    return read_header(Path(path))[1]
 
 
 def save_npz(path: str | os.PathLike[str], state: Mapping[str, Any]) -> None:
@@ -284,38 +279,55 @@ def _stored(name: str, value: Any) -> bytes:
     return array.tobytes()
 
 
-def _read_header(path: Path) -> tuple[dict[str, Any], int]:
-    """The header, checked against the file's size, and where the weights start."""
-    with open(path, "rb") as file:
-        whole = os.fstat(file.fileno()).st_size
-        start = 8 + int.from_bytes(file.read(8), "little")
-        try:
-            header = dict(json.loads(file.read(start - 8) if start <= whole else b""))
-            spans = [entry["data_offsets"] for name, entry in header.items() if name != WORDS]
-            end = start + max((last for _, last in spans), default=0)
-        except (ValueError, AttributeError, KeyError, TypeError):
-            raise ConfigError(f"{path.name} is no safetensors file: no header in it") from None
-    if end != whole:
-        raise ConfigError(f"{path.name} has {whole} bytes, its header says {end}: was it cut?")
-    return header, start
-
-
 def _mapped(path: Path, header: Mapping[str, Any], start: int) -> dict[str, Any]:
     """Arrays over the file's bytes; writing into one does not reach the file."""
     import numpy as np
 
     raw, weights = np.asarray(np.memmap(path, np.uint8, "c")), {}
     for name, entry in header.items():
-        if name == WORDS:
-            continue
         dtype, (first, last) = NAMES.get(entry["dtype"]), entry["data_offsets"]
         if dtype is None:
-            raise DTypeError(f"{name} is stored as {entry['dtype']}, which NumPy has not")
+            raise DTypeError(
+                f"{path.name}: {name} is stored as {entry['dtype']}, which NumPy has not: if the "
+                "weights are quantised, convert them first"
+            )
         stored = np.dtype("u2" if dtype == "bfloat16" else dtype).newbyteorder("<")
-        if last - first != math.prod(entry["shape"]) * stored.itemsize:
-            raise ConfigError(f"{path.name} gives {name} {last - first} bytes: {entry}")
-        array = raw[start + first : start + last].view(stored).reshape(entry["shape"])
+        try:
+            array = raw[start + first : start + last].view(stored).reshape(entry["shape"])
+        except (ValueError, OverflowError):  # no numbers in it, but axes too long to multiply
+            raise ConfigError(f"{path.name}: no array can be {name}: {entry!s:.80}") from None
         if dtype == "bfloat16":  # the upper half of a float32
             array = (array.astype(np.uint32) << 16).view(np.float32)
         weights[name] = array
+    return weights
+
+
+def _parts(index: Path) -> dict[str, set[str]]:
+    """The names of weights in each file that an index lists, all of them beside it."""
+    listed = json_file(index, unique=True).get("weight_map")
+    if not isinstance(listed, dict) or not listed:
+        raise ConfigError(f"{index.name} has no weight_map of names and files")
+    parts: dict[str, set[str]] = {}
+    for name, part in listed.items():
+        # Neither a path of this system nor one of another may lead out of the folder.
+        if not isinstance(part, str) or part in ("", "..") or PureWindowsPath(part).name != part:
+            raise ConfigError(f"{index.name}: {name} must be in a file beside it, got {part!r:.80}")
+        parts.setdefault(part, set()).add(name)
+    for part in parts:
+        if not os.path.isfile(index.with_name(part)):
+            raise ConfigError(f"{index.name} lists {part!r:.80}, which is not there")
+    return parts
+
+
+def _all_parts(index: Path, backend: str) -> dict[str, Any]:
+    """The weights of all files that an index lists."""
+    weights: dict[str, Any] = {}
+    for part, names in sorted(_parts(index).items()):
+        found = load_safetensors(index.with_name(part), backend=backend)
+        missing, twice = sorted(names - found.keys()), sorted(weights.keys() & found.keys())
+        if missing:
+            raise ConfigError(f"{part} lacks what {index.name} says it has: {missing[:4]}")
+        if twice:
+            raise ConfigError(f"{part} has weights that a file before it has too: {twice[:4]}")
+        weights |= found
     return weights

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mini_attn.config import AttentionConfig, DecoderConfig
-from mini_attn.errors import ConfigError
+from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.weights._quantised import refuse_quantised
 
 __all__ = ["from_gpt2"]
 
@@ -69,6 +70,7 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
         ("tie_embeddings", config.tie_embeddings, True),
         ("mlp_bias", config.mlp_bias, True),
     )
+    refuse_quantised(state)
     source = {name.removeprefix("transformer."): weight for name, weight in state.items()}
     try:
         weights = {
@@ -102,15 +104,27 @@ def _gpt2_layer(source: Mapping[str, Any], prefix: str, width: int) -> dict[str,
         "mlp.up_proj": "mlp.c_fc",
         "mlp.down_proj": "mlp.c_proj",
     }
-    weights = {
-        f"{ours}.{kind}": source[f"{prefix}{theirs}.{kind}"].T
-        if kind == "weight" and "proj" in ours
-        else source[f"{prefix}{theirs}.{kind}"]
-        for ours, theirs in plain.items()
-        for kind in ("weight", "bias")
-    }
+    weights = {}
+    for ours, theirs in plain.items():
+        for kind in ("weight", "bias"):
+            weight = source[f"{prefix}{theirs}.{kind}"]
+            turned = kind == "weight" and "proj" in ours
+            if turned:
+                _check_axes(f"{prefix}{theirs}.{kind}", weight, 2)
+            weights[f"{ours}.{kind}"] = weight.T if turned else weight
+    fused, biases = (source[f"{prefix}attn.c_attn.{kind}"] for kind in ("weight", "bias"))
+    _check_axes(f"{prefix}attn.c_attn.weight", fused, 2, 3 * width)
+    _check_axes(f"{prefix}attn.c_attn.bias", biases, 1, 3 * width)
     for i, name in enumerate(("q_proj", "k_proj", "v_proj")):
         part = slice(i * width, (i + 1) * width)
-        weights[f"self_attn.{name}.weight"] = source[f"{prefix}attn.c_attn.weight"][:, part].T
-        weights[f"self_attn.{name}.bias"] = source[f"{prefix}attn.c_attn.bias"][part]
+        weights[f"self_attn.{name}.weight"] = fused[:, part].T
+        weights[f"self_attn.{name}.bias"] = biases[part]
     return weights
+
+
+def _check_axes(name: str, weight: Any, axes: int, last: int | None = None) -> None:
+    """Refuse what cannot be turned, or not be cut into queries, keys and values."""
+    shape = tuple(weight.shape)
+    if len(shape) != axes or last not in (None, shape[-1]):
+        wanted = "" if last is None else f", the last of size {last}"
+        raise ShapeError(f"{name} must have {axes} axes{wanted}, got shape {shape}")

@@ -7,6 +7,8 @@ from typing import Any
 
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count
+from mini_attn.weights._described import count, entry, flag, mapping, number
 from mini_attn.weights.hf_rope import rope_from_hf
 
 __all__ = ["config_from_hf"]
@@ -18,6 +20,26 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
     "relu": "relu",
+}
+
+MOST_LAYERS = 10_000  # a broken file must not make a tuple of billions
+LACKING = {  # what this package's decoder has not, and families need that are often asked for
+    "bert": "attention to both sides",
+    "bloom": "a norm of the embeddings",
+    "falcon": "attention and MLP in parallel",
+    "gemma": "scaled embeddings and norms that add 1 to their gains",
+    "gemma2": "scaled embeddings, norms that add 1 to their gains, and norms after each block",
+    "gemma3_text": "scaled embeddings and two rotary embeddings",
+    "gpt_neox": "attention and MLP in parallel",
+    "gpt_oss": "layers with experts, and sinks",
+    "llama4": "layers with experts",
+    "mamba": "state-space layers",
+    "mixtral": "layers with experts",
+    "mpt": "norms without biases beside ALiBi",
+    "phi": "attention and MLP in parallel",
+    "qwen2_moe": "layers with experts",
+    "qwen3_moe": "layers with experts",
+    "t5": "an encoder, and biases by bucket",
 }
 
 KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32}  # where a file says none; else one per head
@@ -43,8 +65,8 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     Raises
     ------
     ConfigError
-        If the family is unknown, a number is missing, or the model needs what this package's
-        decoder has not, such as layers with experts.
+        If the family is unknown, a number is missing or of another kind, or the model needs
+        what this package's decoder has not, such as layers with experts.
 
     Notes
     -----
@@ -59,38 +81,53 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     >>> config_from_hf({"model_type": "llama", **sizes}).attention.group_size
     2
     """
-    family = config.get("model_type")
-    if family not in FAMILIES:
-        raise ConfigError(f"model_type must be one of {', '.join(FAMILIES)}, got {family!r}")
-    try:
-        stored = config["n_layer" if family == "gpt2" else "num_hidden_layers"]
-        count = stored if n_layers is None else n_layers
-        if not 1 <= count <= stored:
-            raise ConfigError(f"n_layers must lie in 1 … {stored}, got {count}")
-        return FAMILIES[family](config, count)
-    except KeyError as missing:
-        raise ConfigError(f"the configuration of {family} has no {missing}") from None
+    family = family_of(config)
+    stored = count(config, "n_layer" if family == "gpt2" else "num_hidden_layers")
+    if stored > MOST_LAYERS:
+        raise ConfigError(f"{stored} layers are more than any model has ({MOST_LAYERS} are read)")
+    wanted = stored if n_layers is None else check_count("n_layers", n_layers, least=0)
+    if not 1 <= wanted <= stored:
+        raise ConfigError(f"n_layers must lie in 1 … {stored}, got {wanted}")
+    return FAMILIES[family](config, wanted)
 
 
-def _eps(config: Mapping[str, Any]) -> float:
+def family_of(config: Mapping[str, Any]) -> str:
+    """The family that a configuration names, if its layers can be run here."""
+    family = mapping("the configuration", config).get("model_type")
+    if isinstance(family, str) and family in FAMILIES:
+        return family
+    needed = LACKING.get(family) if isinstance(family, str) else None
+    reason = f"its decoder needs {needed}" if needed else "how its layers are made is not known"
+    if family is None:
+        reason = "the file does not say what it describes"
+    raise ConfigError(
+        f"model_type must be one of {', '.join(FAMILIES)}, got {family!r:.60}: {reason}"
+    )
+
+
+def _eps(config: Mapping[str, Any]) -> Any:
     """What the normalisations add; Phi-3's default is its own."""
-    return float(config.get("rms_norm_eps", 1e-5 if config["model_type"] == "phi3" else 1e-6))
+    return number(config, "rms_norm_eps", 1e-5 if config["model_type"] == "phi3" else 1e-6)
 
 
-def _activation(name: str) -> str:
-    if name not in ACTIVATIONS:
-        raise ConfigError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}")
+def _activation(config: Mapping[str, Any], key: str, default: str) -> str:
+    """The activation under its name here."""
+    name = entry(config, key, default)
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise ConfigError(
+            f"{key}: activation must be one of {', '.join(ACTIVATIONS)}, got {name!r:.60}"
+        )
     return ACTIVATIONS[name]
 
 
 def _gpt2(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Learned positions, plain MLP, biases everywhere."""
-    if config.get("add_cross_attention"):
+    if flag(config, "add_cross_attention", False):
         raise ConfigError("cross-attention layers are not part of this package's decoder")
-    d_model, n_heads = config["n_embd"], config["n_head"]
-    head_dim = d_model // n_heads
-    first = head_dim**-0.5 if config.get("scale_attn_weights", True) else 1.0
-    falls = config.get("scale_attn_by_inverse_layer_idx", False)
+    d_model, n_heads = count(config, "n_embd"), count(config, "n_head")
+    head_dim = check_count("n_embd // n_head", d_model // n_heads)
+    first = head_dim**-0.5 if flag(config, "scale_attn_weights", True) else 1.0
+    falls = flag(config, "scale_attn_by_inverse_layer_idx", False)
     attention = tuple(
         AttentionConfig(
             d_model, n_heads, head_dim, bias=True, scale=first / (i + 1) if falls else first
@@ -98,31 +135,31 @@ def _gpt2(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
         for i in range(n_layers)
     )
     return DecoderConfig(
-        config["vocab_size"],
+        count(config, "vocab_size"),
         n_layers,
         attention if falls else attention[0],
-        d_ff=config.get("n_inner") or 4 * d_model,
-        max_positions=config["n_positions"],
-        activation=_activation(config.get("activation_function", "gelu_new")),
-        eps=config.get("layer_norm_epsilon", 1e-5),
-        tie_embeddings=config.get("tie_word_embeddings", True),
+        d_ff=count(config, "n_inner", None) or 4 * d_model,
+        max_positions=count(config, "n_positions"),
+        activation=_activation(config, "activation_function", "gelu_new"),
+        eps=number(config, "layer_norm_epsilon", 1e-5),
+        tie_embeddings=flag(config, "tie_word_embeddings", True),
     )
 
 
 def _gated(config: Mapping[str, Any], n_layers: int, attention: Any, bias: bool) -> DecoderConfig:
     """What Llama and its relatives share around the attention."""
     return DecoderConfig(
-        config["vocab_size"],
+        count(config, "vocab_size"),
         n_layers,
         attention,
-        d_ff=config["intermediate_size"],
-        max_positions=config["max_position_embeddings"],
+        d_ff=count(config, "intermediate_size"),
+        max_positions=count(config, "max_position_embeddings"),
         mlp="gated",
-        activation=_activation(config.get("hidden_act", "silu")),
+        activation=_activation(config, "hidden_act", "silu"),
         norm="rms_norm",
         positions="none",
         eps=_eps(config),
-        tie_embeddings=config.get("tie_word_embeddings", False),
+        tie_embeddings=flag(config, "tie_word_embeddings", False),
         mlp_bias=bias,
     )
 
@@ -130,31 +167,37 @@ def _gated(config: Mapping[str, Any], n_layers: int, attention: Any, bias: bool)
 def _windows(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
     """The window of each layer."""
     family = config["model_type"]
-    window = config.get("sliding_window", None if family == "phi3" else 4096)
-    if family == "llama" or (family.startswith("qwen") and not config.get("use_sliding_window")):
+    window = count(config, "sliding_window", None if family == "phi3" else 4096)
+    qwen = family.startswith("qwen")
+    if family == "llama" or (qwen and not flag(config, "use_sliding_window", False)):
         return [None] * n_layers
-    first = config.get("max_window_layers", 28) if family.startswith("qwen") else 0
-    kinds = config.get("layer_types")
+    kinds = entry(config, "layer_types", None)
     if kinds is None or family in ("mistral", "phi3"):  # these two ignore what the layers say
+        first = min(count(config, "max_window_layers", 28, least=0) or 0 if qwen else 0, n_layers)
         kinds = ["full_attention"] * first + ["sliding_attention"] * n_layers
+    if not isinstance(kinds, list | tuple) or len(kinds) < n_layers:
+        raise ConfigError(f"layer_types must list {n_layers} layers or more, got {kinds!r:.80}")
+    for kind in kinds:
+        if kind not in ("full_attention", "sliding_attention"):
+            raise ConfigError(f"layer_types has {kind!r:.60}, which this package's decoder has not")
     return [window if kind == "sliding_attention" else None for kind in kinds[:n_layers]]
 
 
 def _llama(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Llama, Mistral, Qwen2, Qwen3 and Phi-3: they differ in biases, windows and q/k norms."""
-    family, n_heads = config["model_type"], config["num_attention_heads"]
-    head_dim = config.get("head_dim") or (
-        128 if family == "qwen3" else config["hidden_size"] // n_heads
-    )
-    bias = family in ("llama", "qwen3") and bool(config.get("attention_bias", False))
+    family, n_heads = config["model_type"], count(config, "num_attention_heads")
+    d_model = count(config, "hidden_size")
+    head_dim = count(config, "head_dim", None) or (128 if family == "qwen3" else d_model // n_heads)
+    check_count("head_dim", head_dim)
+    bias = family in ("llama", "qwen3") and flag(config, "attention_bias", False)
     rope = rope_from_hf(config, head_dim, layout="half")
 
     def attention(window: int | None) -> AttentionConfig:
         return AttentionConfig(
-            config["hidden_size"],
+            d_model,
             n_heads,
             head_dim,
-            n_kv_heads=config.get("num_key_value_heads", KV_HEADS.get(family)) or n_heads,
+            n_kv_heads=count(config, "num_key_value_heads", KV_HEADS.get(family)) or n_heads,
             bias=bias or family == "qwen2",
             out_bias=bias,
             qk_norm=family == "qwen3",
@@ -165,34 +208,34 @@ def _llama(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
 
     layers = tuple(attention(window) for window in _windows(config, n_layers))
     one = len(set(layers)) == 1
-    mlp_bias = family == "llama" and bool(config.get("mlp_bias", False))
+    mlp_bias = family == "llama" and flag(config, "mlp_bias", False)
     return _gated(config, n_layers, layers[0] if one else layers, mlp_bias)
 
 
 def _deepseek(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     """Latent attention; the layers after the first few have experts in place of an MLP."""
     second = config["model_type"] == "deepseek_v2"
-    dense = config.get("first_k_dense_replace", 0 if second else 3)
+    dense = count(config, "first_k_dense_replace", 0 if second else 3, least=0) or 0
     if n_layers > dense:
         raise ConfigError(
             f"{n_layers - dense} of {n_layers} layers have experts, which this package's decoder "
             f"has not: only the first {dense} are dense (first_k_dense_replace); pass n_layers"
         )
-    rotated = config["qk_rope_head_dim"]
-    interleaved = config.get("rope_interleave", True)
+    rotated = count(config, "qk_rope_head_dim")
+    interleaved = flag(config, "rope_interleave", True)
     layout = "interleaved" if interleaved else "half"
     attention = LatentConfig(
-        config["hidden_size"],
-        config["num_attention_heads"],
-        config["kv_lora_rank"],
-        config["qk_nope_head_dim"],
+        count(config, "hidden_size"),
+        count(config, "num_attention_heads"),
+        count(config, "kv_lora_rank"),
+        count(config, "qk_nope_head_dim"),
         rotated,
-        config["v_head_dim"],
+        count(config, "v_head_dim"),
         rope=rope_from_hf(config, rotated, layout=layout, latent=True),
-        q_lora_rank=config.get("q_lora_rank", 1536),
-        bias=bool(config.get("attention_bias", False)),
+        q_lora_rank=count(config, "q_lora_rank", 1536),
+        bias=flag(config, "attention_bias", False),
     )
-    mlp_bias = second and bool(config.get("mlp_bias", False))
+    mlp_bias = second and flag(config, "mlp_bias", False)
     return _gated(config, n_layers, attention, mlp_bias)
 
 

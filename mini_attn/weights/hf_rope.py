@@ -16,8 +16,12 @@ from mini_attn.config import (
     YaRN,
 )
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count, check_positive
+from mini_attn.weights._described import count, mapping, number
 
 __all__ = ["rope_from_hf"]
+
+TRAINED, LONGEST = "original_max_position_embeddings", "max_position_embeddings"
 
 
 def rope_from_hf(
@@ -53,26 +57,29 @@ def rope_from_hf(
     >>> rope_from_hf({"rope_theta": 5e5}, 64, layout="half").theta
     500000.0
     """
-    given = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    given = mapping(
+        "rope_scaling", config.get("rope_parameters") or config.get("rope_scaling") or {}
+    )
     if any(isinstance(value, Mapping) for value in given.values()):
         raise ConfigError(f"one rotary embedding per kind of layer is not read: {sorted(given)}")
-    share = given.get("partial_rotary_factor", config.get("partial_rotary_factor")) or 1.0
+    share = number(given, "partial_rotary_factor", None)
+    share = number(config, "partial_rotary_factor", None) if share is None else share
     kind = given.get("rope_type") or given.get("type") or "default"
-    trained = config.get("original_max_position_embeddings") or given.get(
-        "original_max_position_embeddings"
-    )
-    longest = config.get("max_position_embeddings")
-    numbers = {**given, "trained": trained or longest, "longest": longest}
+    trained = count(config, TRAINED, None) or count(given, TRAINED, None)
+    longest = count(config, LONGEST, None)
+    numbers = {**given, TRAINED: trained or longest, LONGEST: longest}
     if numbers.get("factor") is None and trained and longest:
         numbers["factor"] = longest / trained
+    numbers = {name: value for name, value in numbers.items() if value is not None}
     try:
         scaling = _rule(kind, numbers, latent)
     except KeyError as missing:
-        raise ConfigError(f"rotary rule {kind!r} needs {missing}, got {given}") from None
+        raise ConfigError(f"rotary rule {kind!r} needs {missing}, got {given!s:.200}") from None
+    theta = number(given, "rope_theta", None) or number(config, "rope_theta", None)
     return RopeConfig(
         layout=layout,
-        theta=float(given.get("rope_theta") or config.get("rope_theta") or 10000.0),
-        rotary_dim=None if share == 1.0 else int(head_dim * share),
+        theta=theta or 10000.0,
+        rotary_dim=None if not share or share == 1.0 else int(head_dim * share),
         scaling=scaling,
     )
 
@@ -84,11 +91,11 @@ def _rule(kind: str, numbers: Mapping[str, Any], latent: bool) -> RopeScaling | 
     if kind == "linear":
         return PositionInterpolation(numbers["factor"])
     if kind == "dynamic":  # grows from the longest context, whatever was trained
-        return DynamicNTK(numbers["factor"], numbers["longest"])
+        return DynamicNTK(numbers["factor"], numbers[LONGEST])
     if kind == "llama3":
         return Llama3Scaling(
             numbers["factor"],
-            numbers["trained"],
+            numbers[TRAINED],
             low_freq_factor=numbers["low_freq_factor"],
             high_freq_factor=numbers["high_freq_factor"],
         )
@@ -96,19 +103,20 @@ def _rule(kind: str, numbers: Mapping[str, Any], latent: bool) -> RopeScaling | 
         return _yarn(numbers, latent)
     if kind in ("longrope", "su"):
         return _longrope(numbers)
-    raise ConfigError(f"rotary rule {kind!r} is none of the six of this package")
+    raise ConfigError(f"rotary rule {kind!r:.60} is none of the six of this package")
 
 
 def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
     """YaRN; only DeepSeek's attention lets ``mscale_all_dim`` multiply the scores too."""
-    mscale, whole = numbers.get("mscale") or None, numbers.get("mscale_all_dim") or None
-    factor, both = numbers["factor"], mscale is not None and whole is not None
+    mscale, whole = (number(numbers, name, None) or None for name in ("mscale", "mscale_all_dim"))
+    factor = _factor(numbers)
     attention_factor = numbers.get("attention_factor")
-    if attention_factor is None and both:
+    if attention_factor is None and mscale is not None and whole is not None:
+        check_positive("mscale_all_dim", whole)
         attention_factor = _temperature(factor, mscale) / _temperature(factor, whole)
     return YaRN(
         factor,
-        numbers["trained"],
+        numbers[TRAINED],
         beta_fast=numbers.get("beta_fast") or 32.0,
         beta_slow=numbers.get("beta_slow") or 1.0,
         attention_factor=attention_factor,
@@ -117,22 +125,29 @@ def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
     )
 
 
-def _temperature(factor: float, weight: Any) -> float:
+def _factor(numbers: Mapping[str, Any]) -> float:
+    """How much longer the context became; a context grows."""
+    if "factor" not in numbers:
+        raise KeyError("factor")
+    return PositionInterpolation(numbers["factor"]).factor
+
+
+def _temperature(factor: float, weight: float) -> float:
     """DeepSeek's factor of queries and keys for one weight of it."""
-    return 0.1 * float(weight) * math.log(factor) + 1.0
+    return 0.1 * weight * math.log(factor) + 1.0
 
 
 def _longrope(numbers: Mapping[str, Any]) -> LongRoPE:
     """LongRoPE; a factor of its own replaces the ratio of the two contexts."""
-    trained, factor = numbers["trained"], numbers["factor"]
+    trained, factor = check_count(TRAINED, numbers[TRAINED], least=2), _factor(numbers)
     attention_factor = numbers.get("attention_factor")
     if attention_factor is None:
         growth = math.log(factor) / math.log(trained) if factor > 1 else 0.0
         attention_factor = math.sqrt(1 + growth)
     return LongRoPE(
-        tuple(numbers["short_factor"]),
-        tuple(numbers["long_factor"]),
+        numbers["short_factor"],
+        numbers["long_factor"],
         trained,
-        max(trained, numbers["longest"]),
+        max(trained, numbers[LONGEST]),
         attention_factor=attention_factor,
     )

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
-from mini_attn.errors import ConfigError
+from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.shapes import check_choice
+from mini_attn.weights._quantised import refuse_quantised
 from mini_attn.weights.fused import split_qkv
-from mini_attn.weights.rows import rope_rows
+from mini_attn.weights.rows import rope_rows, with_rows
 
 __all__ = ["from_llama"]
 
@@ -59,10 +61,11 @@ def from_llama(
     """
     if not all(isinstance(attention, AttentionConfig) for attention in config.attentions):
         raise ConfigError("latent attention has weights of its own: use from_deepseek")
+    check_choice("layout", layout, ("half", "interleaved"))
     weights = plain_names(state, config)
     for layer, attention in enumerate(config.attentions):
         prefix = f"layers.{layer}."
-        _split_fused(weights, prefix, attention)
+        _split_fused(weights, prefix, attention, config.d_ff)
         if attention.rope is not None:
             _reorder(weights, f"{prefix}self_attn.", attention, attention.rope, layout)
     return weights
@@ -70,13 +73,13 @@ def from_llama(
 
 def plain_names(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
     """The weights of the layers that the decoder has, without prefix and derived tables."""
+    refuse_quantised(state)
     weights = {}
     for name, weight in state.items():
         short = name.removeprefix("model.")
         kind, _, rest = short.partition(".")
-        if name.endswith(("weight_scale_inv", "qweight", "weight_scale")):
-            raise ConfigError(f"{name}: the weights are quantised; convert them first")
-        if kind == "layers" and int(rest.partition(".")[0]) >= config.n_layers:
+        layer = rest.partition(".")[0]
+        if kind == "layers" and layer.isdecimal() and int(layer[:9]) >= config.n_layers:
             continue
         if name.endswith("inv_freq") or (config.tie_embeddings and kind == "lm_head"):
             continue
@@ -84,18 +87,22 @@ def plain_names(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, An
     return weights
 
 
-def _split_fused(weights: dict[str, Any], prefix: str, attention: AttentionConfig) -> None:
+def _split_fused(
+    weights: dict[str, Any], prefix: str, attention: AttentionConfig, d_ff: int
+) -> None:
     """Phi-3 stacks the projections that read the same input."""
     qkv = weights.pop(f"{prefix}self_attn.qkv_proj.weight", None)
     if qkv is not None:
         parts = split_qkv(qkv, attention, order="stacked")
         for name, part in zip("qkv", parts, strict=True):
             weights[f"{prefix}self_attn.{name}_proj.weight"] = part
-    gate_up = weights.pop(f"{prefix}mlp.gate_up_proj.weight", None)
+    name = f"{prefix}mlp.gate_up_proj.weight"
+    gate_up = weights.pop(name, None)
     if gate_up is not None:
-        half = gate_up.shape[0] // 2
-        weights[f"{prefix}mlp.gate_proj.weight"] = gate_up[:half]
-        weights[f"{prefix}mlp.up_proj.weight"] = gate_up[half:]
+        if tuple(gate_up.shape[:1]) != (2 * d_ff,):
+            raise ShapeError(f"{name} must have {2 * d_ff} rows, got {tuple(gate_up.shape)}")
+        weights[f"{prefix}mlp.gate_proj.weight"] = gate_up[:d_ff]
+        weights[f"{prefix}mlp.up_proj.weight"] = gate_up[d_ff:]
 
 
 def _reorder(
@@ -113,4 +120,4 @@ def _reorder(
         for kind in ("weight", "bias"):
             full = f"{prefix}{name}.{kind}"
             if rows is not None and full in weights:
-                weights[full] = weights[full][rows]
+                weights[full] = with_rows(full, weights[full], rows)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_choice
 
 __all__ = ["rope_rows"]
@@ -66,3 +69,10 @@ def rope_rows(
     head = list(range(head_dim))
     head[first : first + rotary_dim] = [first + row for row in turned]
     return [start + row for start in range(0, n_heads * head_dim, head_dim) for row in head]
+
+
+def with_rows(name: str, weight: Any, rows: list[int]) -> Any:
+    """A weight with its rows in another order."""
+    if tuple(weight.shape[:1]) != (len(rows),):
+        raise ShapeError(f"{name} must have {len(rows)} rows, got shape {tuple(weight.shape)}")
+    return weight[rows]

@@ -6,6 +6,7 @@ are imported only when they are asked for.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,32 +49,13 @@ __all__ = [
     "VariantTable",
 ]
 
-_MODULES = {
-    "AttentionExplorer": "attention_explorer",
-    "CacheCalculator": "cache_calculator",
-    "CostExplorer": "cost_explorer",
-    "DecodeStepper": "decode_stepper",
-    "HeadStepper": "head_stepper",
-    "HeadWiring": "head_wiring",
-    "LatentExplorer": "latent_explorer",
-    "PositionEncodings": "position_encodings",
-    "Prediction": "prediction",
-    "RingCache": "ring_cache",
-    "Roofline": "roofline",
-    "RopeScaling": "rope_scaling",
-    "Rotor": "rotor",
-    "SoftmaxChoice": "softmax_choice",
-    "SoftmaxSaturation": "softmax_saturation",
-    "TileStepper": "tile_stepper",
-    "VariantTable": "variant_table",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    stem = re.sub(r"\B(?=[A-Z])", "_", name).lower()  # DecodeStepper is in decode_stepper.py
     try:
-        module = import_module(f"{__name__}.{_MODULES[name]}")
+        module = import_module(f"{__name__}.{stem}")
     except ModuleNotFoundError as error:
         if error.name in ("anywidget", "traitlets"):
             raise ImportError(

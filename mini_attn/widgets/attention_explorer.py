@@ -1,10 +1,8 @@
-"""The attention explorer: who looks at whom in the running example, cell by cell."""
+"""The attention explorer: who attends to whom in the running example, cell by cell."""
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["AttentionExplorer"]
 
@@ -41,15 +39,9 @@ class AttentionExplorer(LivingWidget):
     ('before', 'scores')
     """
 
-    _widget = traitlets.Unicode("attention_explorer").tag(sync=True)
+    _widget = "attention_explorer"
     caption = (
         "One head on the running example, with nothing hidden: queries on the left, keys above, "
         "the weight of each pair in its cell, values below, outputs on the right. “Once” gives "
         "weight to “time”, which comes later."
     )
-    head = Checked("attention_explorer", "head")
-    tokens = Checked("attention_explorer", "tokens")
-    show = Checked("attention_explorer", "show")
-    mask = Checked("attention_explorer", "mask")
-    divisor = Checked("attention_explorer", "divisor")
-    temperature = Checked("attention_explorer", "temperature")

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import count
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
@@ -37,7 +37,7 @@ def load_schema(name: str) -> dict[str, dict[str, Any]]:
     dict
         Per key its type, bounds or values, and default.
     """
-    text = (HERE / "js" / "schema" / f"{name}.json").read_text(encoding="utf-8")
+    text = (HERE / "js" / name / "schema.json").read_text(encoding="utf-8")
     schema: dict[str, dict[str, Any]] = json.loads(text)
     return schema
 
@@ -93,7 +93,8 @@ class Checked(traitlets.TraitType[Any, Any]):
 class LivingWidget(anywidget.AnyWidget):
     """A living picture: in Jupyter a widget with synced traits, elsewhere what the page can run.
 
-    Subclasses set ``_widget`` and one `Checked` trait for each key of the schema.
+    A subclass sets ``_widget``, its name; the schema of that name gives it its traits, one
+    `Checked` for each key.
 
     Raises
     ------
@@ -105,6 +106,20 @@ class LivingWidget(anywidget.AnyWidget):
     _css = STATIC / "living.css"
     _widget = traitlets.Unicode().tag(sync=True)
     caption = ""
+
+    if TYPE_CHECKING:  # the traits of a subclass come from its schema, which no checker reads
+
+        def __getattr__(self, key: str) -> Any: ...
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name = cls.__dict__.get("_widget")
+        if name is None:  # a widget with more methods: the traits are those of its base
+            return
+        traits = {key: Checked(name, key) for key in load_schema(name)}
+        for key, trait in {"_widget": traitlets.Unicode(name).tag(sync=True), **traits}.items():
+            setattr(cls, key, trait)
+            trait.class_init(cls, key)  # as traitlets does for what stands in the class itself
 
     def __init__(self, **state: Any) -> None:
         unknown = sorted(state.keys() - self.state_keys().keys())
@@ -135,14 +150,10 @@ class LivingWidget(anywidget.AnyWidget):
         note = "" if self.state == defaults else " The living view opens in another state."
         return f"{svg}<figcaption>{html.escape(self.caption)}{note}</figcaption>"
 
-    def _page_state(self) -> dict[str, Any]:
-        """What the page's script is given."""
-        return self.state
-
     def _html(self) -> str:
         """The picture, the state, and the place where the page's script mounts the widget."""
         # "</script>" inside the state would end the element that carries it.
-        state = json.dumps(self._page_state()).replace("<", "\\u003c")
+        state = json.dumps(self.state).replace("<", "\\u003c")
         view = f"{self._widget}-{next(_numbers)}"
         picture = self._picture().replace(f"{self._widget}-", f"{view}-")  # its ids are its own
         return (

@@ -10,7 +10,7 @@ import traitlets
 from mini_attn import cost
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
-from mini_attn.widgets.base import Checked, LivingWidget, load_schema
+from mini_attn.widgets.base import LivingWidget, load_schema
 
 __all__ = ["CacheCalculator", "calculate"]
 
@@ -145,21 +145,32 @@ class CacheCalculator(LivingWidget):
     ----------
     model : str
         Key of `mini_attn.models.MODELS`, or ``"own"``.
-    attention : str
+    attention : {"mha", "gqa", "mqa", "mla", "sliding_window"}
         Name of the variant in the registry.
-    n_layers, n_heads, n_kv_heads, head_dim, v_head_dim, kv_lora_rank, qk_rope_head_dim : int
-        As in the notation; multi-head and multi-query attention decide ``n_kv_heads``.
-    window, full_every, parameters : int
-        Tokens that a windowed layer keeps; every ``full_every``-th layer keeps all (0: none);
-        weights of the model.
-    dtype, weight_dtype : str
+    n_layers, n_heads, n_kv_heads : int
+        1 to 512; multi-head and multi-query attention decide ``n_kv_heads``.
+    head_dim, v_head_dim : int
+        1 to 1,024.
+    kv_lora_rank : int
+        1 to 8,192.
+    qk_rope_head_dim : int
+        1 to 1,024.
+    window : int
+        Tokens that a windowed layer keeps, 1 to 1,048,576.
+    full_every : int
+        Every so many-th layer keeps all tokens, 0 to 512; none does with 0.
+    parameters : int
+        Weights of the model, 1 to 10,000,000,000,000.
+    dtype, weight_dtype : {"float32", "bfloat16", "float16", "float8", "int8", "int4"}
         Data types of the cache and of the weights.
-    batch, context : int
-        Sequences, and tokens in each.
-    device : str
+    batch : int
+        Sequences, 1 to 4,096.
+    context : int
+        Tokens in each, 1 to 1,048,576.
+    device : {"a100", "h100", "h200", "b200", "tpu-v5e", "own"}
         Key of `mini_attn.cost.DEVICES`, or ``"own"``.
     device_gb : int
-        Memory of one's own device in GB of 1e9 bytes.
+        Memory of one's own device in GB of 1e9 bytes, 1 to 100,000.
 
     Raises
     ------
@@ -176,30 +187,12 @@ class CacheCalculator(LivingWidget):
     ('own', 524288)
     """
 
-    _widget = traitlets.Unicode(NAME).tag(sync=True)
+    _widget = NAME
     caption = (
         "The cache of Llama-3-8B in bfloat16 for 16 sequences of 8,192 tokens: 17.18 GB, more "
         "than its weights (16.06 GB). The line shows how it grows with the tokens; below stands "
         "the formula with these numbers."
     )
-    model = Checked(NAME, "model")
-    attention = Checked(NAME, "attention")
-    n_layers = Checked(NAME, "n_layers")
-    n_heads = Checked(NAME, "n_heads")
-    n_kv_heads = Checked(NAME, "n_kv_heads")
-    head_dim = Checked(NAME, "head_dim")
-    v_head_dim = Checked(NAME, "v_head_dim")
-    kv_lora_rank = Checked(NAME, "kv_lora_rank")
-    qk_rope_head_dim = Checked(NAME, "qk_rope_head_dim")
-    window = Checked(NAME, "window")
-    full_every = Checked(NAME, "full_every")
-    parameters = Checked(NAME, "parameters")
-    dtype = Checked(NAME, "dtype")
-    weight_dtype = Checked(NAME, "weight_dtype")
-    batch = Checked(NAME, "batch")
-    context = Checked(NAME, "context")
-    device = Checked(NAME, "device")
-    device_gb = Checked(NAME, "device_gb")
 
     def __init__(self, **state: Any) -> None:
         self._settling = False
@@ -234,7 +227,7 @@ class CacheCalculator(LivingWidget):
                     for key, value in sizes.items():
                         setattr(self, key, value)
             elif change["name"] in sizes:
-                self.model = OWN
+                self.set_trait("model", OWN)
         finally:
             self._settling = False
 

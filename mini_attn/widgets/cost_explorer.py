@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["CostExplorer"]
 
@@ -36,14 +34,9 @@ class CostExplorer(LivingWidget):
     CostExplorer(seq=8192, d_model=768, mlp='plain', pairs='exact', kernel='written')
     """
 
-    _widget = traitlets.Unicode("cost_explorer").tag(sync=True)
+    _widget = "cost_explorer"
     caption = (
         "One layer of width 768 on 1,024 tokens, with an MLP of width 4d: the scores and the "
         "weighted sum are 18.2 % of the FLOPs; they reach one half at 4,608 tokens. Written down, "
         "the scores take more bytes than all rows from 320 tokens on."
     )
-    seq = Checked("cost_explorer", "seq")
-    d_model = Checked("cost_explorer", "d_model")
-    mlp = Checked("cost_explorer", "mlp")
-    pairs = Checked("cost_explorer", "pairs")
-    kernel = Checked("cost_explorer", "kernel")

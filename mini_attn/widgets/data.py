@@ -115,7 +115,7 @@ def write(folder: Path = FOLDER) -> None:
         (folder / name).write_text(as_text(data), encoding="utf-8")
 
 
-def write_questions(path: Path = FOLDER.parent / "schema" / "prediction.json") -> None:
+def write_questions(path: Path = FOLDER.parent / "prediction" / "schema.json") -> None:
     """Let a prediction's schema name all questions.
 
     Parameters

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["DecodeStepper"]
 
@@ -15,7 +13,7 @@ class DecodeStepper(LivingWidget):
     Parameters
     ----------
     step : int
-        0 is the prefill of the prompt, 1 to 4 the tokens that follow.
+        0 to 4: the prefill of the prompt, then the tokens that follow one by one.
     cached : bool
         Whether keys and values are kept.
     head : {1, 2}
@@ -34,11 +32,8 @@ class DecodeStepper(LivingWidget):
     DecodeStepper(step=4, cached=False, head=1)
     """
 
-    _widget = traitlets.Unicode("decode_stepper").tag(sync=True)
+    _widget = "decode_stepper"
     caption = (
         "Step 2 of decoding the running example with a cache: the rows of the new token are "
         "computed, those of five tokens are read. Below, what both ways add up to."
     )
-    step = Checked("decode_stepper", "step")
-    cached = Checked("decode_stepper", "cached")
-    head = Checked("decode_stepper", "head")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["HeadWiring"]
 
@@ -19,7 +17,7 @@ class HeadWiring(LivingWidget):
     order : {"neighbours", "dealt"}
         Whether neighbours share a head, or heads are dealt out in turn, which is a bug.
     token : int
-        The token of the running example that asks, 0 to 7.
+        Position of the token that asks, 0 to 7.
 
     Raises
     ------
@@ -34,11 +32,8 @@ class HeadWiring(LivingWidget):
     HeadWiring(n_kv_heads=1, order='neighbours', token=3)
     """
 
-    _widget = traitlets.Unicode("head_wiring").tag(sync=True)
+    _widget = "head_wiring"
     caption = (
         "Four query heads share two key/value heads, neighbours one each. The weights of “key” "
         "are those of four heads with keys of their own; the cache keeps half as much."
     )
-    n_kv_heads = Checked("head_wiring", "n_kv_heads")
-    order = Checked("head_wiring", "order")
-    token = Checked("head_wiring", "token")

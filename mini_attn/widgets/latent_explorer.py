@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["LatentExplorer"]
 
@@ -15,11 +13,11 @@ class LatentExplorer(LivingWidget):
     Parameters
     ----------
     form : {"expanded", "absorbed"}
-        Whether keys and values are made of the latents, or the query is taken to them.
+        Whether keys and values are made of the latents, or the query is projected to them.
     head : {1, 2, 3, 4}
         Whose query, keys and values are shown.
     token : int
-        1 to 6: the token that has just arrived; it looks back.
+        1 to 6: the token that has just arrived, and is the query.
 
     Raises
     ------
@@ -34,12 +32,9 @@ class LatentExplorer(LivingWidget):
     LatentExplorer(form='absorbed', head=4, token=6)
     """
 
-    _widget = traitlets.Unicode("latent_explorer").tag(sync=True)
+    _widget = "latent_explorer"
     caption = (
         "Latent attention in its expanded form: the cache holds a latent and a turned key for each "
         "of four tokens, 24 numbers for all four heads; from them the heads make 128 numbers of "
         "keys and values in this step."
     )
-    form = Checked("latent_explorer", "form")
-    head = Checked("latent_explorer", "head")
-    token = Checked("latent_explorer", "token")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["PositionEncodings"]
 
@@ -32,11 +30,9 @@ class PositionEncodings(LivingWidget):
     PositionEncodings(start=0, show='weights')
     """
 
-    _widget = traitlets.Unicode("position_encodings").tag(sync=True)
+    _widget = "position_encodings"
     caption = (
         "Eight tokens at positions 3 to 10: what six encodings add to the score of each query "
         "(row) and key (column). Integers and learned vectors add other numbers than at "
         "positions 0 to 7; the other four add the same."
     )
-    start = Checked("position_encodings", "start")
-    show = Checked("position_encodings", "show")

@@ -6,9 +6,7 @@ import html
 import re
 from typing import Any
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 from mini_attn.widgets.questions import Question
 from mini_attn.widgets.questions import question as find
 
@@ -21,7 +19,7 @@ def _inline(text: str) -> str:
 
 
 def _told(number: float) -> str:
-    """With up to four decimals, as prediction_judge.js writes it."""
+    """With up to four decimals, as js/prediction/judge.js writes it."""
     whole, _, decimals = f"{number:,.4f}".partition(".")
     return ".".join(filter(None, (whole, decimals.rstrip("0"))))
 
@@ -38,7 +36,7 @@ class Prediction(LivingWidget):
     question : str
         ``"<page>/<name>"``, a key of `mini_attn.widgets.questions.QUESTIONS`.
     attempt : str
-        What the reader has typed last; a cell can read it.
+        What the reader has typed last, at most 40 characters; a cell can read it.
 
     Raises
     ------
@@ -57,9 +55,7 @@ class Prediction(LivingWidget):
     Answer: 204,800 bytes. ...
     """
 
-    _widget = traitlets.Unicode("prediction").tag(sync=True)
-    question = Checked("prediction", "question")
-    attempt = Checked("prediction", "attempt")
+    _widget = "prediction"
 
     def __init__(self, question: str, **state: Any) -> None:
         super().__init__(question=question, **state)

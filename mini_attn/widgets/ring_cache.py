@@ -1,23 +1,21 @@
-"""The ring: a cache of the last tokens, and what a window hides."""
+"""The ring: a cache of the last tokens, and the mask of a window."""
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["RingCache"]
 
 
 class RingCache(LivingWidget):
-    """Which slot a token takes, whom it overwrites, and what the newest token still sees.
+    """Which slot a token takes, whom it overwrites, and which keys are visible to the newest token.
 
     Parameters
     ----------
     step : int
-        Tokens that have come, of the eight of the running example.
+        Tokens of the running example that have come, 1 to 8.
     window : int
-        Keys that a query sees, its own included; slots of the ring.
+        Keys that are visible to a query, its own included, and slots of the ring, 1 to 6.
     head : {1, 2}
         Whose weights are shown.
 
@@ -34,11 +32,8 @@ class RingCache(LivingWidget):
     RingCache(step=8, window=3, head=2)
     """
 
-    _widget = traitlets.Unicode("ring_cache").tag(sync=True)
+    _widget = "ring_cache"
     caption = (
         "Seven tokens of the running example in a ring of four slots. Token 6 lies in slot 2, over "
         "token 2; what the second head would look at without the window is overwritten."
     )
-    step = Checked("ring_cache", "step")
-    window = Checked("ring_cache", "window")
-    head = Checked("ring_cache", "head")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["Roofline"]
 
@@ -18,8 +16,10 @@ class Roofline(LivingWidget):
         One new token for each sequence, or all of them at once.
     batch, context : int
         Sequences, 1 to 1,024, and tokens of each, 128 to 32,768.
-    model, device : str
-        Published model and device, as in the lists.
+    model : {"llama-2-7b", "llama-3-8b", "starcoder-15b", "llama-3-70b"}
+        Published model.
+    device : {"a100", "h100", "h200", "b200", "tpu-v5e"}
+        Whose memory and rates count.
 
     Raises
     ------
@@ -34,13 +34,8 @@ class Roofline(LivingWidget):
     ('prefill', 1, 8192)
     """
 
-    _widget = traitlets.Unicode("roofline").tag(sync=True)
+    _widget = "roofline"
     caption = (
         "A decode step of Llama-3-8B for 16 sequences on an H100. All parts lie far below the "
         "ridge: the step takes as long as its reading, and the arithmetic units mostly wait."
     )
-    phase = Checked("roofline", "phase")
-    batch = Checked("roofline", "batch")
-    context = Checked("roofline", "context")
-    model = Checked("roofline", "model")
-    device = Checked("roofline", "device")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["RopeScaling"]
 
@@ -19,7 +17,7 @@ class RopeScaling(LivingWidget):
     factor : int
         Longer context over trained context, 1 to 64; under dynamic NTK the slope of the growth.
     tokens : int
-        Length of the sequence, for dynamic NTK only.
+        Length of the sequence, 1,024 to 524,288, for dynamic NTK only.
     trained : {2048, 4096, 8192}
         Trained context, in tokens.
     theta : {10000, 500000}
@@ -36,14 +34,9 @@ class RopeScaling(LivingWidget):
     8
     """
 
-    _widget = traitlets.Unicode("rope_scaling").tag(sync=True)
+    _widget = "rope_scaling"
     caption = (
         "Wavelength of each plane of a head of 128, trained on 4,096 tokens and used at 32,768 "
         "without any rule. Planes that never came round in training meet angles that they have "
         "not seen."
     )
-    rule = Checked("rope_scaling", "rule")
-    factor = Checked("rope_scaling", "factor")
-    tokens = Checked("rope_scaling", "tokens")
-    trained = Checked("rope_scaling", "trained")
-    theta = Checked("rope_scaling", "theta")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["SoftmaxChoice"]
 
@@ -17,7 +15,7 @@ class SoftmaxChoice(LivingWidget):
     once, upon, a, time, key : float
         Scores of five tokens, -5 to 5. The default is how well "time" fits each of them.
     shift : float
-        Added to all scores; it changes no weight.
+        Added to all scores, -5 to 5; it changes no weight.
     temperature : float
         Divides all scores, 0.1 to 4.
 
@@ -32,15 +30,8 @@ class SoftmaxChoice(LivingWidget):
     0.5
     """
 
-    _widget = traitlets.Unicode("softmax_choice").tag(sync=True)
+    _widget = "softmax_choice"
     caption = (
         "Five scores, e to the power of each, and the weights: each power divided by the sum of "
         "all. The largest score gets the largest share, and no share is zero."
     )
-    once = Checked("softmax_choice", "once")
-    upon = Checked("softmax_choice", "upon")
-    a = Checked("softmax_choice", "a")
-    time = Checked("softmax_choice", "time")
-    key = Checked("softmax_choice", "key")
-    shift = Checked("softmax_choice", "shift")
-    temperature = Checked("softmax_choice", "temperature")

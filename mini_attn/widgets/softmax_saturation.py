@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["SoftmaxSaturation"]
 
@@ -15,7 +13,7 @@ class SoftmaxSaturation(LivingWidget):
     Parameters
     ----------
     head_dim : int
-        Entries of the query and of each key, 1 to 1024.
+        Entries of the query and of each key, 1 to 1,024.
     divisor : {"one", "head_dim", "d_model"}
         Divide q · k by 1, by the root of head_dim, or by the root of d_model = 12 head_dim.
     draw : int
@@ -32,12 +30,9 @@ class SoftmaxSaturation(LivingWidget):
     SoftmaxSaturation(head_dim=64, divisor='head_dim', draw=1)
     """
 
-    _widget = traitlets.Unicode("softmax_saturation").tag(sync=True)
+    _widget = "softmax_saturation"
     caption = (
         "One query and eight keys with 64 entries of +1 or −1, not scaled: one key has all the "
         "weight. Below, the largest weight and the sum of w (1 − w) against head_dim, for three "
         "scales."
     )
-    head_dim = Checked("softmax_saturation", "head_dim")
-    divisor = Checked("softmax_saturation", "divisor")
-    draw = Checked("softmax_saturation", "draw")

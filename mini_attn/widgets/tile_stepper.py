@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["TileStepper"]
 
@@ -34,12 +32,9 @@ class TileStepper(LivingWidget):
     TileStepper(rows=4, tile=4, step=32)
     """
 
-    _widget = traitlets.Unicode("tile_stepper").tag(sync=True)
+    _widget = "tile_stepper"
     caption = (
         "A product of (4, 8) and (8, 4) with tiles of 2 × 2 in fast memory, not quite half done. "
         "The digit in a cell says how often its number was read. At the end, all sizes of tile "
         "have done 256 FLOPs, and have moved 272, 144 or 80 numbers."
     )
-    rows = Checked("tile_stepper", "rows")
-    tile = Checked("tile_stepper", "tile")
-    step = Checked("tile_stepper", "step")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traitlets
-
-from mini_attn.widgets.base import Checked, LivingWidget
+from mini_attn.widgets.base import LivingWidget
 
 __all__ = ["VariantTable"]
 
@@ -34,12 +32,9 @@ class VariantTable(LivingWidget):
     VariantTable(context=131072, batch=1, device='h100')
     """
 
-    _widget = traitlets.Unicode("variant_table").tag(sync=True)
+    _widget = "variant_table"
     caption = (
         "Five kinds of attention at the shape of Llama-3-8B, 16 sequences of 8,192 tokens on one "
         "H100: the cache, the FLOPs of attention, the bound of a decode step, and the sequences "
         "that fit."
     )
-    context = Checked("variant_table", "context")
-    batch = Checked("variant_table", "batch")
-    device = Checked("variant_table", "device")

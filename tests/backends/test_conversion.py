@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mini_attn.config import AttentionConfig, RopeConfig
-from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
 
 BASE = AttentionConfig(
     d_model=7, n_heads=6, head_dim=4, n_kv_heads=6, v_head_dim=3, bias=True, qk_norm=True,
@@ -137,3 +137,31 @@ def test_more_refusals(lib):
     wrong["o_proj.weight"] = wrong["o_proj.weight"][:, :5]
     with pytest.raises(ShapeError, match="columns"):
         lib.prune_heads(wrong, BASE, [1])
+
+
+def test_what_is_no_state_of_a_layer(lib):
+    config = AttentionConfig(8, 4, 2)
+    state = lib.MultiHeadAttention(config).state_dict()
+    calls = (lambda s, c: lib.pool_kv_heads(s, c, 2), lambda s, c: lib.prune_heads(s, c, [0]))
+    for call in calls:
+        for other in (None, "state", [1], 3):
+            with pytest.raises(DTypeError, match="state must map names to arrays, got"):
+                call(other, config)
+            with pytest.raises(ConfigError, match="config must be an AttentionConfig, got"):
+                call(state, other)
+        for weight in (None, "w", [[1.0]]):
+            with pytest.raises(DTypeError, match=r"k_proj\.weight must be a .*, got"):
+                call({**state, "k_proj.weight": weight}, config)
+        with pytest.raises(DTypeError, match=r"k_proj\.weight must be floating point, got .*int"):
+            call({**state, "k_proj.weight": lib.array(np.ones((8, 8), int))}, config)
+        with pytest.raises(ShapeError, match=r"k_proj\.weight must have 8 rows, got shape \(\)"):
+            call({**state, "k_proj.weight": lib.array(np.array(1.0))}, config)
+    rest = {name: weight for name, weight in state.items() if name != "o_proj.weight"}
+    with pytest.raises(ConfigError, match=r"has no o_proj\.weight"):
+        lib.prune_heads(rest, config, [0])
+    for shape, words in (((8,), "8 columns"), ((3, 8), "8 rows"), ((8, 7), "8 columns")):
+        with pytest.raises(ShapeError, match=rf"o_proj\.weight must have {words}, got shape"):
+            lib.prune_heads({**rest, "o_proj.weight": lib.array(np.ones(shape))}, config, [0])
+    for heads in (0, None, "01", 1.5):
+        with pytest.raises(ConfigError, match="heads must be a sequence of whole numbers, got"):
+            lib.prune_heads(state, config, heads)

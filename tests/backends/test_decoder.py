@@ -199,7 +199,7 @@ def refusals(lib, model):
             ConfigError, r"4 slots in caches\[0\] and 5 in caches\[1\]",
             lambda c: model(row[:, :1], caches=[c[0], longer(c)]),
         ),
-        "no list of caches": (ConfigError, "must be a list", lambda c: model(row, caches="c")),
+        "no list": (ConfigError, "caches must be a list", lambda c: model(row, caches="c")),
         "no cache": (ConfigError, "got 'c'", lambda c: model(row, caches=[c[0], "c"])),
         "positions of another shape": (
             ShapeError, "positions", lambda c: model(row, caches=c, positions=lib.array([4])),

@@ -119,3 +119,97 @@ def test_logits_of_another_kind(lib):
         lib.filter_logits(lib.array(np.zeros((2, 0))))
     with pytest.raises(DTypeError):
         lib.filter_logits(lib.array(np.zeros((1, 3), int)))
+
+
+TINY = [1e-30, 1e-38, 1e-45, 1e-310, 5e-324]
+
+
+@pytest.mark.parametrize("temperature", TINY)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("offset", [0.0, -300.0, 300.0])
+def test_the_smallest_temperatures_take_the_likeliest(lib, temperature, dtype, offset):
+    logits = lib.array(np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -np.inf]]) + offset, dtype)
+    for options in ({}, {"top_k": 2}, {"top_p": 0.9}):
+        options = {"temperature": temperature, **options}
+        assert lib.numpy(lib.sample_token(logits, **options)).tolist() == [1, 0]
+        scores = lib.numpy(lib.filter_logits(logits, **options))
+        assert scores.argmax(axis=1).tolist() == [1, 0]
+        assert np.isfinite(scores.max(axis=1)).all()
+        assert not np.isnan(scores).any()
+
+
+def test_the_last_bit_decides_at_a_small_temperature(lib):
+    """1.9999999 and its neighbour have one float32 quotient, and are not equally likely."""
+    near = np.nextafter(np.float32(2), np.float32(0))
+    pair = np.array([[np.nextafter(near, np.float32(0)), near]] * 64, "float32")
+    assert (lib.numpy(lib.sample_token(lib.array(pair), temperature=1e-9)) == 1).all()
+
+
+@pytest.mark.parametrize("temperature", TINY)
+def test_equal_logits_stay_equal_at_any_temperature(lib, temperature):
+    logits = lib.array(np.array([[7.0, 7.0, -5.0]] * 512, "float32"))
+    drawn = lib.numpy(
+        lib.sample_token(logits, temperature=temperature, generator=generator(lib, 1))
+    )
+    assert set(drawn) == {0, 1}
+    scores = lib.numpy(lib.filter_logits(logits, temperature=temperature))
+    assert (scores[:, 0] == scores[:, 1]).all()
+
+
+def test_large_logits_and_temperatures_do_not_overflow(lib):
+    huge = lib.array(np.array([[1.7e308, -1.7e308, 1.6e308]]))
+    assert lib.numpy(lib.sample_token(huge)).tolist() == [0]
+    assert lib.numpy(lib.filter_logits(huge)).tolist() == [[1.7e308, -1.7e308, 1.6e308]]
+    flat = lib.array(np.array([[1.0, -1.0]] * 400))
+    drawn = lib.sample_token(flat, temperature=1.7e308, generator=generator(lib, 4))
+    assert 150 < lib.numpy(drawn).sum() < 250
+
+
+@given(temperature=st.floats(0, 1e300, exclude_min=True), seed=st.integers(0, 99))
+def test_any_temperature_draws_from_the_kept(lib, temperature, seed):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, 10.0 ** rng.integers(-3, 30), (8, 5))
+    drawn = lib.numpy(lib.sample_token(lib.array(logits), temperature=temperature, top_k=2))
+    rank = (logits > np.take_along_axis(logits, drawn[:, None], axis=1)).sum(axis=1)
+    assert (rank < 2).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "came"),
+    [
+        ([0.0, np.nan, 1.0], "nan"),
+        ([np.nan] * 3, "nan"),
+        ([-np.inf, np.nan, np.inf], "nan"),
+        ([0.0, np.inf, 1.0], "inf"),
+        ([-np.inf] * 3, "-inf"),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_logits_that_are_no_scores(lib, row, came, dtype):
+    logits = lib.array(np.array([[0.0, -np.inf, 1.0], row], dtype))
+    for call in (lib.filter_logits, lib.sample_token):
+        with pytest.raises(ConfigError, match=f"the greatest of row 1 is {came}$"):
+            call(logits)
+    alone = lib.array(np.array([[-np.inf, -np.inf, -3.0]], dtype))
+    assert lib.numpy(lib.sample_token(alone, top_p=0.5)).tolist() == [2]
+
+
+def test_a_generator_of_another_kind(lib):
+    for other in (3, "seed", np.random.RandomState(1)):
+        with pytest.raises(DTypeError, match=r"generator must be a (numpy\.random|torch)\.Gen"):
+            lib.sample_token(lib.array(LOGITS), generator=other)
+
+
+class TestTorch:
+    """What only PyTorch has: bfloat16, and floats too small to add up."""
+
+    def test_bfloat16_is_widened(self):
+        import torch
+
+        import mini_attn.torch as mt
+
+        scores = mt.filter_logits(torch.tensor([[1.0, 2.0]]).bfloat16(), temperature=0.5)
+        assert scores.dtype == torch.float32
+        assert scores.tolist() == [[2.0, 4.0]]
+        with pytest.raises(DTypeError, match="float8"):
+            mt.filter_logits(torch.ones(1, 2).to(torch.float8_e4m3fn))

@@ -55,7 +55,7 @@ def test_slots_are_those_of_a_real_ring(results: list[dict[str, Any]]) -> None:
             ring.append(k[:, :, t : t + 1], v[:, :, t : t + 1])
         shown = [position for position in result["slots"] if position is not None]
         assert shown == ring.view()[2][0].tolist()
-        assert result["held"] == len(shown)
+        assert result["cached"] == len(shown)
         assert result["kept_ring"] * 8 == ring.allocated_bytes  # float64
 
 

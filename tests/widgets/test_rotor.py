@@ -41,8 +41,8 @@ def test_every_state_equals_the_package(results: list[dict[str, Any]]) -> None:
         q = turned(result["q"], place + state["distance"], layout)
         k = turned(result["k"], place, layout)
         for plane in result["planes"]:
-            np.testing.assert_allclose(plane["q"]["turned"], q[plane["members"]], atol=1e-12)
-            np.testing.assert_allclose(plane["k"]["turned"], k[plane["members"]], atol=1e-12)
+            np.testing.assert_allclose(plane["q"]["rotated"], q[plane["members"]], atol=1e-12)
+            np.testing.assert_allclose(plane["k"]["rotated"], k[plane["members"]], atol=1e-12)
         assert result["score"] == pytest.approx(q @ k, abs=1e-12)
         assert result["difference"] < 1e-12  # the same at the start of the text
         for name, curve in result["curves"].items():

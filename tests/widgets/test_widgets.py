@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import hashlib
+import inspect
 import json
 import re
 import struct
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -291,7 +294,19 @@ def test_png_shows_the_committed_svg(name: str) -> None:
 def test_every_definition_has_its_class() -> None:
     """What JavaScript registers, Python has, with one schema each."""
     assert sorted(run("return Object.keys(living.registry);", None)) == NAMES
-    assert sorted(path.stem for path in (JS / "schema").glob("*.json")) == NAMES
+    assert sorted(path.parent.name for path in JS.glob("*/schema.json")) == NAMES
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_has_its_room(name: str) -> None:
+    room = {"index.js", "compute.js", "picture.js", "words.js", "style.css", "schema.json"}
+    assert room <= {path.name for path in (JS / name).iterdir()}
+
+
+def test_outside_of_the_rooms_is_only_what_is_bundled() -> None:
+    files = {path.name for path in JS.iterdir() if path.is_file()}
+    entries = {"build.mjs", "jupyter.js", "node.js", "page.js", "registry.js"}
+    assert files == entries | {"package.json", "package-lock.json"}
 
 
 def test_static_folder_holds_nothing_else() -> None:
@@ -361,6 +376,57 @@ def test_every_key_is_a_synced_trait() -> None:
         schema = load_schema(widget._widget)
         assert {key: synced[key] for key in schema} == widget.state
         assert list(widget.state) == list(schema)
+
+
+KINDS = {"bool": "bool", "int": "int", "number": "float", "string": "str"}
+
+
+def described(widget: type) -> dict[str, tuple[str, str]]:
+    """Type and description of each parameter in what ``help`` prints, in its order."""
+    section = (inspect.getdoc(widget) or "").split("Parameters\n----------\n")[1].split("\n\n")[0]
+    entries = re.findall(r"^(\w.*?) : (.*)\n((?: .*\n?)+)", section, flags=re.M)
+    return {key: (kind, words) for keys, kind, words in entries for key in keys.split(", ")}
+
+
+def untold(entry: dict[str, Any], kind: str, words: str) -> str | None:
+    """What a description lacks of its key's entry in the schema, or None."""
+    if entry["type"] == "enum":
+        # Names of models and questions are too many for a docstring.
+        told = kind == "str" if len(entry["values"]) > 10 else kind == f"{{{listed(entry)}}}"
+        return None if told else f"{kind} for {entry['values']}"
+    if kind != KINDS[entry["type"]]:
+        return f"{kind} for {entry['type']}"
+    ends = {"bool": "", "string": f"at most {entry.get('max')} characters"}
+    bounds = ends.get(entry["type"], f"{entry.get('min', 0):,} to {entry.get('max', 0):,}")
+    return None if re.search(rf"(?<!\d){re.escape(bounds)}(?!,?\d)", words) else f"no {bounds!r}"
+
+
+def listed(entry: dict[str, Any]) -> str:
+    return ", ".join(json.dumps(value) for value in entry["values"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_describes_every_key(name: str) -> None:
+    """In the schema's order, with its types, values and bounds."""
+    told, schema = described(WIDGETS[name]), load_schema(name)
+    assert list(told) == list(schema)
+    for key, entry in schema.items():
+        assert untold(entry, *told[key]) is None, key
+
+
+@pytest.mark.parametrize("stem", ["base", *NAMES])
+def test_examples_of_the_docstrings_run(stem: str) -> None:
+    done = doctest.testmod(import_module(f"mini_attn.widgets.{stem}"))
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+def test_help_that_lacks_something_is_seen() -> None:
+    step, head = load_schema("decode_stepper")["step"], load_schema("decode_stepper")["head"]
+    assert untold(step, "int", "0 to 4: a step") is None
+    assert untold(step, "float", "0 to 4") == "float for int"
+    assert untold(step, "int", "0 to 40") == untold(step, "int", "10 to 4") == "no '0 to 4'"
+    assert untold(head, "{1, 2, 3}", "") == "{1, 2, 3} for [1, 2]"
 
 
 @pytest.mark.parametrize(

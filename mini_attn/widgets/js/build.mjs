@@ -1,7 +1,7 @@
 // node build.mjs OUT: writes the page bundles, the Jupyter module, the style and the pictures.
 // The packages are looked for in NODE_PATH, so that no node_modules lies in the Python package.
 import { createRequire } from "node:module";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -16,12 +16,12 @@ const common = {
   legalComments: "none", nodePaths: [packages], logLevel: "error",
 };
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
-buildSync({ ...common, entryPoints: ["progress.js"], format: "iife", outfile: join(out, "living.progress.js") });
+buildSync({ ...common, entryPoints: ["progress/index.js"], format: "iife", outfile: join(out, "living.progress.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
 
 const read = (name) => readFileSync(join(here, name), "utf8");
 const packed = (css) => transformSync(css, { loader: "css", minify: true }).code.trim();
-const styles = readdirSync(here).filter((name) => name.endsWith(".css")).sort();
+const styles = readdirSync(here).map((room) => `${room}/style.css`).filter((name) => existsSync(join(here, name))).sort();
 writeFileSync(join(out, "living.css"), `${packed(["core/living.css", ...styles].map(read).join(""))}\n`);
 
 // The same definitions for Node: the tests compute with them, and the pictures come from them.
@@ -33,6 +33,6 @@ for (const [name, { draw, compute, schema, describe }] of Object.entries(registr
   const result = compute(defaults(schema));
   const markup = draw(result, { width: 720, uid: name, label: describe(result) });
   const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
-  const style = `<style>${packed(read(`${name}.css`))}</style>`; // a picture may stand alone
+  const style = `<style>${packed(read(`${name}/style.css`))}</style>`; // a picture may stand alone
   writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
 }

@@ -8,7 +8,7 @@ const centre = (element) => {
 };
 
 // The nearest of the others that lies that way; a step aside counts three times.
-export function nearest(from, others, [dx, dy]) {
+function nearest(from, others, [dx, dy]) {
   const [x, y] = centre(from);
   let best = null;
   let least = Infinity;

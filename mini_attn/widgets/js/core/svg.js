@@ -18,9 +18,40 @@ export function box(x, y, width, height, style, more = "") {
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${style}"${more}/>`;
 }
 
-// A part of a living picture that can be pointed at, tapped or focused. The first one takes part in
-// the Tab order, the arrow keys go on from there. `label` is what a screen reader says first.
-export function hit(x, y, width, height, style, { id, label, first, radius = 3 }) {
+// A bar from a zero line, up for plus and down for minus.
+export function signedBar(value, x, zero, width, height, style) {
+  return `<rect x="${round(x)}" y="${round(value > 0 ? zero - height : zero)}" width="${round(width)}" height="${round(height)}" class="${style}"/>`;
+}
+
+// How a picture makes its parts that can be pointed at, tapped or focused; a static picture has
+// none. The part named `at.entry` takes part in the Tab order, the arrow keys go on from there.
+// `label` is what a screen reader says first.
+export const targets = (name, radius = 3) => (at, id, x, y, width, height, label) => {
+  if (!at.live) return "";
   const corners = radius ? ` rx="${radius}"` : "";
-  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"${corners} class="${style}" data-id="${id}" tabindex="${first ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"${corners} class="${name}-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
+};
+
+// Samples with their words, [kind, words] each, on as many lines as they need. `lead` is the room of
+// a sample, `gap` what follows the words; fonts differ, so `letter` is a generous average.
+export function inLines(entries, y, { width, lead, gap, line, letter = 6.4 }, draw) {
+  let [x, bottom] = [0, y];
+  const inside = entries.map(([kind, words]) => {
+    const room = lead + letter * words.length;
+    if (x && x + room > width) [x, bottom] = [0, bottom + line];
+    const part = draw(kind, words, x, bottom);
+    x += room + gap;
+    return part;
+  });
+  return { inside: inside.join(""), bottom };
+}
+
+// Slanting lines to fill an area with. Each view needs a pattern of its own: a page may hold several.
+export function hatching(id, style, size = 6) {
+  return `<defs><pattern id="${id}" width="${size}" height="${size}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="${size}" class="${style}"/></pattern></defs>`;
+}
+
+// The whole picture; its name is the first word of its classes.
+export function svg(name, width, height, { live, label }, inside) {
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="${name}-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${inside}</svg>`;
 }

@@ -17,6 +17,24 @@ export function decimal(value, digits = 2) {
   return (/[1-9]/.test(text) ? text : text.replace("−", "")).replace("-", "−");
 }
 
+// (0.25, −1.00)
+export const list = (numbers) => `(${numbers.map((value) => decimal(value)).join(", ")})`;
+
+// The terms of a dot product: 0.25 · 1.00 + 0.50 · −1.00.
+export const terms = (a, b) => b.map((value, i) => `${decimal(a[i])} · ${decimal(value)}`).join(" + ");
+
+export const quote = (word) => `“${word}”`;
+
+// A weight where there is little room: 0, .25 or 1.
+export function shortWeight(weight) {
+  if (weight < 0.005) return "0";
+  return weight > 0.995 ? "1" : decimal(weight).slice(1);
+}
+
+// What stands below a picture until a part of it is chosen.
+export const hint = (parts, behind = "its arithmetic") =>
+  `Point at ${parts}, tap it, or go to it with Tab and the arrow keys: here stands ${behind}.`;
+
 // 1 row, 2 rows.
 export function count(n, noun, plural = `${noun}s`) {
   return `${whole(n)} ${n === 1 ? noun : plural}`;

@@ -1,0 +1,40 @@
+"""Weights that are codes and scales: this package reads numbers, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.errors import ConfigError
+
+# Ends of names, as GPTQ and AWQ, bitsandbytes, compressed-tensors and DeepSeek's FP8 give them.
+ENDS = (
+    "qweight", "qzeros", ".scales", ".g_idx",
+    ".absmax", ".quant_map", ".nested_absmax", ".SCB", ".weight_format",
+    "weight_packed", "weight_scale", "weight_zero_point", ".input_scale",
+    "weight_scale_inv",
+)  # fmt: skip
+
+
+def refuse_quantised_config(described: Mapping[str, Any]) -> None:
+    """Refuse a configuration that says how its weights were quantised."""
+    how = described.get("quantization_config")
+    if not how:
+        return
+    method = how.get("quant_method") if isinstance(how, Mapping) else how
+    raise ConfigError(
+        f"the weights are quantised (quantization_config, method {method!r:.40}): convert them to "
+        "floating point first, and leave quantization_config out"
+    )
+
+
+def refuse_quantised(state: Mapping[str, Any]) -> None:
+    """Refuse weights whose names or types are those of codes."""
+    for name, weight in state.items():
+        kind = str(getattr(weight, "dtype", "")).removeprefix("torch.")
+        small = kind.startswith("float8") or kind in ("int8", "uint8")
+        codes = small and name.endswith(".weight")
+        if codes or name.endswith(ENDS) or ".quant_state." in name:
+            raise ConfigError(
+                f"{name} ({kind}): the weights are quantised; convert them to floating point first"
+            )

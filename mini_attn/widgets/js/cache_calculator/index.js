@@ -1,0 +1,55 @@
+// The cache calculator: what a model's cache takes, beside its weights, on a device.
+import { BITS, DEVICES, LAYOUTS, MODELS, OWN, cacheCost, Contradiction, settle, update } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, dtypeLabel, table, variantLabel } from "./words.js";
+
+const dtypes = Object.keys(BITS).map((name) => [name, dtypeLabel(name)]);
+const models = [...MODELS.values()].map((model) => [model.name, model.title, model.family]);
+const variants = [...LAYOUTS.values()].map((layout) => [layout.name, variantLabel(layout)]);
+const devices = [...DEVICES.values()].map((device) => [device.key, device.name]);
+const is = (...names) => (state) => names.includes(state.attention);
+const size = (key, label, when) => ({ key, label, kind: "number", group: "Sizes: edit one for a model of your own", when });
+
+const controls = [
+  { key: "model", label: "Model", kind: "select", options: [...models, [OWN, "Own numbers"]], group: "What runs where" },
+  { key: "dtype", label: "Cache stored as", kind: "select", options: dtypes, group: "What runs where" },
+  { key: "weight_dtype", label: "Weights stored as", kind: "select", options: dtypes, group: "What runs where" },
+  { key: "device", label: "Device", kind: "select", options: [...devices, [OWN, "Other memory"]], group: "What runs where" },
+  {
+    key: "device_gb", label: "Its memory", unit: "GB", kind: "number", group: "What runs where",
+    when: (state) => state.device === OWN,
+  },
+  { key: "batch", label: "Sequences (batch)", kind: "log", group: "How it is used" },
+  { key: "context", label: "Tokens in each (context)", kind: "log", group: "How it is used" },
+  {
+    key: "attention", label: "Attention", kind: "select", options: variants,
+    group: "Sizes: edit one for a model of your own",
+  },
+  size("n_layers", "Layers"),
+  size("n_heads", "Query heads"),
+  size("n_kv_heads", "KV heads", is("gqa", "sliding_window")),
+  size("head_dim", "Head size (keys)"),
+  size("v_head_dim", "Head size (values)"),
+  size("kv_lora_rank", "Latent rank", is("mla")),
+  size("qk_rope_head_dim", "RoPE key size", is("mla")),
+  size("window", "Window, in tokens", is("sliding_window")),
+  size("full_every", "Every k-th layer is global (0: none)", is("sliding_window")),
+  size("parameters", "Parameters (weights)"),
+];
+
+function compute(state) {
+  try {
+    return cacheCost(state);
+  } catch (error) {
+    if (error instanceof Contradiction) return { error: error.message };
+    throw error;
+  }
+}
+
+export default {
+  name: "cache_calculator",
+  title: "Cache calculator",
+  hint: "Point at a number of the formula, or reach it with Tab, to read why it is there.",
+  schema, controls, compute, draw, describe, table, update, settle,
+};

@@ -1,0 +1,189 @@
+// The calculator in words and numbers: units, the formula with its numbers put in, the
+// sentence that is read aloud and the table. The picture writes the same words.
+import { BITS } from "./compute.js";
+
+const FACTOR_WORDS = {
+  n_kv_heads: "KV heads", head_dim: "head size", v_head_dim: "value size",
+  kv_lora_rank: "latent", qk_rope_head_dim: "RoPE key",
+};
+// Why each number is in the product.
+const WHY = {
+  "keys and values": "a token leaves one key and one value with each KV head",
+  layers: "every layer has a cache of its own",
+  "global layers": "these layers keep every token",
+  "windowed layers": "these layers keep the last tokens of a window",
+  "KV heads": "query heads leave nothing in the cache, key/value heads do",
+  "head size": "numbers in one key, and in one value",
+  "value size": "numbers in one value",
+  latent: "one compressed vector serves all heads as key and value",
+  "RoPE key": "the part of the key that carries the position, shared by all heads",
+  bytes: "for one number in this data type",
+  byte: "for one number in this data type",
+  tokens: "all that were read or written so far",
+  "tokens kept": "as many as the window holds, however long the text is",
+  sequences: "no two of them share a cache",
+};
+
+export const grouped = (whole) => String(whole).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+
+const UNITS = [[1e15, "PB"], [1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
+
+// Decimal units, as design says: GB is 1e9 bytes.
+export function size(bytes) {
+  const number = Number(bytes);
+  const [scale, unit] = UNITS.find(([least]) => number >= least) ?? [1, "bytes"];
+  const value = number / scale;
+  const digits = unit === "bytes" ? 0 : value < 10 ? 2 : value < 1000 ? 2 : 0;
+  return `${value.toFixed(digits)} ${unit}`;
+}
+
+export function binarySize(bytes) {
+  const number = Number(bytes);
+  const [scale, unit] = number >= 2 ** 40 ? [2 ** 40, "TiB"]
+    : number >= 2 ** 30 ? [2 ** 30, "GiB"] : number >= 2 ** 20 ? [2 ** 20, "MiB"] : [2 ** 10, "KiB"];
+  return `${(number / scale).toFixed(2)} ${unit}`;
+}
+
+export function ratio(a, b) {
+  const value = Number(a) / Number(b);
+  if (value >= 100) return grouped(Math.round(value));
+  if (value >= 10) return value.toFixed(1);
+  return value >= 0.01 ? value.toFixed(2) : value.toPrecision(1);
+}
+
+export const roundSize = (bytes) => size(bytes).replace(".00 ", " ");
+
+// 4, 7.5, 71.1: how many times, without a tail of zeros.
+function times(a, b) {
+  const value = Number(a) / Number(b);
+  return Number.isInteger(value) ? grouped(value) : ratio(a, b);
+}
+
+const number = (value, label) => ({ value, label, why: WHY[label] });
+const sign = (text) => ({ sign: text });
+
+function join(groups, between) {
+  return groups.flatMap((group, index) => (index ? [sign(between), ...group] : group));
+}
+
+function inBrackets(groups, between) {
+  const inside = join(groups, between);
+  return groups.length > 1 ? [sign("("), ...inside, sign(")")] : inside;
+}
+
+const factorWords = (field) =>
+  field.factors.map((factor) => number(factor.value, FACTOR_WORDS[factor.name] ?? factor.name));
+
+function sameFactors(fields) {
+  const values = fields.map((field) => field.factors.map((factor) => factor.value).join());
+  return fields.length === 2 && values[0] === values[1] && fields[0].factors.length > 1;
+}
+
+function layerWords(term, alone) {
+  const kind = alone ? "layers" : term.rule === "all" ? "global layers" : "windowed layers";
+  const tokens = term.rule === "all" ? "tokens" : "tokens kept";
+  return { layers: number(term.layers, kind), tokens: number(term.kept, tokens) };
+}
+
+// The formula as a list of numbers with labels and signs: the product equals total_bytes.
+export function formula(result) {
+  const { fields, terms, sizes, bits } = result;
+  const each = number(bits / 8, bits === 8 ? "byte" : "bytes");
+  const alone = terms.length === 1;
+  const words = terms.map((term) => layerWords(term, alone));
+  const layers = alone ? [words[0].layers]
+    : inBrackets(words.map((word) => [word.layers, sign("×"), word.tokens]), "+");
+  const perLayer = sameFactors(fields)
+    ? [[number(2, "keys and values")], layers, ...factorWords(fields[0]).map((word) => [word])]
+    : [inBrackets(fields.map((field) => join(factorWords(field).map((w) => [w]), "×")), "+"), layers];
+  const rest = [[each], ...(alone ? [[words[0].tokens]] : []), [number(sizes.batch, "sequences")]];
+  return join([...perLayer, ...rest], "×");
+}
+
+const withUnit = ({ value, label }) => {
+  const shown = value === 0.5 ? "½" : grouped(value);
+  const quiet = ["keys and values", "head size", "value size", ""].includes(label);
+  const word = value === 1 ? label.replace(/s$/, "") : label;
+  return quiet ? shown : `${shown} ${value === 0.5 ? "byte" : word}`;
+};
+
+function formulaText(result) {
+  const words = formula(result).map((item) => item.sign ?? withUnit(item)).join(" ");
+  return `${words} = ${grouped(result.total_bytes)} bytes`.replaceAll("( ", "(").replaceAll(" )", ")");
+}
+
+export const numberText = (value) => (value === 0.5 ? "½" : grouped(value));
+export const count = (n, word) => `${grouped(n)} ${word}${Number(n) === 1 ? "" : "s"}`;
+
+function fitWords(result) {
+  const { sizes, max_sequences, max_context } = result;
+  const many = max_sequences === 0n ? "no sequence" : count(max_sequences, "sequence");
+  const fits = max_sequences > 1n ? "fit" : "fits";
+  return {
+    sequences: `${many} of ${count(sizes.context, "token")} ${fits}`,
+    longest: max_context === null ? "any number of tokens" : `up to ${count(max_context, "token")}`,
+  };
+}
+
+export function verdict(result) {
+  const { left_bytes, total_bytes, weight_bytes, device_bytes, device_name } = result;
+  if (weight_bytes > device_bytes) return `The weights alone do not fit on the ${device_name}.`;
+  const many = result.max_sequences === 0n ? "not one such sequence fits"
+    : `${count(result.max_sequences, "such sequence")} ${result.max_sequences > 1n ? "fit" : "fits"}`;
+  if (total_bytes > left_bytes) {
+    return `That is ${size(total_bytes - left_bytes)} more than the ${device_name} has left; ${many} beside the weights.`;
+  }
+  return `Both fill ${size(total_bytes + weight_bytes)} of the ${device_name}; ${many} beside the weights.`;
+}
+
+function comparedWithWeights(result) {
+  const weights = `the weights (${size(result.weight_bytes)})`;
+  if (result.total_bytes === result.weight_bytes) return `exactly as much as ${weights}`;
+  if (result.total_bytes > result.weight_bytes) return `more than ${weights}`;
+  return `${ratio(result.total_bytes, result.weight_bytes)} times ${weights}`;
+}
+
+export function saving(result) {
+  if (result.mha_bytes <= result.total_bytes) return "";
+  const factor = times(result.mha_bytes, result.total_bytes);
+  const every = result.layout.length_rule === "window" ? " and every token kept" : "";
+  return `${factor}× smaller than with one KV head per query head${every}`;
+}
+
+export function describe(result) {
+  if (result.error) return `These numbers do not go together: ${result.error}`;
+  const { sizes, title, total_bytes } = result;
+  const used = `${title}, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`;
+  const takes = `the cache takes ${size(total_bytes)} in ${sizes.dtype}, ${comparedWithWeights(result)}.`;
+  return `${used}: ${takes} ${verdict(result)}`;
+}
+
+const row = (label, bytes) => [label, `${grouped(bytes)} bytes`, size(bytes), binarySize(bytes)];
+
+export function table(result) {
+  const caption = "The cache in numbers";
+  if (result.error) return { caption, head: ["What", "Problem"], rows: [["Own numbers", result.error]] };
+  const { sizes } = result;
+  const rows = [
+    row("Cache, one token of one sequence", result.bytes_per_token),
+    row(`Cache, ${count(sizes.batch, "sequence")} of ${count(sizes.context, "token")}`, result.total_bytes),
+    row("The same with one KV head per query head", result.mha_bytes),
+    row(`Weights, ${count(sizes.parameters, "parameter")} in ${sizes.weight_dtype}`, result.weight_bytes),
+    row(`Memory: ${result.device_name}`, result.device_bytes),
+    row("Left for the cache beside the weights", result.left_bytes),
+  ];
+  const { sequences, longest } = fitWords(result);
+  return {
+    caption,
+    head: ["What", "Exact", "1 GB = 10^9 bytes", "1 GiB = 2^30 bytes"],
+    rows: [...rows, ["Beside the weights", sequences, `${count(sizes.batch, "sequence")}: ${longest} each`, ""], ["Formula", formulaText(result), "", ""]],
+  };
+}
+
+export const dtypeLabel = (name) => `${name}, ${BITS[name] === 4 ? "½" : BITS[name] / 8} B`;
+
+// "Grouped-query attention" under its common short name: "GQA: grouped-query".
+export function variantLabel({ name, title }) {
+  const word = title.replace(/ attention$/, "");
+  return name.length === 3 ? `${name.toUpperCase()}: ${word.toLowerCase()}` : word;
+}

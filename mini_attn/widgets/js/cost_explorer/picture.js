@@ -1,0 +1,107 @@
+// The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
+import { scaleLinear, scaleLog } from "d3-scale";
+import { line } from "d3-shape";
+import { END, MIDDLE, box, hatching, round, stroke, svg, targets, text } from "../core/svg.js";
+import { whole } from "../core/text.js";
+import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./words.js";
+
+const WIDE = 600;
+const ROW = 30;
+const PLOT = 150; // height of a chart
+
+const target = targets("cost");
+
+// One line of the upper chart: name, formula, bar from where the last one ended, share.
+function partRow(result, [id, name, formula, kind], i, from, at) {
+  const { flops, total, mlp } = result;
+  const y = at.top + i * ROW;
+  const share = flops[id] / total;
+  const [x, w] = [at.bar + at.long * from, Math.max(1, at.long * share)];
+  const hatch = kind === "square" ? `<rect x="${round(x)}" y="${y + 5}" width="${round(w)}" height="${ROW - 10}" fill="url(#${at.uid}-hatch)"/>` : "";
+  const words = at.wide ? text(at.formula, y + 20, id === "mlp" ? MLP_FORMULA[mlp] : formula, "cost-quiet") : "";
+  return text(0, y + 20, name, kind === "square" ? "cost-name cost-name-square" : "cost-name") + words
+    + box(x, y + 5, w, ROW - 10, `cost-bar-${kind}`) + hatch
+    + text(at.width, y + 20, at.wide ? `${flop(flops[id])}, ${percent(share)}` : percent(share), "cost-number", END)
+    + target(at, id, 0, y + 1, at.width, ROW - 2, `${name}: ${percent(share)}`);
+}
+
+function parts(result, at) {
+  let from = 0;
+  const rows = partsOf(result).map((part, i) => {
+    const row = partRow(result, part, i, from, at);
+    from += result.flops[part[0]] / result.total;
+    return row;
+  });
+  const y = at.top + rows.length * ROW;
+  const words = at.wide ? text(at.formula, y + 20, "5·pairs·heads", "cost-quiet") : "";
+  const soft = stroke(0, y + 1, at.width, y + 1, "cost-grid") + text(0, y + 20, "softmax, apart", "cost-name") + words
+    + box(at.bar, y + 5, Math.max(1, Math.min(1, result.softmax / result.total) * at.long), ROW - 10, "cost-bar-softmax")
+    + text(at.width, y + 20, at.wide ? `${short(result.softmax, "ops")}, ${percent(result.softmax / result.total)}` : percent(result.softmax / result.total), "cost-number", END)
+    + target(at, "softmax", 0, y + 2, at.width, ROW - 3, `softmax: ${percent(result.softmax / result.total)}`);
+  return { inside: rows.join("") + soft, bottom: y + ROW };
+}
+
+const TICKS = [16, 128, 1024, 8192, 65536];
+const short_n = (n) => (n >= 1024 ? `${n / 1024}k` : String(n));
+
+// Two curves over n on logarithmic axes: what grows with n, and what grows with its square.
+function chart(result, spec, x0, y0, width, at) {
+  const { curves, seq } = result;
+  const [left, top] = [x0 + 52, y0 + 62];
+  const x = scaleLog([curves[0].n, curves.at(-1).n], [left + 4, x0 + width - 10]).base(2);
+  const all = curves.flatMap((point) => [point[spec.linear.key], point[spec.square.key]]);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const y = scaleLog([low, high], [top + PLOT, top]);
+  const decades = scaleLinear([Math.log10(low), Math.log10(high)], [0, 1]).ticks(4).filter(Number.isInteger).map((power) => 10 ** power);
+  const grid = decades.map((value) => stroke(left, y(value), x0 + width, y(value), "cost-grid") + text(left - 6, y(value) + 4, tick(value, spec.tick), "cost-quiet", END));
+  const ticks = TICKS.map((n) => text(x(n), top + PLOT + 17, short_n(n), "cost-quiet", MIDDLE));
+  const lines = [spec.linear, spec.square].map(({ key, words, value, id, style }, i) => {
+    const path = line((point) => round(x(point.n)), (point) => round(y(point[key])))(curves);
+    const at_y = y0 + 24 + 19 * i;
+    return `<path d="${path}" class="cost-curve cost-curve-${style}"/><circle cx="${round(x(seq))}" cy="${round(y(value))}" r="4.5" class="cost-dot-${style}"/>`
+      + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, `${words}: ${spec.unit(value)}`, "cost-key")
+      + (id ? target(at, id, x0, at_y - 15, width, 19, `${words}: ${spec.unit(value)}`) : "");
+  });
+  return text(x0, y0, spec.title, "cost-head") + grid.join("") + stroke(left, top + PLOT, x0 + width, top + PLOT, "cost-axis")
+    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + lines.join("") + ticks.join("")
+    + text(x0 + width, top + PLOT + 35, "tokens n", "cost-quiet", END) + (spec.mark ? spec.mark(x, y, top) : "");
+}
+
+function flopChart(result, x0, y0, width, at) {
+  const { weights, square, cross } = result;
+  const mark = (x, y, top) => {
+    const cx = x(cross);
+    const anchor = cx > x0 + width - 60 ? END : MIDDLE;
+    return stroke(cx, top + PLOT - 30, cx, top + PLOT, "cost-cross") + text(Math.min(cx, x0 + width), top + PLOT - 36, `half at ${whole(Math.round(cross))}`, "cost-cross-word", anchor)
+      + target(at, "cross", cx - 9, top + PLOT - 30, 18, 30, `half and half at ${whole(Math.round(cross))} tokens`);
+  };
+  return chart(result, {
+    title: "FLOPs of the layer, against tokens", unit: flop, tick: "", mark,
+    linear: { key: "weights", words: "products with weights", value: weights, style: "weights" },
+    square: { key: "square", words: "scores and weighted sum", value: square, style: "square" },
+  }, x0, y0, width, at);
+}
+
+function byteChart(result, x0, y0, width, at) {
+  const { bytes: memory, kernel } = result;
+  const curves = result.curves.map(({ n, rows, scores }) => ({ n, rows, scores }));
+  return chart({ ...result, curves }, {
+    title: "Bytes of its attention, against tokens", unit: bytes, tick: "B",
+    linear: { key: "rows", words: "rows x, q, k, v, out", value: memory.rows, id: "rows", style: "weights" },
+    square: { key: "scores", words: kernel === "written" ? "scores, written down" : "scores, a tile at a time", value: memory.scores, id: "square", style: "square" },
+  }, x0, y0, width, at);
+}
+
+export function draw(result, { width = 720, uid = "cost_explorer", live = false, label = "FLOPs and bytes of one layer by part and by number of tokens" } = {}) {
+  const wide = width >= WIDE;
+  const bar = wide ? 246 : 128;
+  const at = { wide, live, entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
+  const upper = parts(result, at);
+  const half = wide ? (width - 36) / 2 : width;
+  const y = upper.bottom + 38;
+  const below = y + PLOT + 128;
+  const charts = flopChart(result, 0, y, half, at) + byteChart(result, wide ? half + 36 : 0, wide ? y : below, half, at);
+  const height = Math.ceil((wide ? y : below) + PLOT + 102);
+  const hatch = hatching(`${uid}-hatch`, "cost-hatch");
+  return svg("cost", width, height, { live, label }, hatch + text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + charts);
+}

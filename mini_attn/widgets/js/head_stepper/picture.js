@@ -1,0 +1,132 @@
+// The stepper's picture: a lane for each head, and below what becomes of their averages. Pure:
+// numbers in, SVG out, in CSS pixels of the width that it is given.
+import { range } from "d3-array";
+import { scaleLinear } from "d3-scale";
+import { END, MIDDLE, box, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal, shortWeight } from "../core/text.js";
+
+const WIDE = 600; // below this the lanes stand one under the other
+const LABEL = 60;
+// Where the rows of a lane begin, below its title, and how tall each is.
+const TALL = { query: 28, keys: 28, scores: 18, weights: 54, values: 28, average: 28 };
+const FROM = { query: 68, keys: 102, scores: 136, weights: 158, values: 218, average: 252 };
+const LANE = 290;
+const CELL = 28;
+
+function layout(width, result) {
+  const two = result.heads.length === 2;
+  const wide = width >= WIDE;
+  const lane = two && wide ? (width - 28) / 2 : Math.min(width, 640);
+  const lanes = result.heads.map((_, h) => (two && wide ? { x: h * (lane + 28), y: 0 } : { x: 0, y: h * (LANE + 16) }));
+  const col = Math.floor((lane - LABEL) / result.tokens.length);
+  const end = lanes.at(-1).y + LANE + 20;
+  const label = wide ? 116 : 64;
+  const cell = Math.min(56, Math.floor((width - label) / result.width));
+  return { width, wide, lane, lanes, col, end, label, cell };
+}
+
+const target = targets("head");
+
+// A vector as bars in a frame, up for plus and down for minus.
+function glyph(values, most, x, y, w, h, tone) {
+  const size = scaleLinear([0, most], [0, h / 2 - 2]);
+  const each = (w - 4) / values.length;
+  const middle = y + h / 2;
+  const bars = values.map((value, n) => {
+    if (!value) return "";
+    const height = Math.max(1.5, size(Math.abs(value)));
+    return signedBar(value, x + 2 + n * each + each * 0.12, middle, each * 0.76, height, `head-fill-${tone}`);
+  });
+  return stroke(x + 2, middle, x + w - 2, middle, "head-zero") + bars.join("") + box(x, y, w, h, `head-box-${tone}`);
+}
+
+const empty = (x, y, w, h) => box(x, y, w, h, "head-box-later");
+
+// Query, key or value of a token in a head: at the token's column, dotted until it is computed.
+function vectorAt(result, h, name, j, row, at) {
+  const [x, y, w, tall] = [at.x + LABEL + j * at.col + 1, at.y + FROM[row], at.col - 2, TALL[row]];
+  const own = name === "q" || name === "out";
+  const shown = name === "out" ? result.step >= 3 : true;
+  if (!own && j > result.token) return text(x + w / 2, y + tall / 2 + 4, "·", "head-quiet", MIDDLE);
+  if (!shown) return empty(x, y, w, tall);
+  const head = result.heads[h];
+  const id = own ? `${name === "q" ? "q" : "o"}-${h}` : `${name}-${h}-${j}`;
+  const what = { q: "query", k: "key", v: "value", out: "average" }[name];
+  return glyph(own ? head[name] : head[name][j], result.extent[name], x, y, w, tall, h + 1)
+    + target(at, id, x, y, w, tall, `${head.name}, ${what} of ${result.tokens[j]}`);
+}
+
+function scoreAt(result, h, j, at) {
+  const [x, y, w] = [at.x + LABEL + j * at.col + 1, at.y + FROM.scores, at.col - 2];
+  if (j > result.token) return text(x + w / 2, y + 13, "–", "head-quiet", MIDDLE);
+  if (result.step < 1) return empty(x, y, w, TALL.scores);
+  const score = result.heads[h].scores[j];
+  const shown = decimal(score, at.col >= 40 ? 2 : 1);
+  return text(x + w / 2, y + 13, shown, "head-number", MIDDLE)
+    + target(at, `s-${h}-${j}`, x, y, w, TALL.scores, `${result.heads[h].name}, score of ${result.tokens[j]}: ${decimal(score)}`);
+}
+
+function weightAt(result, h, j, at) {
+  const [x, y, w] = [at.x + LABEL + j * at.col + 1, at.y + FROM.weights, at.col - 2];
+  if (j > result.token) return text(x + w / 2, y + TALL.weights - 2, "–", "head-quiet", MIDDLE);
+  if (result.step < 2) return empty(x, y, w, TALL.weights);
+  const weight = result.heads[h].weights[j];
+  const height = Math.max(1, 36 * weight);
+  return signedBar(weight, x + w * 0.15, y + 38, w * 0.7, height, `head-fill-${h + 1}`)
+    + stroke(x, y + 38, x + w, y + 38, "head-zero") + text(x + w / 2, y + TALL.weights - 2, shortWeight(weight), "head-number", MIDDLE)
+    + target(at, `w-${h}-${j}`, x, y, w, TALL.weights, `${result.heads[h].name}, weight of ${result.tokens[j]}: ${decimal(weight)}`);
+}
+
+function lane(result, h, place) {
+  const at = { ...place, ...place.lanes[h] };
+  const head = result.heads[h];
+  const all = range(result.tokens.length);
+  const names = all.map((j) => {
+    const x = at.x + LABEL + (j + 0.5) * at.col;
+    const style = j === result.token ? "head-asks" : j > result.token ? "head-quiet" : "head-token";
+    return at.col >= 34 ? text(x, at.y + 58, result.tokens[j], style, MIDDLE)
+      : text(x - 4, at.y + 60, result.tokens[j], style, ` transform="rotate(-38 ${round(x - 4)} ${round(at.y + 60)})"`);
+  });
+  const rows = ["query", "keys", "scores", "weights", "values", "average"].map((row) =>
+    text(at.x, at.y + FROM[row] + (row === "weights" ? 38 : TALL[row] / 2 + 4), row, "head-label"));
+  return text(at.x, at.y + 14, head.name, `head-title-${h + 1}`) + text(at.x, at.y + 31, `asks for ${head.question}`, "head-quiet")
+    + names.join("") + rows.join("") + vectorAt(result, h, "q", result.token, "query", at)
+    + all.map((j) => vectorAt(result, h, "k", j, "keys", at) + scoreAt(result, h, j, at) + weightAt(result, h, j, at)
+      + vectorAt(result, h, "v", j, "values", at)).join("") + vectorAt(result, h, "out", result.token, "average", at);
+}
+
+// A row of numbers in frames. `tone(n)` is the head that number n comes from, 0 is none.
+function numbers(result, values, name, y, id, tone, at) {
+  const label = text(at.label - 10, y + CELL / 2 + 4, name, "head-label", END);
+  const cells = range(result.width).map((n) => {
+    const [x, w] = [at.label + n * at.cell + 1, at.cell - 2];
+    if (!values) return empty(x, y, w, CELL);
+    // In a narrow frame .38, as the weights are written.
+    const shown = w < 34 ? decimal(values[n]).replace(/^(−?)0(?=\.)/, "$1") : decimal(values[n]);
+    return box(x, y, w, CELL, `head-box-${tone(n)}`) + text(x + w / 2, y + CELL / 2 + 4, shown, "head-number", MIDDLE)
+      + target(at, `${id}-${n}`, x, y, w, CELL, `${name}, number ${n + 1}: ${decimal(values[n])}`);
+  });
+  return label + cells.join("");
+}
+
+function together(result, at) {
+  const done = result.step >= 4;
+  const adds = result.join === "add" && result.n_heads > 1;
+  const from = (n) => Math.floor(n / result.head_dim) + 1;
+  const title = !done ? "Together: not computed yet" : adds ? "Together: what each head adds"
+    : result.n_heads > 1 ? "Together: side by side, times W_o" : "The one average, times W_o";
+  const rows = adds
+    ? result.heads.map((head, h) => [`${h ? "+ " : ""}head ${h + 1}`, head.adds, `a-${h}`, () => h + 1])
+    : [[result.n_heads === 1 ? "average" : at.wide ? "side by side" : "joined", result.heads.flatMap((head) => head.out), "c", from]];
+  const lines = [...rows, ["= output", result.output, "y", () => 0]];
+  const top = at.end + 24;
+  const parts = lines.map(([name, values, id, tone], i) => numbers(result, done ? values : null, name, top + i * (CELL + 8), id, tone, at));
+  return { inside: text(0, at.end + 8, title, "head-head") + parts.join(""), bottom: top + lines.length * (CELL + 8) };
+}
+
+export function draw(result, { width = 720, live = false, label = "One token's attention in each head, and their averages put together" } = {}) {
+  const at = { ...layout(width, result), live, entry: "q-0" };
+  const below = together(result, at);
+  const height = Math.ceil(below.bottom);
+  return svg("head", width, height, { live, label }, result.heads.map((_, h) => lane(result, h, at)).join("") + below.inside);
+}

@@ -1,0 +1,85 @@
+// The latent explorer in words: the sentence, the table, and what stands behind each part.
+import { decimal, list, whole } from "../core/text.js";
+
+// Term by term, without those in which the query has a zero.
+const product = (a, b) => a.flatMap((x, i) => (x ? [`${decimal(x)} · ${decimal(b[i])}`] : [])).join(" + ") || "0";
+const power = (value) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−"));
+const newest = ({ tokens, there }) => tokens[there - 1];
+
+export function describe(result) {
+  const { form, head, question, weights, tokens, cache_numbers: kept, work } = result;
+  const most = weights.indexOf(Math.max(...weights));
+  const looks = `Head ${head} looks for ${question}: “${newest(result)}” gives “${tokens[most]}” the most weight, ${decimal(weights[most])}.`;
+  const made = form === "expanded"
+    ? `Expanded, the four heads make ${whole(work.expanded.made)} numbers of keys and values from them in this step.`
+    : `Absorbed, the four heads make ${whole(work.absorbed.made)} numbers in this step, and no key or value.`;
+  return `${looks} The cache holds ${whole(kept)} numbers. ${made}`;
+}
+
+export function table(result) {
+  const { work, tokens, weights, there } = result;
+  const row = (words, key) => [words, whole(work.expanded[key]), whole(work.absorbed[key])];
+  const out = result.out.map((x) => decimal(x)).join("  ");
+  const shares = tokens.slice(0, there).map((name, j) => [`weight of “${name}”`, decimal(weights[j], 3), decimal(weights[j], 3)]);
+  return {
+    caption: `One new token, “${newest(result)}”; head ${result.head}, which looks for ${result.question}`,
+    head: ["", "expanded", "absorbed"],
+    rows: [
+      ["numbers in the cache, for all heads", whole(result.cache_numbers), whole(result.cache_numbers)],
+      row("numbers made of the latents or for them, all heads", "made"), row("FLOPs of the step, all heads", "flops"),
+      ...shares, ["output of the head", out, out], ["largest difference of the two", power(result.difference), ""],
+    ],
+  };
+}
+
+function explainKept(result, name, j) {
+  const token = result.tokens[j];
+  if (j >= result.there) return `“${token}” is not there yet.`;
+  const since = j === result.there - 1 ? "Computed now, and kept" : "Read from the cache";
+  if (name === "c") return `The latent of “${token}”: its embedding times W_a, normed = ${list(result.latent[j])}. ${since}; all four heads use it.`;
+  const start = result.rope_key[0];
+  const turn = j ? `${list(start)} turned by ${j} ${j === 1 ? "radian" : "radians"}` : "at the first place nothing is turned:";
+  return `The turned key of “${token}”: ${turn} = ${list(result.rope_key[j])}. ${since}; all four heads use it.`;
+}
+
+function explainMade(result, name, j) {
+  const { form, head, tokens, there } = result;
+  const [word, matrix] = name === "k" ? ["key", "W_UK"] : ["value", "W_UV"];
+  if (j >= there) return `“${tokens[j]}” is not there yet.`;
+  if (form === "absorbed") {
+    return name === "k"
+      ? `No key is made for “${tokens[j]}”: the query has gone to the latent, where it meets ${list(result.latent[j])} itself.`
+      : `No value is made for “${tokens[j]}”: the latents are mixed, and the mixture goes through W_UV once.`;
+  }
+  return `The ${word} of “${tokens[j]}” for head ${head}: its latent times ${matrix} = ${list(result[name][j])}. Made in this step and not kept; the other heads make their own.`;
+}
+
+function explainWeight(result, j) {
+  const { form, there, tokens, q, q_latent: qLatent, q_rope: qRope, rope_key: keys } = result;
+  if (j >= there) return `“${tokens[j]}” is not there yet.`;
+  const content = form === "expanded" ? `q · k = ${product(q, result.k[j])}` : `(q taken to the latent) · c = ${product(qLatent, result.latent[j])}`;
+  const sum = `${content} = ${decimal(result.content[j])}; turned parts ${product(qRope, keys[j])} = ${decimal(result.position[j])}`;
+  return `“${newest(result)}” looks at “${tokens[j]}”: ${sum}. Together times 1/√${Math.round(result.scale ** -2)} = ${decimal(result.scores[j])}; after the softmax ${decimal(result.weights[j], 3)}.`;
+}
+
+const SINGLE = {
+  qr: (r) => `The query's part for the position, turned by ${r.there - 1}: ${list(r.q_rope)}. It meets the turned keys, in both forms.`,
+  qn: (r) => `The query's part without position, of head ${r.head}: ${list(r.q)}.${r.form === "expanded" ? " It meets the keys." : ""}`,
+  qa: (r) => (r.form === "absorbed" ? `The query taken to the latent: ${list(r.q)} times W_UK transposed = ${list(r.q_latent)}. It meets the latents themselves.`
+    : "Here the query stays where the keys are. Absorbed, it would be taken to the latent."),
+  mix: (r) => (r.form === "absorbed" ? `The latents, each times its weight, added up: ${list(r.mixed)}.`
+    : "Here the values are mixed. Absorbed, the latents themselves would be."),
+  out: (r) => (r.form === "absorbed" ? `The mixture ${list(r.mixed)} times W_UV = ${list(r.out)}: the output of head ${r.head}.`
+    : `The values, each times its weight, added up: ${list(r.out)}, the output of head ${r.head}.`),
+};
+
+// What stands behind a part of the picture, and the other parts that belong to it.
+export function explain(result, id) {
+  const [name, index] = id.split("-");
+  if (SINGLE[name]) return { text: SINGLE[name](result), also: [] };
+  const j = Number(index);
+  if (name === "c" || name === "r") return { text: explainKept(result, name, j), also: [] };
+  const expanded = result.form === "expanded";
+  if (name !== "w") return { text: explainMade(result, name, j), also: [`c-${j}`] };
+  return { text: explainWeight(result, j), also: j < result.there ? ["qr", `r-${j}`, ...(expanded ? ["qn", `k-${j}`] : ["qa", `c-${j}`])] : [] };
+}

@@ -1,0 +1,138 @@
+// The reader's progress on the page: a closed box at the end of a chapter, a table of all
+// chapters on the first page. A script of its own that nothing waits for.
+import { count, escape } from "../core/text.js";
+import { FILE, LARGEST, entries, mergeProgress, onlyKnown, parseProgress, progressText } from "./format.js";
+import { announce, collect, forget, keep, lasting, store, whenKept } from "./store.js";
+import { bookTable, chapterBody, chapterWords, wordsFor } from "./views.js";
+
+const REFUSED = "This browser keeps nothing for this page (a private window, or storage is blocked): your progress lasts until you leave it. Export saves it.";
+const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
+const foot = (everything) => `<div class="kept-foot"><div class="living-buttons">${button("export", "Export")}${button("import", "Import")}${button("reset", everything ? "Reset all" : "Reset chapter")}</div>
+  <input type="file" accept=".json,application/json" class="kept-file" tabindex="-1" aria-label="A file with exported progress" hidden>
+  <p class="kept-sure" role="group" aria-labelledby="kept-question" hidden><span id="kept-question"></span> ${button("forget", "Forget")} ${button("stay", "Cancel")}</p>
+  <p class="kept-said" role="status">${lasting() ? "" : REFUSED}</p></div>`;
+
+class Progress {
+  constructor(root, outline) {
+    Object.assign(this, { root, outline, page: root.dataset.progress });
+    this.chapter = outline.find(({ page }) => page === this.page) ?? null;
+    this.chapters = this.chapter ? [this.chapter] : outline;
+    root.innerHTML = this.chapter
+      ? `<details class="kept-box"><summary><b>Your progress in this chapter</b> <span class="kept-sum"></span></summary><div class="kept-body"></div></details>`
+      : `<div class="kept-box"><div class="kept-body"></div></div>`;
+    root.classList.add("living"); // the look of the pictures, and no place for one
+    root.hidden = false;
+    this.draw();
+    whenKept(() => this.draw());
+    if (this.chapter) this.part(".kept-box").addEventListener("toggle", () => this.fill());
+    else this.fill();
+  }
+
+  part(selector) {
+    return this.root.querySelector(selector);
+  }
+
+  // The words at once; what is inside a closed box when it is opened.
+  draw() {
+    this.record = collect(this.chapters);
+    if (this.chapter) this.part(".kept-sum").textContent = chapterWords(this.chapter, this.record);
+    if (this.filled && !this.ticking) this.show();
+  }
+
+  fill() {
+    if (this.filled) return;
+    this.filled = true;
+    this.part(".kept-body").innerHTML = `<div class="kept-view"></div>${foot(!this.chapter)}`;
+    this.show();
+    this.root.addEventListener("click", (event) => this.press(event.target.dataset.do));
+    this.root.addEventListener("change", (event) => this.change(event.target));
+  }
+
+  show() {
+    const active = this.root.contains(document.activeElement) ? document.activeElement.dataset.exercise : null;
+    this.part(".kept-view").innerHTML = this.chapter
+      ? chapterBody(this.chapter, this.record, this.root.dataset.book) : bookTable(this.outline, this.record);
+    if (active) this.part(`[data-exercise="${CSS.escape(active)}"]`)?.focus();
+  }
+
+  say(text) {
+    this.part(".kept-said").textContent = text;
+  }
+
+  press(action) {
+    if (!action) return;
+    this.say("");
+    if (action === "export") this.hand();
+    else if (action === "import") this.part(".kept-file").click();
+    else if (action === "reset") this.ask();
+    else {
+      this.part(".kept-sure").hidden = true;
+      if (action === "forget") this.forget();
+      this.part("[data-do=reset]").focus();
+    }
+  }
+
+  change(input) {
+    if (input.type === "file") this.take(input);
+    else if (input.dataset.exercise) {
+      const key = `${this.page}/${input.dataset.exercise}`;
+      if (input.checked) keep("exercises", key, { state: "done", points: 0 });
+      else forget("exercises", key);
+      this.ticking = true; // the box shows it already, and keeps its focus
+      announce();
+      this.ticking = false;
+    }
+  }
+
+  hand() {
+    const record = collect(this.outline);
+    if (![...entries(record)].length) {
+      this.say("There is nothing yet to export.");
+      return;
+    }
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([progressText(record)], { type: "application/json" }));
+    link.download = FILE;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    this.say(`Exported, of the whole book: ${wordsFor(record)}. In a notebook, import_progress("${FILE}") reads the file.`);
+  }
+
+  async take(input) {
+    const [file] = input.files;
+    input.value = ""; // the same file may be chosen again
+    if (!file) return;
+    const text = file.size > LARGEST ? null : await file.text().catch(() => null);
+    const { record, error } = text === null
+      ? { error: `the file cannot be read or is larger than ${LARGEST / 1e6} MB` } : parseProgress(text);
+    if (error) {
+      this.say(`Nothing was changed: ${error}.`);
+      return;
+    }
+    const { known, leftOut } = onlyKnown(record, this.outline);
+    store(mergeProgress(known, collect(this.outline)));
+    announce();
+    const rest = leftOut ? ` ${count(leftOut, "entry", "entries")} left out that this book does not have.` : "";
+    this.say(`Imported: ${wordsFor(known)}. What you had solved stays solved.${rest}`);
+  }
+
+  ask() {
+    if (![...entries(this.record)].length) {
+      this.say("There is nothing to forget.");
+      return;
+    }
+    const where = this.chapter ? "of this chapter" : "of the whole book";
+    this.part(".kept-sure span").innerHTML = `Forget ${escape(wordsFor(this.record))} ${where}?`;
+    this.part(".kept-sure").hidden = false;
+    this.part("[data-do=stay]").focus();
+  }
+
+  forget() {
+    const gone = wordsFor(this.record);
+    for (const [page, kind, name] of entries(this.record)) forget(kind, `${page}/${name}`);
+    announce();
+    this.say(`Forgotten: ${gone}.`);
+  }
+}
+
+for (const root of document.querySelectorAll("[data-progress]")) new Progress(root, globalThis.livingOutline);

@@ -1,0 +1,99 @@
+// What a reader has answered and ticked, in the browser's storage; in memory where it has none.
+import { entries, entryOf, isAttempt, put } from "./format.js";
+
+const KINDS = { predictions: "living:prediction:", exercises: "living:exercise:" };
+const EVENT = "living:progress";
+const memory = (globalThis.livingMemory ??= new Map()); // shared by the scripts of a page
+
+export function lasting() {
+  try {
+    localStorage.setItem("living:try", "1");
+    localStorage.removeItem("living:try");
+    return true;
+  } catch {
+    return false; // private windows and folders may have no storage: the page works without
+  }
+}
+
+function value(name) {
+  let text = null;
+  try {
+    text = localStorage.getItem(name);
+  } catch {
+    // As above.
+  }
+  try {
+    return JSON.parse(text ?? memory.get(name) ?? "null");
+  } catch {
+    return null; // not what this page has written
+  }
+}
+
+function keepText(name, text) {
+  try {
+    localStorage.setItem(name, text);
+    memory.delete(name);
+  } catch {
+    memory.set(name, text);
+  }
+}
+
+export const readKept = (kind, key) => value(KINDS[kind] + key);
+export const keep = (kind, key, kept) => keepText(KINDS[kind] + key, JSON.stringify(kept));
+
+export function forget(kind, key) {
+  memory.delete(KINDS[kind] + key);
+  try {
+    localStorage.removeItem(KINDS[kind] + key);
+  } catch {
+    // Then it was in memory only.
+  }
+}
+
+// The last attempt counts, unless an earlier one was right: what is solved stays solved.
+function predictionEntry(kept) {
+  if (kept === null || typeof kept !== "object") return null;
+  const shown = kept.shown === true;
+  if (isAttempt(kept.solved)) return { attempt: kept.solved, verdict: "right", shown };
+  return entryOf("predictions", { attempt: kept.attempt, verdict: kept.verdict, shown });
+}
+
+function known(kind, key) {
+  const kept = readKept(kind, key);
+  return kind === "predictions" ? predictionEntry(kept) : entryOf(kind, kept);
+}
+
+// Everything of these chapters.
+export function collect(chapters) {
+  const record = Object.create(null);
+  for (const { page, predictions, exercises } of chapters) {
+    for (const [kind, names] of [["predictions", predictions], ["exercises", exercises.map(({ id }) => id)]]) {
+      for (const name of names) {
+        const entry = known(kind, `${page}/${name}`);
+        if (entry) put(record, page, kind, name, entry);
+      }
+    }
+  }
+  return record;
+}
+
+export function store(record) {
+  for (const [page, kind, name, entry] of entries(record)) {
+    const solved = kind === "predictions" && entry.verdict === "right" ? { solved: entry.attempt } : {};
+    keep(kind, `${page}/${name}`, { ...entry, ...solved });
+  }
+}
+
+// Tell the other parts of the page; other windows are told by the browser.
+export const announce = () => document.dispatchEvent(new Event(EVENT));
+
+// Gives the way to stop listening.
+export function whenKept(callback) {
+  const elsewhere = ({ key }) => (key === null || key.startsWith("living:")) && callback();
+  document.addEventListener(EVENT, callback);
+  addEventListener("storage", elsewhere);
+  return () => {
+    document.removeEventListener(EVENT, callback);
+    removeEventListener("storage", elsewhere);
+  };
+}

@@ -1,0 +1,88 @@
+// The ring's picture: the text, the slots in a circle, and the weights with and without the window.
+// Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
+import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
+import { decimal } from "../core/text.js";
+import { KINDS } from "./words.js";
+
+const WIDE = 640; // below this the weights go under the ring
+const SLOT = [74, 40];
+
+function layout(width) {
+  const wide = width >= WIDE;
+  const columns = width >= 480 ? 8 : 4; // the text on one line or two
+  const cell = Math.min(92, Math.floor(width / columns));
+  const lines = 8 / columns;
+  const ring = wide ? 350 : Math.min(width, 340);
+  const top = 26 + lines * 64;
+  return { width, wide, columns, cell, lines, ring, top, radius: Math.min(120, ring / 2 - SLOT[0] / 2 - 2) };
+}
+
+const target = targets("ring", 4);
+
+// The text: what is visible to the newest token, and what is not.
+function line(result, at) {
+  const cells = result.rows.map(({ token, position, kind }, i) => {
+    const x = (i % at.columns) * at.cell + 2;
+    const y = 24 + Math.floor(i / at.columns) * 64;
+    const w = at.cell - 4;
+    return box(x, y, w, 30, `ring-box-${kind}`) + text(x + w / 2, y + 20, token, `ring-word-${kind}`, MIDDLE)
+      + (kind === "gone" ? stroke(x + 5, y + 25, x + w - 5, y + 5, "ring-strike") : "")
+      + text(x + w / 2, y + 45, `${position}`, kind === "new" ? "ring-newest" : "ring-quiet", MIDDLE)
+      + target(at, `token-${i}`, x, y, w, 30, `${token}, token ${position}, ${KINDS[kind]}`);
+  });
+  return text(0, 13, `The text: token ${result.newest} sees ${result.cached} of ${result.step}`, "ring-head") + cells.join("");
+}
+
+// The slots clockwise from the top; the arrow points at the one written last.
+function circle(result, at) {
+  const { slots, window, rows, newest } = result;
+  const r = at.radius;
+  const [cx, cy] = [at.ring / 2, at.top + 24 + SLOT[1] / 2 + r];
+  const middleOf = (s) => {
+    const angle = (2 * Math.PI * s) / window - Math.PI / 2;
+    return window === 1 ? [cx, cy - r] : [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
+  };
+  const boxes = slots.map((position, s) => {
+    const [x, y] = middleOf(s);
+    const [w, h] = [SLOT[0], SLOT[1]];
+    const kind = position === null ? "later" : position === newest ? "new" : "held";
+    const word = position === null ? "empty" : rows[position].token;
+    const below = position === null ? `slot ${s}` : `${s}: token ${position}`;
+    return box(x - w / 2, y - h / 2, w, h, `ring-box-${kind} ring-slot`) + text(x, y - 2, word, `ring-word-${kind}`, MIDDLE)
+      + text(x, y + 14, below, "ring-quiet", MIDDLE) + target(at, `slot-${s}`, x - w / 2, y - h / 2, w, h, `slot ${s}: ${word}`);
+  });
+  const [tx, ty] = middleOf(newest % window);
+  const [ux, uy] = [(tx - cx) / r, (ty - cy) / r];
+  const [from, to] = [34, r - (Math.abs(ux) > 0.5 ? SLOT[0] / 2 : SLOT[1] / 2) - 8];
+  const tip = [cx + ux * to, cy + uy * to];
+  const side = (sign) => `${round(tip[0] - 9 * ux + sign * 5 * uy)},${round(tip[1] - 9 * uy - sign * 5 * ux)}`;
+  const arrow = to > from ? stroke(cx + ux * from, cy + uy * from, tip[0], tip[1], "ring-arrow") + `<polygon points="${round(tip[0])},${round(tip[1])} ${side(1)} ${side(-1)}" class="ring-arrow-tip"/>` : "";
+  const middle = text(cx, cy - 3, `${newest} mod ${window}`, "ring-head", MIDDLE) + text(cx, cy + 15, `= ${newest % window}`, "ring-head", MIDDLE);
+  return `${text(0, at.top + 6, `The ring: ${window} ${window === 1 ? "slot" : "slots"}`, "ring-head")}<circle cx="${round(cx)}" cy="${round(cy)}" r="${round(r)}" class="ring-circle"/>${arrow}${middle}${boxes.join("")}`;
+}
+
+// A bar for each token: full for the window's weight, an outline for the weight without one.
+function weights(result, at) {
+  const [x0, y0] = at.wide ? [at.ring + 26, at.top] : [0, at.top + 2 * at.radius + SLOT[1] + 62];
+  const wide = at.width - x0;
+  const [from, long] = [x0 + 52, wide - 52 - 88];
+  const rows = result.rows.map(({ token, kind, weight, full }, i) => {
+    const y = y0 + 44 + i * 28;
+    const name = text(x0, y + 15, token, `ring-word-${kind}`);
+    const hit = target(at, `bar-${i}`, x0 - 2, y - 1, wide, 24, `${token}: ${weight === null ? "not there yet" : `weight ${decimal(weight)}`}`);
+    if (kind === "later") return name + text(from, y + 15, "not there yet", "ring-quiet") + hit;
+    const numbers = `<text x="${round(x0 + wide)}" y="${y + 15}" class="ring-number"${END}>${decimal(weight)} <tspan class="ring-quiet">(${decimal(full)})</tspan></text>`;
+    return name + box(from, y + 2, Math.max(1, long * weight), 18, "ring-bar") + box(from, y + 2, Math.max(1, long * full), 18, "ring-bar-full") + numbers + hit;
+  });
+  const head = text(x0, y0 + 6, `Weights of head ${result.head} for “${result.rows[result.newest].token}”`, "ring-head");
+  const key = box(x0, y0 + 18, 18, 12, "ring-bar") + text(x0 + 24, y0 + 29, "with the window", "ring-quiet")
+    + box(x0 + 138, y0 + 18, 18, 12, "ring-bar-full") + text(x0 + 162, y0 + 29, "(without)", "ring-quiet");
+  return { inside: head + key + rows.join(""), bottom: y0 + 44 + 8 * 28 + 4 };
+}
+
+export function draw(result, { width = 720, live = false, label = "The text, the ring of its last tokens, and what the newest token sees" } = {}) {
+  const at = { ...layout(width), live, entry: `token-${result.newest}` };
+  const bars = weights(result, at);
+  const height = Math.ceil(Math.max(bars.bottom, at.top + 2 * at.radius + SLOT[1] + 36));
+  return svg("ring", width, height, { live, label }, line(result, at) + circle(result, at) + bars.inside);
+}

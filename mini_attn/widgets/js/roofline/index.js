@@ -1,0 +1,21 @@
+// The roofline: where a pass lands, taken apart into products with weights and attention.
+import { hint } from "../core/text.js";
+import { DEVICES, MODELS, compute } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "roofline",
+  title: "Where a pass lands",
+  hint: hint("a mark or a bar"),
+  schema,
+  controls: [
+    { key: "phase", kind: "choice", label: "Phase", options: [["decode", "decode"], ["prefill", "prefill"]] },
+    { key: "batch", kind: "log", label: "Sequences" },
+    { key: "context", kind: "log", label: "Tokens of each" },
+    { key: "model", kind: "select", label: "Model", options: [...MODELS.values()].map((model) => [model.name, model.title]) },
+    { key: "device", kind: "select", label: "Device", options: [...DEVICES.values()].map((device) => [device.key, device.name]) },
+  ],
+  compute, draw, describe, table, explain,
+};

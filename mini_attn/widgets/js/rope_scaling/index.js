@@ -1,0 +1,23 @@
+// Longer contexts: what each rule does to every plane of a rotary embedding, on one axis.
+import { hint, whole } from "../core/text.js";
+import { compute } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "rope_scaling",
+  title: "Rules for longer contexts, plane by plane",
+  hint: hint("a plane", "what the rule does to it"),
+  schema,
+  controls: [
+    { key: "rule", kind: "select", label: "Rule", options: [
+      ["none", "none"], ["interpolation", "position interpolation"], ["ntk", "NTK-aware"], ["dynamic", "dynamic NTK"],
+      ["yarn_code", "YaRN, as in its code"], ["yarn_paper", "YaRN, as in its paper"], ["llama3", "Llama 3"]] },
+    { key: "factor", kind: "log", label: "Factor" },
+    { key: "tokens", kind: "log", label: "Tokens so far", when: ({ rule }) => rule === "dynamic" },
+    { key: "trained", kind: "choice", label: "Trained on", options: schema.trained.values.map((n) => [n, whole(n)]) },
+    { key: "theta", kind: "choice", label: "Base", options: schema.theta.values.map((n) => [n, whole(n)]) },
+  ],
+  compute, draw, describe, table, explain,
+};

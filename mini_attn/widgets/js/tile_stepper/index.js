@@ -1,0 +1,20 @@
+// A matrix product, step by step: the same FLOPs, and fewer numbers moved the more are held.
+import { hint } from "../core/text.js";
+import { compute } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "tile_stepper",
+  title: "A matrix product in tiles",
+  hint: hint("a number", "how often it was read, or the sum that it is"),
+  schema,
+  controls: [
+    { key: "tile", kind: "choice", label: "Tile held in fast memory", options: [[1, "1 × 1"], [2, "2 × 2"], [4, "4 × 4"]] },
+    { key: "rows", kind: "choice", label: "Rows of x (tokens at once)", options: [[4, "4"], [2, "2"], [1, "1"]] },
+    { key: "step", kind: "range", label: "Step", show: (step) => `${step} of ${schema.step.max}` },
+  ],
+  play: { key: "step", milliseconds: 700 },
+  compute, draw, describe, table, explain,
+};

@@ -1,0 +1,38 @@
+// Bytes, FLOPs and the bound of a cached step of each variant, and how many sequences fit.
+import comparison from "../data/comparison.json" with { type: "json" };
+import roofline from "../data/roofline.json" with { type: "json" };
+
+const NUMBER_BYTES = 2; // bfloat16
+export const DEVICES = new Map(roofline.devices.map((device) => [device.key, device]));
+
+// One variant at a context and a batch: bytes, FLOPs, the bound of a step, and what fits.
+function rowOf(variant, { context, batch }, device) {
+  const kept = variant.window ? Math.min(context, variant.window) : context;
+  const numbers = variant.fields.reduce((sum, field) => sum + field.numbers, 0);
+  const one = variant.n_layers * kept * numbers * NUMBER_BYTES;
+  const cache = batch * one;
+  const written = batch * variant.n_layers * numbers * NUMBER_BYTES;
+  const weights = variant.parameters * NUMBER_BYTES;
+  const read = variant.read * NUMBER_BYTES;
+  const flops = batch * (variant.row_flops + variant.pair_flops * kept);
+  const reading = (read + cache + written) / device.bytes_per_second;
+  const computing = flops / device.flops_per_second;
+  const room = device.memory_bytes - weights;
+  return {
+    ...variant, kept, numbers, one, cache, weights, read, written, step_flops: flops, reading, computing, room,
+    flops: variant.pair_flops * kept,
+    intensity: variant.pair_flops / (variant.n_layers * numbers * NUMBER_BYTES),
+    step: Math.max(reading, computing), bound: reading >= computing ? "memory" : "arithmetic",
+    fit: Math.max(0, Math.floor(room / one)), fits: weights + cache <= device.memory_bytes,
+  };
+}
+
+export function compute(state) {
+  const device = DEVICES.get(state.device);
+  const rows = comparison.variants.map((variant) => rowOf(variant, state, device));
+  const best = {
+    cache: Math.min(...rows.map((row) => row.cache)), flops: Math.min(...rows.map((row) => row.flops)),
+    step: Math.min(...rows.map((row) => row.step)), fit: Math.max(...rows.map((row) => row.fit)),
+  };
+  return { ...state, base: comparison.base, device_name: device.name, device, rows, best, number_bytes: NUMBER_BYTES };
+}

@@ -1,0 +1,71 @@
+// The comparison in words: the sentence, the table, and the arithmetic behind each bar.
+import { format } from "d3-format";
+import { count, decimal, whole } from "../core/text.js";
+import { duration, scaled } from "../core/units.js";
+
+export const METRICS = [
+  { key: "cache", title: "Cache", more: "all sequences" },
+  { key: "flops", title: "FLOPs", more: "attention, a sequence" },
+  { key: "step", title: "Shortest step", more: "bound, all sequences" },
+  { key: "fit", title: "Sequences that fit", more: "beside the weights" },
+];
+const three = format(".3~r");
+
+const amount = (value, unit) => scaled(value, unit, three);
+const bytes = (value) => amount(value, "B");
+const seconds = (value) => duration(value, three);
+
+export function shown(key, value) {
+  if (key === "fit") return whole(value);
+  return key === "cache" ? bytes(value) : key === "flops" ? amount(value, "FLOP") : seconds(value);
+}
+
+export function describe(result) {
+  const { rows, best, batch, context, base, device_name: device } = result;
+  const least = rows.find((row) => row.cache === best.cache);
+  const plain = rows[0];
+  const start = `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${plain.short.toLowerCase()} keeps ${bytes(plain.cache)}, ${least.short.toLowerCase()} ${bytes(least.cache)}.`;
+  const out = rows.filter((row) => !row.fits);
+  const fits = !out.length ? `All fit on one ${device}.`
+    : out.length === rows.length ? `None fits on one ${device}.`
+      : `On one ${device} ${out.map((row) => row.short.toLowerCase()).join("; ")} ${out.length > 1 ? "do" : "does"} not fit.`;
+  return `${start} ${fits}`;
+}
+
+export function table(result) {
+  return {
+    caption: `${result.base} with each kind of attention, bfloat16, ${whole(result.batch)} × ${whole(result.context)} tokens, ${result.device_name}`,
+    head: ["", "numbers a token and layer", "cache", "attention FLOPs a sequence", "FLOP/B of the cache", "shortest step", "bound by", "sequences that fit"],
+    rows: result.rows.map((row) => [
+      row.short, whole(row.numbers), bytes(row.cache), amount(row.flops, "FLOP"), decimal(row.intensity, 1),
+      seconds(row.step), row.bound, whole(row.fit),
+    ]),
+  };
+}
+
+function explainCache(result, row) {
+  const fields = row.fields.map(({ name, numbers }) => `${whole(numbers)} (${name})`).join(" + ");
+  const kept = row.window ? `${whole(row.kept)} tokens, the last of ${whole(result.context)} at most,` : `${whole(row.kept)} tokens`;
+  return `${row.title}: ${count(result.batch, "sequence")} × ${kept} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${fields}) numbers = ${bytes(row.cache)}.`;
+}
+
+function explainStep(result, row) {
+  const { device } = result;
+  const read = `weights ${bytes(row.read)} + cache ${bytes(row.cache + row.written)} at ${bytes(device.bytes_per_second)}/s take ${seconds(row.reading)}`;
+  const work = `${amount(row.step_flops, "FLOP")} at ${amount(device.flops_per_second, "FLOP")}/s take ${seconds(row.computing)}`;
+  const fits = row.fits ? "" : " The cache does not fit on the device, so this step cannot run there.";
+  return `${row.title}: ${read}; ${work}. The longer of the two bounds the step: ${row.bound}.${fits}`;
+}
+
+// What stands behind a bar.
+export function explain(result, id) {
+  const [key, i] = id.split("-");
+  const row = result.rows[Number(i)];
+  if (key === "cache") return { text: explainCache(result, row), also: [] };
+  if (key === "flops") {
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOP for each byte of cache.`, also: [] };
+  }
+  if (key === "step") return { text: explainStep(result, row), also: [`cache-${i}`] };
+  const room = row.room > 0 ? `leaves ${bytes(row.room)}` : "leaves nothing";
+  return { text: `${row.title}: ${bytes(result.device.memory_bytes)} of memory less ${bytes(row.weights)} of weights ${room}; one sequence of ${whole(result.context)} tokens takes ${bytes(row.one)}: ${whole(row.fit)} fit.`, also: [`cache-${i}`] };
+}
