@@ -81,7 +81,7 @@ def test_a_decoders_layers_cost_few_calls_more_each(q_len):
         counts.append(len(calls(lambda m=model, c=caches, t=tokens: m(t, caches=c))))
     first, second, third = counts
     assert first <= 80
-    assert second - first == third - second <= 45
+    assert second - first == third - second <= 50
 
 
 def test_tables_and_masks_are_made_once_for_all_layers():
