@@ -36,18 +36,25 @@ def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> lis
         raise ConfigError(f"caches must be a list of caches or None, got {caches!r:.60}")
     if len(caches) != n_layers:
         raise ConfigError(f"{n_layers} layers need as many caches, got {len(caches)}")
-    given = [(i, cache) for i, cache in enumerate(caches) if cache is not None]
-    for n, (i, cache) in enumerate(given):
-        check_is_cache(f"caches[{i}]", cache)
-        first, other = given[0]
-        if any(cache is earlier for _, earlier in given[:n]):
-            raise ConfigError(f"caches[{i}] is an earlier layer's too: each layer needs its own")
-        if getattr(cache, "batch", batch) != batch:
-            raise ShapeError(f"tokens have batch = {batch}, caches {cache.batch} (in caches[{i}])")
-        if getattr(cache, "slots", 0) != getattr(other, "slots", 0):
+    met: dict[int, int] = {}
+    for i, cache in enumerate(caches):
+        if cache is None:
+            continue
+        if not hasattr(cache, "next_positions"):
+            check_is_cache(f"caches[{i}]", cache)
+        if id(cache) in met:
             raise ConfigError(
-                f"caches must be filled alike, got {other.slots} slots in caches[{first}] and "
-                f"{cache.slots} in caches[{i}]"
+                f"caches[{i}] is that of an earlier layer, caches[{met[id(cache)]}]: "
+                "each layer needs its own"
+            )
+        met[id(cache)] = i
+        if cache.batch != batch:
+            raise ShapeError(f"tokens have batch = {batch}, caches {cache.batch} (in caches[{i}])")
+        first = next(iter(met.values()))
+        if cache.slots != caches[first].slots:
+            raise ConfigError(
+                f"caches must be filled alike, got {caches[first].slots} slots in "
+                f"caches[{first}] and {cache.slots} in caches[{i}]"
             )
     return list(caches)
 

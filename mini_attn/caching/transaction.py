@@ -26,11 +26,8 @@ Overwritten = tuple[Any, Any, Any]  # an array, the index written to, and what s
 class Transaction:
     """What a step does to caches; it counts once it is committed, and before that not at all."""
 
-    __slots__ = ("done", "lost")
-
-    def __init__(self) -> None:
-        self.done = False
-        self.lost = False  # somebody else has used one of the caches since
+    done = False
+    lost = False  # somebody else has used one of the caches since
 
     def commit(self) -> None:
         """Make the states to come the states that are, in every cache at once.
@@ -72,16 +69,16 @@ class Versioned(Generic[State]):
 
     def _state_in(self, transaction: Transaction) -> State:
         """The state that a step sees: its own, if it has staged one."""
-        entry = self._entry
-        return entry[1] if entry[2] is transaction else self._state
+        _, after, owner, _ = self._entry
+        return after if owner is transaction or owner.done else self._state
 
     def _stage(
         self, state: State, transaction: Transaction, overwritten: Iterable[Overwritten] = ()
     ) -> None:
         """Give the state to come; call it before anything is overwritten."""
-        before, _, owner, kept = self._entry
+        before, after, owner, kept = self._entry
         if owner is not transaction:
-            before, kept = self._state, ()
+            before, kept = after if owner.done else self._state, ()
         self._entry = (before, state, transaction, (*kept, *overwritten))
 
     def _revoke(self, before: State) -> None:

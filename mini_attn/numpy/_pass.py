@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import Joined, check_cache, check_is_cache
+from mini_attn.caching.doors import Joined, check_is_cache
 from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy._visibility import Visibility, fit_mask
+from mini_attn.numpy.rope import turns
+from mini_attn.shapes import check_flag
 
 Array = NDArray[Any]
 Tables = tuple[Array, Array]
@@ -51,7 +53,9 @@ class Pass:
         """Cosines and sines at the new positions, once for all layers with the same rule."""
         rule = (rotary.rule, dtype)
         if rule not in self._tables:
-            self._tables[rule] = rotary.tables(self.positions, dtype)
+            inv_freq, factor = rotary.speed or rotary.speed_at(self.positions)
+            kind = np.promote_types(dtype, np.float32)
+            self._tables[rule] = turns(self.positions, inv_freq, factor, kind)
         return self._tables[rule]
 
     def visibility(self, q: Array, k: Array, cached: Any, cache: Any, window: Any) -> Visibility:
@@ -94,18 +98,19 @@ def begin_pass(
     x: Array,
     cache: Any,
     positions: Array | None,
-    layer: Any,
     *,
-    causal: bool = True,
+    causal: Any = True,
     mask: Array | None = None,
 ) -> Pass:
     """The pass of a layer's public call, after the checks that all layers share."""
+    if causal is not True and causal is not False:
+        check_flag("causal", causal)
     if positions is not None:
         check_new_positions(positions, x.shape[:2])
     transaction = _NOTHING_TO_DO
     if cache is not None:
-        check_is_cache("cache", cache)
-        check_cache(cache, layer, len(x), x.dtype)
+        if not hasattr(cache, "next_positions"):
+            check_is_cache("cache", cache)
         if not x.shape[1]:
             raise ShapeError(f"a cache takes at least one token, got x of shape {tuple(x.shape)}")
         transaction = Transaction()

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+quietly = np.errstate(invalid="ignore")  # a sum with infinities is NaN, and may be hidden
+
 BLOCK_BYTES = 2**18  # of one head: a few fit a core's second-level cache
 FEW_ROWS = 8  # with more of them BLAS computes longer than it copies, as measured
 
 
+@quietly
 def row_products(rows: Array, k: Array) -> Array:
     """``rows @ k.T``; for a few rows BLAS would first copy all keys, for one it does not."""
     few = 1 < rows.shape[2] <= FEW_ROWS
@@ -25,6 +28,7 @@ def row_products(rows: Array, k: Array) -> Array:
     return scores
 
 
+@quietly
 def weighted_sum(weights: Array, v: Array, mask: Array | None) -> Array:
     """``weights @ v``, (batch, n_heads, q_len, v_head_dim), in the type of the weights.
 
@@ -46,6 +50,7 @@ def weighted_sum(weights: Array, v: Array, mask: Array | None) -> Array:
     return np.asarray(out.reshape(batch, n_heads, q_len, v.shape[3]))
 
 
+@quietly
 def visible_product(rows: Array, values: Array, mask: Array) -> Array:
     """``rows @ values``, where those that are hidden count nothing even if they are NaN."""
     out = rows @ values

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_array
-from mini_attn.numpy._products import row_products, visible_product, weighted_sum
+from mini_attn.numpy._products import quietly, row_products, visible_product, weighted_sum
 from mini_attn.numpy._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.numpy.softmax import logsumexp, normalise, softmax_backward
 from mini_attn.shapes import check_heads, named_shapes
@@ -67,6 +67,7 @@ def score(
     return scores if mask is None else np.where(mask, scores, -np.inf)
 
 
+@quietly
 def _gradients(
     d_out: Array,
     q: Array,

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mini_attn.caching import Filled, Held, Transaction
+from mini_attn.caching import Filled, Held
 from mini_attn.errors import ShapeError
 from mini_attn.numpy.cache import KVCache
 from mini_attn.shapes import check_count, named_shapes
@@ -130,13 +130,10 @@ class LatentCache(KVCache):
                 )
         return super().append(k[:, None], v[:, None], positions=positions)
 
-    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
-        """`append` as a part of a step: nobody else sees it until the step is done."""
-        if k.ndim == 3:  # a layer's latents have no axis of heads
-            k, v = k[:, None], v[:, None]
-        return super().stage(k, v, positions, transaction)
-
     def _held(self, state: Filled) -> Held:
         """Views of the filled slots, without the axis of heads."""
-        k, v, *order = super()._held(state)
-        return Held(k[:, 0], v[:, 0], *order)
+        keys, values = state.arrays
+        latent, rope_key = keys[:, 0, : state.slots], values[:, 0, : state.slots]
+        rows = (self._usual if state.counted else state.rows)[:, : state.slots]
+        latent.flags.writeable = rope_key.flags.writeable = rows.flags.writeable = False
+        return Held(latent, rope_key, rows, state.counted, not state.padded)

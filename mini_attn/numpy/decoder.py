@@ -91,7 +91,9 @@ class DecoderLayer(Module):
     def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.input_layernorm.weight[None])
-        steps = begin_pass(x, cache, positions, self.self_attn)
+        steps = begin_pass(x, cache, positions)
+        if cache is not None:
+            check_cache(cache, self.self_attn, len(x), x.dtype)
         out = self._run(x, steps, cache)
         steps.transaction.commit()
         return out

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import Module, check_array, check_tokens
@@ -269,7 +270,9 @@ class GroupedQueryAttention(Module):
         if context is not None:
             return self._cross(x, context, cache, mask, positions)
         check_window(causal, self.config.window)
-        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        if cache is not None:
+            check_cache(cache, self, len(x), x.dtype)
         out = self._run(x, steps, cache)
         if cache is not None:
             steps.transaction.commit()

@@ -16,7 +16,7 @@ from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy.attention import attend
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.heads import merge, split
-from mini_attn.numpy.layers import Linear, Norm
+from mini_attn.numpy.layers import Linear, Norm, normalise_rms
 from mini_attn.numpy.rope import rotate
 from mini_attn.shapes import check_choice
 
@@ -167,7 +167,9 @@ class MultiHeadLatentAttention(Module):
         if form is not None:
             check_choice("form", form, ("expanded", "absorbed"))
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
-        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        if cache is not None:
+            cache.check_fits(batch=len(x), dtype=x.dtype, **self._cache_sizes)
         out = self._run(x, steps, cache, form)
         if cache is not None:
             steps.transaction.commit()
@@ -180,7 +182,8 @@ class MultiHeadLatentAttention(Module):
         q_nope, q_rope, latent, rope_key = self._project(x, steps)
         cached, n_heads = None, self.config.n_heads
         if cache is not None:
-            cached = cache.stage(latent, rope_key, steps.given, steps.transaction)
+            one = latent[:, None], rope_key[:, None]  # head of a cache's keys and values
+            cached = cache.stage(*one, steps.given, steps.transaction)
             latent, rope_key = cached.k, cached.v
         if form is None:
             form = pick_form(self.config, x.shape[1], latent.shape[1])
@@ -210,7 +213,7 @@ class MultiHeadLatentAttention(Module):
         q = split(q, self.config.n_heads)  # (batch, n_heads, q_len, nope + rope)
         both = self.kv_a_proj_with_mqa._run(x)  # (batch, q_len, rank + rope)
         # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
-        latent = self.kv_a_layernorm._run(both[..., :rank])
+        latent = normalise_rms(both[..., :rank], self.kv_a_layernorm.weight, self.config.eps)
         # One key for all heads, rotated before it is cached; the latent has no position.
         (cos, sin), layout = steps.tables(self._rotary, q.dtype), self._rotary.layout
         q_rope, rope_key = rotate(cos, sin, layout, q[..., nope:], both[:, None, :, rank:])

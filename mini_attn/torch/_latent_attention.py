@@ -37,10 +37,7 @@ def attend_latents(
     scale: float,
 ) -> Tensor:
     """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank)."""
-    graded = torch.is_grad_enabled() and any(
-        tensor.requires_grad for tensor in (q, q_rope, latent, rope_key)
-    )
-    kernel = None if graded or visibility.mask is not None else _kernel(latent)
+    kernel = _kernel(q, q_rope, latent) if visibility.mask is None else None
     if kernel is not None:
         try:
             out: Tensor = kernel.attend(
@@ -50,8 +47,8 @@ def attend_latents(
         except kernel.OutOfResources:
             pass  # a device with too little shared memory for a tile
     shared = latent[:, None]  # one key/value head, which all query heads read
-    if graded and visibility.hides:
-        # As one product: a hidden NaN would reach the gradients through scores that are made apart.
+    if visibility.hides and _graded(q, q_rope, latent, rope_key):
+        # As one product: a hidden NaN would reach the gradients through scores made apart.
         keys = torch.cat([shared, rope_key[:, None]], dim=-1)
         return attend(torch.cat([q, q_rope], dim=-1), keys, shared, visibility, scale)
     if not visibility.hides:
@@ -60,10 +57,16 @@ def attend_latents(
     return attend(q, shared, shared, visibility, scale, bias)
 
 
-def _kernel(latent: Tensor) -> Any:
-    """The module of the kernel, where there is a device for it."""
+def _graded(*tensors: Tensor) -> bool:
+    """Whether a gradient will be asked for."""
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+def _kernel(*tensors: Tensor) -> Any:
+    """The module of the kernel, where there is a device for it and no gradient to find."""
+    latent = tensors[-1]
     fits = latent.element_size() <= 4 and latent.shape[2] <= 512
-    if not (latent.is_cuda and fits) or torch.compiler.is_compiling():
+    if not (latent.is_cuda and fits) or _graded(*tensors) or torch.compiler.is_compiling():
         return None
     try:
         from mini_attn.torch import _triton_latent

@@ -9,8 +9,9 @@ from torch import Tensor
 from torch.nn.modules import module as _everywhere
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import Joined, check_cache, check_is_cache
+from mini_attn.caching.doors import Joined, check_is_cache
 from mini_attn.errors import ShapeError
+from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._visibility import Visibility, fit_mask
@@ -98,18 +99,19 @@ def begin_pass(
     x: Tensor,
     cache: Any,
     positions: Tensor | None,
-    layer: Any,
     *,
-    causal: bool = True,
+    causal: Any = True,
     mask: Tensor | None = None,
 ) -> Pass:
     """The pass of a layer's public call, after the checks that all layers share."""
+    if causal is not True and causal is not False:
+        check_flag("causal", causal)
     if positions is not None:
         check_new_positions(positions, x.shape[:2])
     transaction = _NOTHING_TO_DO
     if cache is not None:
-        check_is_cache("cache", cache)
-        check_cache(cache, layer, len(x), working_dtype(x))
+        if not hasattr(cache, "next_positions"):
+            check_is_cache("cache", cache)
         if not x.shape[1]:
             raise ShapeError(f"a cache takes at least one token, got x of shape {tuple(x.shape)}")
         transaction = Transaction()

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from mini_attn.caching import Filled, Held, Transaction
+from mini_attn.caching import Filled, Held
 from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch.cache import KVCache
@@ -136,14 +136,6 @@ class LatentCache(KVCache):
                     f"got {tuple(given.shape)}"
                 )
         return super().append(k[:, None], v[:, None], positions=positions)
-
-    def stage(
-        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
-    ) -> Held:
-        """`append` as a part of a step: nobody else sees it until the step is done."""
-        if k.ndim == 3:  # a layer's latents have no axis of heads
-            k, v = k[:, None], v[:, None]
-        return super().stage(k, v, positions, transaction)
 
     def _held(self, state: Filled) -> Held:
         """Views of the filled slots, without the axis of heads."""

@@ -19,6 +19,7 @@ from mini_attn.torch._pass import (
     begin_pass,
     check_new_positions,
     run_layer,
+    working_dtype,
 )
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
 from mini_attn.torch.position import waves
@@ -102,7 +103,9 @@ class DecoderLayer(Module):
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.input_layernorm.weight[None])
-        steps = begin_pass(x, cache, positions, self.self_attn)
+        steps = begin_pass(x, cache, positions)
+        if cache is not None:
+            check_cache(cache, self.self_attn, len(x), working_dtype(x))
         out = self._run(x, steps, cache)
         steps.transaction.commit()
         return out
@@ -284,7 +287,7 @@ class Decoder(Module):
         check_token_ids(tokens)
         self.embed_tokens._check_index(tokens)
         cached = check_caches(caches, self.config.n_layers, len(tokens))
-        dtype = self.embed_tokens.weight.dtype
+        dtype = working_dtype(self.embed_tokens.weight)
         for layer, cache in zip(self.layers, cached, strict=True):
             if cache is not None:
                 check_cache(cache, layer.self_attn, len(tokens), dtype)

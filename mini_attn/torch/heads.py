@@ -6,11 +6,12 @@ from typing import Any
 
 from torch import Tensor
 
+from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import Module, check_array, check_tokens
-from mini_attn.torch._pass import Pass, begin_pass
+from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._visibility import Visibility, check_visibility
 from mini_attn.torch.attention import attend
@@ -279,7 +280,9 @@ class GroupedQueryAttention(Module):
         if context is not None:
             return self._cross(x, context, cache, mask, positions)
         check_window(causal, self.config.window)
-        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        if cache is not None:
+            check_cache(cache, self, len(x), working_dtype(x))
         out = self._run(x, steps, cache)
         if cache is not None:
             steps.transaction.commit()

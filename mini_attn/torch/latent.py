@@ -181,7 +181,9 @@ class MultiHeadLatentAttention(Module):
         if form is not None:
             check_choice("form", form, ("expanded", "absorbed"))
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
-        steps = begin_pass(x, cache, positions, self, causal=causal, mask=mask)
+        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        if cache is not None:
+            cache.check_fits(batch=len(x), dtype=working_dtype(x), **self._cache_sizes)
         out = self._run(x, steps, cache, form)
         if cache is not None:
             steps.transaction.commit()
@@ -195,7 +197,8 @@ class MultiHeadLatentAttention(Module):
         q_nope, q_rope, latent, rope_key = self._project(x, tables)
         cached = None
         if cache is not None:
-            cached = cache.stage(latent, rope_key, steps.given, steps.transaction)
+            one = latent[:, None], rope_key[:, None]  # head of a cache's keys and values
+            cached = cache.stage(*one, steps.given, steps.transaction)
             latent, rope_key = cached.k, cached.v
         visibility = steps.visibility(q_nope, latent[:, None], cached, cache, None)
         if form is None:

@@ -192,7 +192,7 @@ def refusals(lib, model):
             CacheOverflowError, "2 new", lambda c: model(row[:, :2], caches=[c[0], full(c)]),
         ),
         "the same cache twice": (
-            ConfigError, r"caches\[1\] is an earlier layer's",
+            ConfigError, r"caches\[1\] is that of an earlier layer, caches\[0\]",
             lambda c: model(row[:, :1], caches=[c[0], c[0]]),
         ),
         "caches of unequal length": (

@@ -30,7 +30,7 @@ def python(*arguments, **environment):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_kernels_are_attention(device):
-    command = ("-m", "pytest", "-qx", "--show-capture=no", "tests/kernel_cases.py")
+    command = ("-m", "pytest", "-qx", "--show-capture=no", "tests/backends/kernel_cases.py")
     done = python(*command, KERNEL_DEVICE=device, **DEVICES[device])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout

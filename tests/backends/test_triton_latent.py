@@ -12,6 +12,7 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.torch import _latent_attention
+from mini_attn.torch._visibility import Visibility
 
 HERE = Path(__file__).parent
 
@@ -61,10 +62,11 @@ def test_a_device_with_too_little_memory_takes_the_other_way(monkeypatch):
 
     q, q_rope = torch.randn(1, 2, 1, 8), torch.randn(1, 2, 1, 4)
     latent, rope_key = torch.randn(1, 9, 8), torch.randn(1, 9, 4)
-    expected = _latent_attention.attend_latents(q, q_rope, latent, rope_key, 0.3, None, {})
+    everything = Visibility(1, 9, q.device)
+    expected = _latent_attention.attend_latents(q, q_rope, latent, rope_key, everything, 0.3)
     monkeypatch.setattr(_triton_latent, "attend", refuse)
     monkeypatch.setattr(_latent_attention, "_kernel", lambda *arrays: _triton_latent)
-    got = _latent_attention.attend_latents(q, q_rope, latent, rope_key, 0.3, None, {})
+    got = _latent_attention.attend_latents(q, q_rope, latent, rope_key, everything, 0.3)
     assert torch.equal(got, expected)
 
 
