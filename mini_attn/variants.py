@@ -101,7 +101,7 @@ class Variant:
 
     Examples
     --------
-    >>> REGISTRY["mqa"].configure({"d_model": 8, "n_heads": 4, "head_dim": 2}).kv_heads
+    >>> REGISTRY["mqa"].configure({"d_model": 8, "n_heads": 4, "head_dim": 2}).n_kv_heads
     1
     """
 

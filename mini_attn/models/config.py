@@ -93,7 +93,7 @@ class ModelConfig:
     d_ff: int
     vocab_size: int
     max_context: int
-    v_head_dim: int | None = None
+    v_head_dim: int = None  # type: ignore[assignment]  # None becomes head_dim
     mlp_matrices: int = 3
     window: int | None = None
     full_every: int = 0

@@ -156,8 +156,9 @@ class GroupedQueryAttention(Module):
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.value_dim
-        k_width, v_width = config.kv_heads * config.head_dim, config.kv_heads * config.value_dim
+        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.v_head_dim
+        heads = config.n_kv_heads
+        k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, dtype=dtype)
         self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, dtype=dtype)
@@ -190,12 +191,12 @@ class GroupedQueryAttention(Module):
             If a number is below 1.
         """
         config = self.config
-        sizes = (batch, config.kv_heads, config.head_dim, capacity)
+        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
         dtype = self.q_proj.weight.dtype.name
         if config.window is None:
-            return KVCache(*sizes, v_head_dim=config.value_dim, dtype=dtype)
+            return KVCache(*sizes, v_head_dim=config.v_head_dim, dtype=dtype)
         return SlidingWindowCache(
-            *sizes, window=config.window, v_head_dim=config.value_dim, dtype=dtype
+            *sizes, window=config.window, v_head_dim=config.v_head_dim, dtype=dtype
         )
 
     def __call__(
@@ -296,8 +297,8 @@ class GroupedQueryAttention(Module):
         """
         named_shapes(x=(x, "batch q_len d_model"), context=(context, "batch kv_len d_model"))
         q = split_heads(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split_heads(self.k_proj(context), self.config.kv_heads)
-        v = split_heads(self.v_proj(context), self.config.kv_heads)
+        k = split_heads(self.k_proj(context), self.config.n_kv_heads)
+        v = split_heads(self.v_proj(context), self.config.n_kv_heads)
         if self.config.qk_norm:
             q, k = self.q_norm(q), self.k_norm(k)
         return q, k, v
@@ -378,10 +379,10 @@ class MultiHeadAttention(GroupedQueryAttention):
 
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
-        if config.kv_heads != config.n_heads:
+        if config.n_kv_heads != config.n_heads:
             raise ConfigError(
                 f"MultiHeadAttention needs n_kv_heads = n_heads = {config.n_heads}, "
-                f"got {config.kv_heads}: use GroupedQueryAttention"
+                f"got {config.n_kv_heads}: use GroupedQueryAttention"
             )
 
 
@@ -424,9 +425,9 @@ class MultiQueryAttention(GroupedQueryAttention):
 
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
-        if config.kv_heads != 1:
+        if config.n_kv_heads != 1:
             raise ConfigError(
-                f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
+                f"MultiQueryAttention needs n_kv_heads = 1, got {config.n_kv_heads}: "
                 "use GroupedQueryAttention"
             )
 
