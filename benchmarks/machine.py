@@ -94,7 +94,10 @@ def past_cache() -> int:
     return 4 * last_level_cache()
 
 
-def best_rate(runs: dict[str, tuple[Callable[[], Any], int, int]], threads: int) -> Rate:
+Work = tuple[Callable[[], Any], int, int]  # a run, what it does, and the bytes that it holds
+
+
+def best_rate(runs: dict[str, Work], threads: int) -> Rate:
     """The run that does most in a second, of runs with their work and the bytes they hold.
 
     A bound has to hold against each of them.
@@ -142,13 +145,21 @@ PRODUCTS = ((2048, 2048, 2048), (4096, 4096, 4096), (4096, 512, 4096), (4096, 51
 
 def matmul_rate(shapes: Iterable[tuple[int, int, int]] = PRODUCTS) -> Rate:
     """FLOPs a second of the float32 product that reaches most, on all PyTorch threads."""
-    runs: dict[str, tuple[Callable[[], Any], int, int]] = {}
-    for m, k, n in shapes:
-        a, b, out = torch.randn(m, k), torch.randn(k, n), torch.empty(m, n)
-        run = functools.partial(torch.mm, a, b, out=out)
-        held = a.nbytes + b.nbytes + out.nbytes
-        runs[f"{m} x {k} x {n}"] = (run, 2 * m * k * n, held)
+    runs = {f"{m} x {k} x {n}": product(m, k, n) for m, k, n in shapes}
     return best_rate(runs, torch.get_num_threads())
+
+
+def product(m: int, k: int, n: int) -> Work:
+    """One float32 product, its FLOPs and the bytes of its three arrays."""
+    a, b, out = torch.randn(m, k), torch.randn(k, n), torch.empty(m, n)
+    held = a.nbytes + b.nbytes + out.nbytes
+    return functools.partial(torch.mm, a, b, out=out), 2 * m * k * n, held
+
+
+def sweep(array_bytes: int) -> Work:
+    """One sum over a float32 array, and the bytes that it reads."""
+    tensor = torch.ones(array_bytes // 4)
+    return tensor.sum, tensor.nbytes, tensor.nbytes
 
 
 def peak_bytes() -> int:
