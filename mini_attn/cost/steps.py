@@ -158,8 +158,8 @@ def activation_bytes(
     >>> square // (4 * 2 * 12)  # numbers of one layer
     12000000
     """
-    for name, value in (("q_len", q_len), ("kv_len", kv_len), ("batch", batch)):
-        check_count(name, value)
+    check_count("batch", batch)
+    check_count("kv_len", kv_len, least=check_count("q_len", q_len))
     check_count("logit_rows", logit_rows, least=0)
     rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
