@@ -179,8 +179,9 @@ class GroupedQueryAttention(Module):
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.value_dim
-        k_width, v_width = config.kv_heads * config.head_dim, config.kv_heads * config.value_dim
+        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.v_head_dim
+        heads = config.n_kv_heads
+        k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, **kind)
@@ -193,9 +194,9 @@ class GroupedQueryAttention(Module):
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
         self._cache_sizes = {
-            "n_kv_heads": config.kv_heads,
+            "n_kv_heads": config.n_kv_heads,
             "head_dim": config.head_dim,
-            "v_head_dim": config.value_dim,
+            "v_head_dim": config.v_head_dim,
         }
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
@@ -220,9 +221,9 @@ class GroupedQueryAttention(Module):
             If a number is below 1.
         """
         config, weight = self.config, self.q_proj.weight
-        sizes = (batch, config.kv_heads, config.head_dim, capacity)
+        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
         kind: Any = {
-            "v_head_dim": config.value_dim,
+            "v_head_dim": config.v_head_dim,
             "dtype": str(weight.dtype).removeprefix("torch."),
             "device": weight.device,
         }
@@ -391,8 +392,8 @@ class GroupedQueryAttention(Module):
     def _project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """`project` without checks."""
         q = split(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split(self.k_proj(context), self.config.kv_heads)
-        v = split(self.v_proj(context), self.config.kv_heads)
+        k = split(self.k_proj(context), self.config.n_kv_heads)
+        v = split(self.v_proj(context), self.config.n_kv_heads)
         if self.config.qk_norm:
             q, k = self.q_norm(q), self.k_norm(k)
         return q, k, v
@@ -446,10 +447,10 @@ class MultiHeadAttention(GroupedQueryAttention):
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)
-        if config.kv_heads != config.n_heads:
+        if config.n_kv_heads != config.n_heads:
             raise ConfigError(
                 f"MultiHeadAttention needs n_kv_heads = n_heads = {config.n_heads}, "
-                f"got {config.kv_heads}: use GroupedQueryAttention"
+                f"got {config.n_kv_heads}: use GroupedQueryAttention"
             )
 
 
@@ -501,9 +502,9 @@ class MultiQueryAttention(GroupedQueryAttention):
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)
-        if config.kv_heads != 1:
+        if config.n_kv_heads != 1:
             raise ConfigError(
-                f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
+                f"MultiQueryAttention needs n_kv_heads = 1, got {config.n_kv_heads}: "
                 "use GroupedQueryAttention"
             )
 
