@@ -15,7 +15,8 @@ from typing import Any
 import nbformat
 
 from book._ext.plain import plain, read_library
-from classroom.sheet import BOOK, task
+from classroom import BOOK
+from classroom.sheets.sheet import task
 
 __all__ = ["Equation", "alone", "chapter_title", "equation", "source_line"]
 

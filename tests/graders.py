@@ -12,9 +12,10 @@ import nbformat
 from filelock import FileLock
 from nbformat import NotebookNode
 
-from classroom.assignment import reference_source
-from classroom.graders import BIN, make_environment
-from classroom.sheet import ROOT, Sheet, chosen
+from classroom import ROOT
+from classroom.adapters.assignment import reference_source
+from classroom.adapters.graders import BIN, make_environment
+from classroom.sheets.sheet import Sheet, chosen
 from mini_attn.exercises import exercise_ids
 
 MIXED = "cached_step stale_keys cache_budget sharp_choice"  # write, repair, and two of pencil

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from classroom import graders
-from classroom.sheet import ROOT
+from classroom import ROOT
+from classroom.adapters import graders
 from tests.graders import run, tools
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from classroom import cells, files
-from classroom.release import student_notebook
-from classroom.sheet import chosen, task
-from classroom.submissions import moodle_name, read
+from classroom.sheets.release import student_notebook
+from classroom.sheets.sheet import chosen, task
+from classroom.submissions import files
+from classroom.submissions.collect import moodle_name, read
+from classroom.submissions.notebook import SOURCE_CHARACTERS
 from mini_attn.errors import ConfigError
 
 SHEET = chosen(exercises="expand_heads tiled_heads")[0]
@@ -189,7 +190,7 @@ def test_odd_marks_are_no_marks(tmp_path: Path, metadata: Any) -> None:
 
 
 def test_unknown_and_endless_answers_are_said(tmp_path: Path) -> None:
-    data = notebook(expand_heads="x" * (cells.SOURCE_CHARACTERS + 1))
+    data = notebook(expand_heads="x" * (SOURCE_CHARACTERS + 1))
     data["cells"][tagged(data, "starter", "tiled_heads")]["metadata"]["exercise"]["id"] = "no_such"
     data["cells"] = [c for c in data["cells"] if not str(c["source"]).startswith("check(")]
     save(tmp_path / "a.ipynb", data)
