@@ -6,11 +6,12 @@ it, because a teacher has the checkout with the solutions and a student has the 
 - ``sheets``: what is handed out, as notebooks and on paper.
 - ``submissions``: what comes back, read and never believed.
 - ``sandbox``: the process in which one answer runs.
-- ``grading``: what earns points, in a run that can be interrupted.
 - ``reports``: what a class gets back.
+- ``grading``: what earns points, in a run that can be interrupted.
 - ``adapters``: the same sheets for nbgrader, otter-grader and JupyterHub.
 
-A room imports those above it. What is tried against all this stands in ``tests/classroom``.
+A room imports those above it, and ``atomic``, which writes files whole. What is
+tried against all this stands in ``tests/classroom``.
 """
 
 from pathlib import Path

@@ -18,8 +18,8 @@ from nbformat.v4 import new_code_cell
 
 from classroom.adapters.assignment import command, graded_lines
 from classroom.adapters.graders import BIN
-from classroom.sheets.commands import replace_file
-from classroom.sheets.release import student_notebook
+from classroom.atomic import replace_file
+from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, task
 from mini_attn.errors import ConfigError
 

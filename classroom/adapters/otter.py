@@ -23,8 +23,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
 from classroom.adapters.assignment import command, graded_lines, reference_source
 from classroom.adapters.graders import BIN
-from classroom.sheets.commands import replace_file
-from classroom.sheets.release import student_notebook
+from classroom.atomic import replace_file
+from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, task
 from mini_attn.errors import ConfigError
 

@@ -7,7 +7,6 @@ same files.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
-from classroom.grading.judge import judge, probe
+from classroom.grading.judge import probe
 from classroom.grading.process import end_all
 from classroom.grading.resume import (
     Settings,
@@ -28,55 +27,15 @@ from classroom.grading.resume import (
     secret_seed,
     write_data,
 )
+from classroom.grading.student import grade_student
 from classroom.reports.report import write_reports
 from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.sheet import Sheet, chapters, chosen, task, tasks_of
+from classroom.sheets.sheet import Sheet, chapters, sheet_of_file, tasks_of
 from classroom.submissions.collect import Submission, read
-from classroom.submissions.notebook import RELEASE, untouched
+from classroom.submissions.notebook import RELEASE
 from mini_attn.errors import ConfigError
 
-__all__ = ["grade_folder", "main", "read_roster", "sheet_of_file"]
-
-NOT_CHANGED = "The cell is as it was handed out."
-
-
-def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
-    asked = task(exercise_id)
-    about = {
-        "id": exercise_id, "title": asked.exercise.title, "page": asked.exercise.page,
-        "kind": asked.exercise.kind, "of": asked.exercise.points, "points": 0, "failed": None,
-        "message": "", "notes": [],
-    }  # fmt: skip
-    if cells is None:
-        return {**about, "state": "not handed in"}
-    if untouched(exercise_id, cells):
-        unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
-        return {**about, **unchanged}
-    seed = settings.case_seed(exercise_id)
-    judged = judge(asked.exercise, cells, asked.name, seed=seed)
-    report = judged.report
-    state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
-    if report.failed == "attempted":
-        state = "not attempted"
-    notes = list(dict.fromkeys([*report.notes, *judged.notes]))
-    return {
-        **about, "state": state, "points": report.points, "failed": report.failed,
-        "message": report.message, "notes": notes,
-    }  # fmt: skip
-
-
-def _grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
-    """The result of one student."""
-    answers = [_grade_answer(i, sent.cells.get(i), settings) for i in settings.exercises]
-    return {
-        "student": sent.student,
-        "written_name": sent.written_name,
-        "files": sent.files,
-        "problems": sent.problems,
-        "answers": answers,
-        "points": sum(answer["points"] for answer in answers),
-        "of": sum(answer["of"] for answer in answers),
-    }
+__all__ = ["grade_folder", "main", "read_roster"]
 
 
 def _remove_old(out: Path, written: list[Path]) -> None:
@@ -102,7 +61,7 @@ def _grade_all(
     open_ones = [s for s in sent if results[s.student] is None]
     show(len(sent) - len(open_ones))
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(_grade_student, s, settings): s.student for s in open_ones}
+        futures = {pool.submit(grade_student, s, settings): s.student for s in open_ones}
         try:
             for future in as_completed(futures):
                 student = futures[future]
@@ -191,15 +150,6 @@ def grade_folder(
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     return results
-
-
-def sheet_of_file(path: Path) -> Sheet:
-    """The sheet that a release wrote beside its notebook."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return chosen(exercises=" ".join(data["exercises"]), name=data["sheet"])[0]
-    except (OSError, ValueError, TypeError, LookupError) as error:
-        raise ConfigError(f"{path} is not the file of a sheet: {error}") from None
 
 
 def read_roster(path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom import ROOT
-from classroom.sheets.commands import replace_file
+from classroom.atomic import replace_file
 from classroom.submissions.collect import Submission
 
 __all__ = ["Settings", "digest_of_graders", "read_result", "result_path", "secret_seed",

@@ -19,6 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from classroom.atomic import replace_file
 from classroom.reports.feedback import feedback
 from classroom.reports.sanitize import (
     clean,
@@ -29,7 +30,6 @@ from classroom.reports.sanitize import (
     shown_names,
 )
 from classroom.reports.summary import summary
-from classroom.sheets.commands import replace_file
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
@@ -139,8 +139,8 @@ def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[st
     """Names of the roster from whom nothing came."""
     here = {folded(clean(r["student"], 300)) for r in results}
     for r in results:
-        alone = moodle_name(r["student"], [*r["files"], *r["problems"]])
-        here |= {folded(clean(alone, 300))} if alone else set()
+        numberless = moodle_name(r["student"], [*r["files"], *r["problems"]])
+        here |= {folded(clean(numberless, 300))} if numberless else set()
     return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
 
 

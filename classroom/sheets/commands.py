@@ -1,14 +1,12 @@
-"""What the commands share: the choice of sheets, and files that appear whole."""
+"""What the commands share: the options that choose sheets."""
 
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 
 from classroom.sheets.sheet import Sheet, chosen
 
-__all__ = ["add_choice", "choice", "replace_file"]
+__all__ = ["add_choice", "choice"]
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -21,14 +19,3 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 def choice(asked: argparse.Namespace) -> list[Sheet]:
     """The sheets that those options choose, as `classroom.sheets.sheet.chosen`."""
     return chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(text.encode("utf-8"))  # line ends as they are, on every system
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from classroom.sheets.sheet import Sheet, task
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
 
-__all__ = ["archive_name", "main", "release", "student_notebook"]
+__all__ = ["archive_name", "main", "release"]
 
 OUT = ROOT / "_build/release"
 README = Path(__file__).with_name("release.md")

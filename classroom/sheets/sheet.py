@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,7 @@ from classroom import BOOK, ROOT
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
 
-__all__ = ["Sheet", "Task", "chapters", "chosen", "task", "tasks_of"]
+__all__ = ["Sheet", "Task", "chapters", "chosen", "sheet_of_file", "task", "tasks_of"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 HEADING = re.compile(r"^### Exercise \d+: ")
@@ -170,3 +171,18 @@ def chosen(
     if title in chapters() and ids != tuple(tasks_of(title)):
         raise ConfigError(f"{title!r} is a chapter: give the sheet another name")
     return [Sheet(title, ids, release)]
+
+
+def sheet_of_file(path: Path) -> Sheet:
+    """The sheet that a release wrote beside its notebook.
+
+    Raises
+    ------
+    ConfigError
+        If the file is none, or an exercise of it is no more.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return chosen(exercises=" ".join(data["exercises"]), name=data["sheet"])[0]
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        raise ConfigError(f"{path} is not the file of a sheet: {error}") from None

@@ -29,18 +29,18 @@ MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz",
 
 
 @dataclass
-class _Room:
+class _Quota:
     """What may still be taken out of archives: a small file can unfold to terabytes."""
 
     files: int
     size: int
 
     @classmethod
-    def of_a_student(cls) -> _Room:
+    def of_a_student(cls) -> _Quota:
         return cls(200, 200 * 10**6)
 
     @classmethod
-    def of_a_class(cls) -> _Room:
+    def of_a_class(cls) -> _Quota:
         return cls(ENTRIES, 4 * 10**9)
 
 
@@ -78,7 +78,9 @@ def _hidden(parts: tuple[str, ...]) -> bool:
     return any(part.startswith(".") or part in SKIPPED for part in parts)
 
 
-def _in_archive(content: bytes, parts: tuple[str, ...], depth: int, room: _Room) -> Iterator[Found]:
+def _in_archive(
+    content: bytes, parts: tuple[str, ...], depth: int, quota: _Quota
+) -> Iterator[Found]:
     """The notebooks in a zip file, read one at a time; depth 0 is the archive of a class."""
     if depth > DEPTH:
         yield Found(parts, problem="archives stand in archives too deep")
@@ -102,16 +104,16 @@ def _in_archive(content: bytes, parts: tuple[str, ...], depth: int, room: _Room)
             if kind is None or _hidden(inner[len(parts) :]):
                 continue
             empty = False
-            if room.files <= 0 or room.size <= 0:
+            if quota.files <= 0 or quota.size <= 0:
                 yield Found(inner, problem="too much in one zip file: not read")
                 return
-            yield from _in_entry(archive, entry, kind, inner, depth, room)
+            yield from _in_entry(archive, entry, kind, inner, depth, quota)
         if empty:
             yield Found(parts, problem="no notebook in this zip file")
 
 
 def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str,
-              parts: tuple[str, ...], depth: int, room: _Room) -> Iterator[Found]:  # fmt: skip
+              parts: tuple[str, ...], depth: int, quota: _Quota) -> Iterator[Found]:  # fmt: skip
     """One file of an archive."""
     if stat.S_ISLNK(entry.external_attr >> 16):
         yield Found(parts, problem="this is a link, not a file")
@@ -124,23 +126,25 @@ def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str,
         locked = "it is encrypted" if entry.flag_bits & 1 else "it is broken"
         yield Found(parts, problem=f"this file cannot be taken out of its zip file: {locked}")
         return
-    room.files, room.size = room.files - 1, room.size - len(content)
+    quota.files, quota.size = quota.files - 1, quota.size - len(content)
     # In the archive of a class, each archive is a student's, and costs that student alone.
-    own = _Room.of_a_student() if depth == 0 and kind == "zip" else room
+    own = _Quota.of_a_student() if depth == 0 and kind == "zip" else quota
     yield from _classify(content, kind, parts, depth, limit, own)
 
 
 def _classify(content: bytes, kind: str, parts: tuple[str, ...], depth: int, limit: int,
-              room: _Room) -> Iterator[Found]:  # fmt: skip
+              quota: _Quota) -> Iterator[Found]:  # fmt: skip
     if len(content) > limit:
         yield Found(parts, problem=f"this file is larger than {limit // 10**6} MB")
     elif kind == "zip":
-        yield from _in_archive(content, parts, depth + 1, room)
+        yield from _in_archive(content, parts, depth + 1, quota)
     else:
         yield Found(parts, content)
 
 
-def _in_file(entry: os.DirEntry[str], parts: tuple[str, ...], *, alone: bool) -> Iterator[Found]:
+def _in_file(
+    entry: os.DirEntry[str], parts: tuple[str, ...], *, only_entry: bool
+) -> Iterator[Found]:
     """One file of a folder; links, pipes and devices are named and not opened."""
     kind = _wanted(entry.name)
     if kind is None:
@@ -157,8 +161,8 @@ def _in_file(entry: os.DirEntry[str], parts: tuple[str, ...], *, alone: bool) ->
     except OSError as error:
         yield Found(parts, problem=f"this file cannot be read: {error.strerror}")
         return
-    room = _Room.of_a_class() if alone else _Room.of_a_student()
-    yield from _classify(content, kind, parts, -1 if alone else 0, limit, room)
+    quota = _Quota.of_a_class() if only_entry else _Quota.of_a_student()
+    yield from _classify(content, kind, parts, -1 if only_entry else 0, limit, quota)
 
 
 def _in_folder(folder: Path, parts: tuple[str, ...]) -> Iterator[Found]:
@@ -168,7 +172,7 @@ def _in_folder(folder: Path, parts: tuple[str, ...]) -> Iterator[Found]:
     for entry in entries:
         inner = (*parts, _shown(entry.name))
         if not entry.is_dir(follow_symlinks=False):
-            yield from _in_file(entry, inner, alone=not parts and len(entries) == 1)
+            yield from _in_file(entry, inner, only_entry=not parts and len(entries) == 1)
             continue
         if len(inner) > FOLDERS:
             yield Found(inner[:2], problem="folders stand in folders too deep")

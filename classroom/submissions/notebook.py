@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 from classroom.sheets.sheet import task
+from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
 from classroom.submissions.files import Found
 
-__all__ = ["RELEASE", "SOURCE_CHARACTERS", "Notebook", "read_notebook", "untouched"]
+__all__ = ["RELEASE", "Notebook", "read_notebook", "untouched"]
 
-SOURCE_CHARACTERS = 200_000  # of one exercise
-PARTS = 300_000  # brackets in a file: a large notebook has a tenth of that
 # Both look at a text of any length and origin: no two neighbours in them match the same letter.
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
@@ -24,67 +21,7 @@ PROBLEMS = 20  # of one file
 RELEASE = version("mini_attn")
 
 
-@dataclass(frozen=True)
-class _Cell:
-    kind: str
-    source: str
-    role: str | None
-    exercise: str | None
-
-
-def _text(value: Any) -> str:
-    """A source as nbformat allows it: a text, or a list of lines."""
-    if isinstance(value, list):
-        value = "".join(line for line in value if isinstance(line, str))
-    # One more than allowed, so that it is still seen to be too long.
-    return value[: SOURCE_CHARACTERS + 1] if isinstance(value, str) else ""
-
-
-def _cell(data: Any) -> _Cell | None:
-    """A cell, if this is one."""
-    if not isinstance(data, dict):
-        return None
-    metadata = data.get("metadata")
-    tag = metadata.get("exercise") if isinstance(metadata, dict) else None
-    tag = tag if isinstance(tag, dict) else {}
-    role, key = tag.get("role"), tag.get("id")
-    return _Cell(
-        kind=str(data.get("cell_type")),
-        source=_text(data.get("source")),
-        role=role if isinstance(role, str) else None,
-        exercise=key if isinstance(key, str) else None,
-    )
-
-
-def _version(data: dict[str, Any]) -> str | None:
-    """The version of the project that a notebook was handed out by, if it says so."""
-    metadata = data.get("metadata")
-    own = metadata.get("mini_attn") if isinstance(metadata, dict) else None
-    made = own.get("version") if isinstance(own, dict) else None
-    return made[:20] if isinstance(made, str) else None
-
-
-def _parse(content: bytes) -> tuple[list[_Cell], str | None, list[str]] | str:
-    """The cells of a notebook, its version and what is odd about it, or why it is none."""
-    if content.count(b"{") + content.count(b"[") > PARTS or content.count(b",") > 10 * PARTS:
-        return "this file has far more parts than a notebook"
-    odd = []
-    try:
-        try:
-            data = json.loads(content)
-        except UnicodeDecodeError:  # an editor on Windows may have saved it
-            data = json.loads(content.decode("cp1252"))
-            odd.append("this file is not in UTF-8; it was read as Windows-1252")
-    except (ValueError, RecursionError):
-        return "this file is no notebook (broken or cut off)" if content else "this file is empty"
-    if isinstance(data, dict) and isinstance(data.get("worksheets"), list):
-        return "saved in notebook format 3: open it in a current Jupyter and save it again"
-    if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
-        return "this file is no notebook (it has no cells)"
-    return [cell for cell in map(_cell, data["cells"]) if cell is not None], _version(data), odd
-
-
-def _by_tags(cells: list[_Cell]) -> dict[str, list[str]]:
+def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
     """Tagged starter cells, with untagged code between a starter and its check.
 
     A cell that a student put between the two is taken for a helper of that answer.
@@ -104,7 +41,7 @@ def _by_tags(cells: list[_Cell]) -> dict[str, list[str]]:
     return found
 
 
-def _by_checks(cells: list[_Cell]) -> dict[str, list[str]]:
+def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
     """Without tags: the code above each check, up to the heading or check before it."""
     found: dict[str, list[str]] = {}
     above: list[str] = []
@@ -127,7 +64,7 @@ def untouched(key: str, sources: list[str]) -> bool:
     return "".join(sources).strip() == task(key).starter.strip()
 
 
-def _elsewhere(cells: list[_Cell], keys: Iterable[str]) -> dict[str, list[str]]:
+def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
     """Answers in cells of the student's own, below the check or above another check of it.
 
     The last cell that defines what the check asks for, and those before it.
@@ -162,7 +99,7 @@ class Notebook:
     written_name: str | None = None
 
 
-def _answers(cells: list[_Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
+def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
     """Sources by exercise, and what was odd about their places."""
     found, odd = _by_tags(cells), []
     untagged = {k: v for k, v in _by_checks(cells).items() if k in known and k not in found}
@@ -175,7 +112,7 @@ def _answers(cells: list[_Cell], known: set[str]) -> tuple[dict[str, list[str]],
     return found | moved | untagged, odd
 
 
-def _name(cells: list[_Cell]) -> str | None:
+def _name(cells: list[Cell]) -> str | None:
     """What stands in the cell for the name, also if its tag is lost."""
     tagged = [cell for cell in cells if cell.role == "name"]
     others = [cell for cell in cells if cell.kind == "markdown" and cell.source.startswith("**")]
@@ -199,7 +136,7 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
         The cells by exercise, and what could not be used.
     """
     place = "/".join(file.parts)
-    parsed = _parse(file.content) if file.content is not None else str(file.problem)
+    parsed = read_cells(file.content) if file.content is not None else str(file.problem)
     if isinstance(parsed, str):
         return Notebook(file.parts, {}, [f"{place}: {parsed}"])
     cells, made, problems = parsed

@@ -210,7 +210,7 @@ def test_numbers_in_the_text_are_those_of_the_code() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z]+)\b", PAGE, re.MULTILINE)) <= targets
     limits = (
-        f"{lock.MEMORY_BYTES // 2**30} GiB of memory and {lock.PROCESSOR_SECONDS} s of computing",
+        f"{lock.MEMORY_BYTES // 2**30} GiB of memory and {lock.CPU_SECONDS} s of computing",
         f"{judge.WALL_SECONDS:.0f} s of waiting, {worker_text():,} characters of printed text",
         f"{protocol.BLOB_BYTES // 10**6} MB an array",
     )

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import nbformat
 
-from classroom.sheets.release import student_notebook
+from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, chosen, task
 from mini_attn.errors import ConfigError
 from tests.classroom.hostile import SHEET, Hostile, hostile

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from classroom.grading.grade import grade_folder, read_roster
-from classroom.sheets.sheet import chosen
+from classroom.sheets.sheet import chosen, sheet_of_file
 from mini_attn.errors import ConfigError
 from tests.classroom.test_judge import reference
 from tests.classroom.test_submissions import notebook, save
@@ -98,7 +98,7 @@ def test_a_second_run_grades_nothing_and_changes_nothing(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("graded again")
 
-    monkeypatch.setattr("classroom.grading.grade.judge", never)
+    monkeypatch.setattr("classroom.grading.student.judge", never)
     assert grade_folder(folder, out, sheet=SHEET) == results
     assert tree(out) == before
 
@@ -220,7 +220,6 @@ def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
 
 def test_a_released_chapter_is_a_sheet(tmp_path: Path) -> None:
     """Its file has the chapter's name, which no other sheet may have."""
-    from classroom.grading.grade import sheet_of_file
     from classroom.sheets.release import manifest
 
     for sheet in chosen()[:2]:

@@ -11,7 +11,7 @@ import pytest
 
 from classroom import ROOT
 from classroom.adapters import graders
-from tests.graders import run, tools
+from tests.classroom.graders import run, tools
 
 
 def pins(path: Path) -> dict[str, str]:

@@ -25,7 +25,7 @@ from classroom.sheets.release import release
 from classroom.sheets.sheet import chapters, chosen
 from mini_attn.errors import ConfigError
 from solutions import cached_step, late_mask
-from tests.hosting import Jupyter, bare, done, free_ports, installed, patient, running
+from tests.classroom.hosting import Jupyter, bare, done, free_ports, installed, patient, running
 from tests.scripts import script
 from tests.site import ROOT
 

@@ -22,7 +22,7 @@ from classroom.submissions.collect import read
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import examine
 from tests import graders
-from tests.graders import ALL, MIXED, cell_of, handed_in, references, run
+from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
 LOOP = "def cached_step(q, k_new, v_new, k_cache, v_cache, length):\n    while True:\n        q"
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from classroom.sheets.release import student_notebook
+from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen, task
 from classroom.submissions import files
+from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
-from classroom.submissions.notebook import SOURCE_CHARACTERS
 from mini_attn.errors import ConfigError
 
 SHEET = chosen(exercises="expand_heads tiled_heads")[0]
@@ -255,7 +255,7 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
 
 def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) -> None:
     """What a student's archive unfolds to is bounded; others in the same archive are read."""
-    monkeypatch.setattr(files._Room, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    monkeypatch.setattr(files._Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
     one = json.dumps(notebook())
     with zipfile.ZipFile(tmp_path / "greedy.zip", "w") as archive:
         for number in range(9):

@@ -21,7 +21,7 @@ import requests
 import websocket
 from filelock import FileLock
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache/hosting"
 SECONDS = 90  # for a server to answer, on a busy machine
 
