@@ -20,7 +20,7 @@ from classroom.adapters import nbgrader
 from classroom.sheets.leaks import leaks, telling_line
 from classroom.submissions.collect import read
 from mini_attn.exercises import check, exercise, exercise_ids, grade
-from tests import graders
+from tests.classroom import graders
 from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
 OF = 12.0  # points of the mixed sheet

@@ -21,7 +21,7 @@ from classroom.sheets.sheet import task
 from classroom.submissions.collect import read
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import examine
-from tests import graders
+from tests.classroom import graders
 from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
 LOOP = "def cached_step(q, k_new, v_new, k_cache, v_cache, length):\n    while True:\n        q"
