@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mini_attn.exercises.spec import exercise_ids
 
-__all__ = ["leaks", "telling_line"]
+__all__ = ["flat", "leaks", "telling_line"]
 
 
 @cache
@@ -33,7 +33,7 @@ def telling_line(exercise_id: str) -> str:
     return max((values[0] or "").splitlines(), key=len).strip()
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
     """In one line, so that another indentation or line break hides nothing."""
     return " ".join(text.split())
 
@@ -64,9 +64,9 @@ def leaks(path: Path) -> list[str]:
     list of str
         ``file: exercise``; empty if there is none.
     """
-    lines = {key: _flat(telling_line(key)) for key in exercise_ids()}
+    lines = {key: flat(telling_line(key)) for key in exercise_ids()}
     found = []
     for place, text in _texts(path.name, path.read_bytes()):
-        flat = _flat(text)
-        found += [f"{place}: {key}" for key, line in lines.items() if line in flat]
+        one_line = flat(text)
+        found += [f"{place}: {key}" for key, line in lines.items() if line in one_line]
     return list(dict.fromkeys(found))

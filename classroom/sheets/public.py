@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from classroom import ROOT
-from classroom.sheets.leaks import telling_line
+from classroom.sheets.leaks import flat, telling_line
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 
@@ -50,9 +50,9 @@ def _told(path: Path) -> list[str]:
     """Assessed exercises whose solution stands in a file."""
     if path.suffix not in READ:
         return []
-    text = " ".join(path.read_text(encoding="utf-8", errors="ignore").split())
+    text = flat(path.read_text(encoding="utf-8", errors="ignore"))
     kept = [key for key in exercise_ids() if exercise(key).assessed]
-    return [k for k in kept if all(" ".join(line.split()) in text for line in _solution(k))]
+    return [k for k in kept if all(flat(line) in text for line in _solution(k))]
 
 
 def publish(out: Path, root: Path = ROOT) -> int:

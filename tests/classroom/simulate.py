@@ -28,6 +28,7 @@ from mini_attn.errors import ConfigError
 from tests.classroom.hostile import SHEET, Hostile, hostile
 from tests.classroom.hostile.files import FILES, HostileFile
 from tests.classroom.hostile.notebooks import NOTEBOOKS, HostileNotebook
+from tests.classroom.rehearse import rehearse
 
 __all__ = ["Answer", "answers_to", "notebook_of", "simulate"]
 
@@ -247,8 +248,6 @@ def main() -> None:
         sys.exit(f"[class] {error}")
     print(f"[class] {len(expected)} students handed in: {asked.out / 'submissions'}")
     if asked.grade:
-        from tests.classroom.rehearse import rehearse
-
         sys.exit(rehearse(asked.out, expected, jobs=asked.jobs))
 
 
