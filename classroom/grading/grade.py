@@ -32,7 +32,7 @@ from classroom.reports.report import write_reports
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.sheet import Sheet, chapters, sheet_of_file, tasks_of
 from classroom.submissions.collect import Submission, read
-from classroom.submissions.notebook import RELEASE
+from mini_attn import __version__
 from mini_attn.errors import ConfigError
 
 __all__ = ["grade_folder", "main", "read_roster"]
@@ -49,7 +49,7 @@ def _handed_in(sent: list[Submission]) -> Sheet:
     """Without a sheet: every exercise that somebody handed in, in the order of the book."""
     seen = {i for one in sent for i in one.cells}
     ids = tuple(i for page in chapters() for i in tasks_of(page) if i in seen)
-    return Sheet("All that was handed in", ids, RELEASE)
+    return Sheet("All that was handed in", ids, __version__)
 
 
 def _grade_all(
@@ -144,7 +144,7 @@ def grade_folder(
             )
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
-                "version": RELEASE, "isolation": in_force, "students": len(results),
+                "version": __version__, "isolation": in_force, "students": len(results),
             }  # fmt: skip
             _remove_old(out, write_reports(out, run, results, roster=roster))
     except Timeout:

@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
 import zipfile
@@ -25,7 +26,8 @@ __all__ = ["archive_name", "main", "release"]
 
 OUT = ROOT / "_build/release"
 README = Path(__file__).with_name("release.md")
-FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of the zip format: an archive must not know when it was made
+# Of the zip format: an archive must not know when or on which system it was made.
+FIRST_DAY, UNIX = (1980, 1, 1, 0, 0, 0), 3
 
 
 def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
@@ -75,8 +77,8 @@ def pack(folder: Path, name: str) -> None:
     with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in paths:
             entry = zipfile.ZipInfo(f"{top}/{path.name}", FIRST_DAY)
-            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-            entry.external_attr = 0o100644 << 16
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, UNIX
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
             archive.writestr(entry, path.read_bytes())
 
 

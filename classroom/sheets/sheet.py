@@ -7,7 +7,6 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import nbformat
 import yaml
 
 from classroom import BOOK, ROOT
+from mini_attn import __version__
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
 
@@ -147,14 +147,14 @@ def chosen(
         For an unknown chapter or exercise, an exercise named twice, both choices at once, or a
         name that makes no good file name.
     """
-    release = version("mini_attn")
     if exercises is None:
         if name:
             raise ConfigError("a name goes with a list of exercises; a chapter has its own")
         known = chapters()
         if chapter and chapter not in known:
             raise ConfigError(f"there is no chapter {chapter!r}; there are {', '.join(known)}")
-        return [Sheet(p, tuple(tasks_of(p)), release) for p in ([chapter] if chapter else known)]
+        pages = [chapter] if chapter else known
+        return [Sheet(page, tuple(tasks_of(page)), __version__) for page in pages]
     if chapter:
         raise ConfigError("choose a chapter or a list of exercises, not both")
     ids = tuple(exercises.replace(",", " ").split())
@@ -170,7 +170,7 @@ def chosen(
         raise ConfigError(f"a sheet's name has small letters, digits and hyphens, not {title!r}")
     if title in chapters() and ids != tuple(tasks_of(title)):
         raise ConfigError(f"{title!r} is a chapter: give the sheet another name")
-    return [Sheet(title, ids, release)]
+    return [Sheet(title, ids, __version__)]
 
 
 def sheet_of_file(path: Path) -> Sheet:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import version
 
 from classroom.sheets.sheet import task
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
 from classroom.submissions.files import Found
+from mini_attn import __version__
 
-__all__ = ["RELEASE", "Notebook", "read_notebook", "untouched"]
+__all__ = ["Notebook", "read_notebook", "untouched"]
 
 # Both look at a text of any length and origin: no two neighbours in them match the same letter.
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
 NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
 PROBLEMS = 20  # of one file
-RELEASE = version("mini_attn")
 
 
 def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
@@ -140,8 +139,8 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     if isinstance(parsed, str):
         return Notebook(file.parts, {}, [f"{place}: {parsed}"])
     cells, made, problems = parsed
-    if made not in (None, RELEASE):
-        problems.append(f"handed out by version {made}, graded by {RELEASE}")
+    if made not in (None, __version__):
+        problems.append(f"handed out by version {made}, graded by {__version__}")
     found, odd = _answers(cells, known)
     problems += odd
     kept: dict[str, list[str]] = {}
