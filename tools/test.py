@@ -9,13 +9,15 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+
 BIN = Path(sys.executable).parent
-PYTEST = [BIN / "pytest", "--quiet"]
+Step = list[str | Path]
+PYTEST: Step = [BIN / "pytest", "--quiet"]
 NBVAL = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "60"]
 
-STEPS: list[tuple[str, list[object]]] = [
-    ("a Chromium for the browser tests", [sys.executable, "tests/chromium.py", "--install"]),
+STEPS: list[tuple[str, Step]] = [
+    ("a Chromium for the browser tests", [sys.executable, "-m", "tools.browser", "--install"]),
     ("style", [BIN / "ruff", "check", "."]),
     ("formatting", [BIN / "ruff", "format", "--check", "."]),
     ("types", [BIN / "mypy"]),

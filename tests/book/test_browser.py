@@ -16,7 +16,9 @@ import pytest
 from playwright.sync_api import expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import HTML, ROOT, THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tools import HTML, ROOT
+from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
