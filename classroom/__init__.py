@@ -4,8 +4,8 @@ The commands of the ``Makefile`` call these modules. They stand beside the packa
 it, because a teacher has the checkout with the solutions and a student has the wheel.
 
 - What is handed out: ``sheet`` (which exercises, with their cells), ``alone`` (a task without its
-  chapter), ``student`` (the notebook), ``release`` with ``leaks`` and ``wheel``; ``handout`` with
-  ``pencil`` and ``typeset`` for paper.
+  chapter), ``plain`` (Markdown without MyST's marks), ``student`` (the notebook), ``release`` with
+  ``leaks`` and ``wheel``; ``handout`` with ``pencil`` and ``typeset`` for paper.
 - What comes back: ``files`` and ``submissions`` read it, ``grade`` runs the whole. One answer:
   ``answer`` judges, ``child`` runs it in a process that ``cage`` has locked, ``wire`` is what
   passes between the two.

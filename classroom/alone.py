@@ -14,7 +14,7 @@ from typing import Any
 
 import nbformat
 
-from book._ext.plain import plain, read_library
+from classroom.plain import plain, read_library
 from classroom.sheet import BOOK, task
 
 __all__ = ["Equation", "alone", "chapter_title", "equation", "source_line"]

@@ -14,14 +14,19 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from docutils import nodes
 from outline import as_script, outline
-from plain import plain, read_library
 from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # the notebooks are made as those of a class are
+
+from classroom.plain import plain, read_library  # noqa: E402
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
 FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pybtex.database import BibliographyData, parse_file
 
+__all__ = ["plain", "read_library"]
+
 FENCE = re.compile(r"^:::+\{(\S+?)\}[ ]*(.*?)\n(.*?)^:::+[ ]*$\n?", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"\A(?::[\w-]+:.*\n)+")
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
