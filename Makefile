@@ -69,6 +69,9 @@ public: $(READY)  ## a copy of the repository without assessed solutions, into O
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python -m benchmarks.run $(if $(STORE),--store)
 
+gpu: $(READY)  ## test and measure on this machine's NVIDIA GPU within 9 minutes, into benchmarks/results
+	@$(BIN)/python -m benchmarks.on_gpu
+
 table: $(READY)  ## print the largest differences between what must be equal, per type and backend
 	@$(BIN)/python -m benchmarks.equivalences $(if $(STORE),--store)
 
