@@ -8,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle format clean
+.PHONY: help book serve pdf lab check test soak release handout grade class nbgrader otter graders hub public bench gpu table links chapters mutate bundle format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,8 +32,14 @@ pdf: book  ## print the built book: every chapter and the whole as PDF, into _bu
 lab: $(READY)  ## open the chapters as notebooks in JupyterLab
 	@$(BIN)/jupyter lab book/
 
+check: $(READY)  ## what to run while working: style, types, fast units (no book, no browser)
+	@$(BIN)/python -m tools.test check
+
 test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
-	@$(BIN)/python -m tools.test
+	@$(BIN)/python -m tools.test test
+
+soak: $(READY)  ## what repeats: random cases by the thousand, every fault in a copy of the package (hours)
+	@$(BIN)/python -m tools.test soak
 
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1)
 	@$(BIN)/python -m classroom.release $(SHEET_OF)

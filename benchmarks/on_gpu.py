@@ -32,6 +32,7 @@ from tools import ROOT
 DRY = ROOT / "_build/gpu"  # what is kept of a dry run, which measures nothing
 SECONDS = 520.0  # of the nine minutes; the rest is to start and to end
 TESTS_SHARE = 0.4
+# Compiled, and on the device where there is one.
 TESTS = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/backends"]
 LINE = "row: "
 

@@ -12,6 +12,8 @@ from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.torch.compiled import compile_decode_step
 from tests.backends.devices import DEVICES
 
+pytestmark = pytest.mark.slow
+
 ROPE = RopeConfig("half")
 CONFIGS = {
     "learned": DecoderConfig(29, 2, AttentionConfig(8, 4, 4, bias=True), 11, max_positions=90),

@@ -10,6 +10,8 @@ import torch
 from mini_attn.torch import _triton
 from tests.backends.devices import DEVICES, cases_hold, python
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_kernels_are_attention(device):

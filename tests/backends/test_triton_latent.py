@@ -11,6 +11,8 @@ import mini_attn.torch as mt
 from mini_attn.torch import _latent_attention
 from tests.backends.devices import DEVICES, cases_hold
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_kernel_is_latent_attention(device):

@@ -10,6 +10,8 @@ from classroom.leaks import telling_line
 from mini_attn.exercises import exercise, exercise_ids
 from tools import HTML, ROOT
 
+pytestmark = pytest.mark.site
+
 PRACTICE = [i for i in exercise_ids() if not exercise(i).assessed]
 ASSESSED = [i for i in exercise_ids() if exercise(i).assessed]
 
