@@ -58,6 +58,18 @@ def test_page_over_http(visit: Visit, name: str) -> None:
                 assert serious_findings(page) == [], f"{theme}, {width} px"
 
 
+def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
+    """One of each look is measured: a leaf, or what stands around it, that differs is another."""
+    page = visit("book/api-cost.html")
+    paint = "(node) => { node.style.color = '#ddd'; node.style.background = '#eee'; }"
+    assert serious_findings(page) == []
+    page.locator("article .highlight span.n").last.evaluate(paint)
+    page.locator("article p.rubric").last.evaluate(paint)
+    (found,) = serious_findings(page)
+    assert found.startswith("color-contrast")
+    assert found.count("color: rgb(221, 221, 221)") == 2
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page_from_a_folder(visit: Visit, name: str) -> None:
     page = visit(name, protocol="file", width=360)
