@@ -8,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle format clean
+.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -36,35 +36,35 @@ test: book  ## everything that must hold: style, types, units, notebooks, the bu
 	@$(BIN)/python tools/test.py
 
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1)
-	@$(BIN)/python -m classroom.release $(SHEET_OF)
+	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF)
 
 handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=)
 	@$(BIN)/python tests/chromium.py --install >/dev/null
-	@$(BIN)/python -m classroom.handout $(SHEET_OF)
+	@$(BIN)/python -m classroom.sheets.handout $(SHEET_OF)
 
 grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
-	@$(BIN)/python -m classroom.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)')
+	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)')
 
 class: $(READY)  ## a simulated class of 200: handed in, graded, killed half-way, resumed, compared (N=students)
 	@$(if $(OUT),,rm -rf _build/class)
-	@$(BIN)/python -m classroom.simulate --students $(or $(N),200) --seed 1 --grade --out '$(or $(OUT),_build/class)'
+	@$(BIN)/python -m tests.classroom.simulate --students $(or $(N),200) --seed 1 --grade --out '$(or $(OUT),_build/class)'
 
 nbgrader: $(READY)  ## assignments for nbgrader, into _build/nbgrader (CH=, or EX= NAME=; OUT=)
-	@$(BIN)/python -m classroom.nbgrader $(SHEET_OF)
+	@$(BIN)/python -m classroom.adapters.nbgrader $(SHEET_OF)
 
 otter: $(READY)  ## assignments for otter-grader, into _build/otter (CH=, or EX= NAME=; OUT=)
-	@$(BIN)/python -m classroom.otter $(SHEET_OF)
+	@$(BIN)/python -m classroom.adapters.otter $(SHEET_OF)
 
 graders: $(READY)  ## install nbgrader and otter-grader into .venv-grading
-	@$(BIN)/python -m classroom.graders
+	@$(BIN)/python -m classroom.adapters.graders
 
 hub: $(READY)  ## a JupyterHub for a class, into _build/hub (OUT=folder); after make release
-	@$(BIN)/python -m classroom.hub $(if $(OUT),--out '$(OUT)')
+	@$(BIN)/python -m classroom.adapters.hub $(if $(OUT),--out '$(OUT)')
 
 public: $(READY)  ## a copy of the repository without assessed solutions, into OUT=folder
 	@test -n '$(OUT)' || { echo "[public] say where the copy goes: make public OUT=folder" >&2; exit 2; }
-	@$(BIN)/python -m classroom.public '$(OUT)'
+	@$(BIN)/python -m classroom.sheets.public '$(OUT)'
 
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)
@@ -83,6 +83,9 @@ mutate: $(READY)  ## put single faults into copies of the package and ask the te
 
 bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
 	@$(BIN)/python tools/bundle.py
+
+docstrings: $(READY)  ## make the PyTorch side's docstrings from NumPy's (for contributors)
+	@$(BIN)/python tools/docstrings.py
 
 format: $(READY)  ## let ruff sort, fix and format the code
 	@$(BIN)/ruff check --fix --quiet .

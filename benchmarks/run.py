@@ -11,6 +11,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +128,11 @@ def main() -> None:
     parser.add_argument("--only", help="measure the rows whose name holds this text")
     parser.add_argument("--store", action="store_true", help="write the results into the project")
     options = parser.parse_args()
-    read, rate = machine.read_bandwidth(), machine.matmul_rate()
+    reads, product = machine.read_rates(), machine.matmul_rate()
+    read, rate = {name: found.per_second for name, found in reads.items()}, product.per_second
     head = {**machine.describe(), "command": COMMAND}
     head |= {"read_bytes_per_second": read, "matmul_flops_per_second": rate}
+    head["rates"] = {name: asdict(found) for name, found in {**reads, "product": product}.items()}
     chosen, absent = rows(read, rate)
     print(json.dumps(head, indent=1))
     for name, reason in absent.items():

@@ -3,15 +3,20 @@
 The commands of the ``Makefile`` call these modules. They stand beside the package and not in
 it, because a teacher has the checkout with the solutions and a student has the wheel.
 
-- What is handed out: ``sheet`` (which exercises, with their cells), ``alone`` (a task without its
-  chapter), ``student`` (the notebook), ``release`` with ``leaks`` and ``wheel``; ``handout`` with
-  ``pencil`` and ``typeset`` for paper.
-- What comes back: ``files`` and ``submissions`` read it, ``grade`` runs the whole. One answer:
-  ``answer`` judges, ``child`` runs it in a process that ``cage`` has locked, ``wire`` is what
-  passes between the two.
-- What a class gets: ``report`` with ``feedback``, ``summary``, ``explained`` and ``wording``.
-- Other graders: ``assignment`` with ``nbgrader`` and ``otter``; ``graders`` installs them.
-- What the commands share: ``commands``.
-- Servers and copies: ``hub`` with ``jupyterhub_config`` and ``hub_files``; ``public``.
-- The proof: ``hostile`` (what is tried), ``simulate`` (a class), ``rehearse`` (graded, compared).
+- ``sheets``: what is handed out, as notebooks and on paper.
+- ``submissions``: what comes back, read and never believed.
+- ``sandbox``: the process in which one answer runs.
+- ``reports``: what a class gets back.
+- ``grading``: what earns points, in a run that can be interrupted.
+- ``adapters``: the same sheets for nbgrader, otter-grader and JupyterHub.
+
+A room imports those above it, and ``atomic``, which writes files whole. What is
+tried against all this stands in ``tests/classroom``.
 """
+
+from pathlib import Path
+
+__all__ = ["BOOK", "ROOT"]
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import nbformat
 
-from book._ext.plain import plain, read_library
-from classroom.sheet import BOOK, task
+from classroom import BOOK
+from classroom.sheets.sheet import task
+from mini_attn.exercises.markdown import plain_markdown
 
 __all__ = ["Equation", "alone", "chapter_title", "equation", "source_line"]
 
@@ -90,12 +90,6 @@ class Equation:
 
 
 @cache
-def _library() -> Any:
-    """The book's bibliography, read once."""
-    return read_library(BOOK / "references.bib")
-
-
-@cache
 def _markdown(page: str) -> str:
     """All prose of a chapter."""
     cells = nbformat.read(BOOK / f"{page}.ipynb", as_version=4).cells
@@ -140,4 +134,4 @@ def alone(exercise_id: str) -> str:
         came = equation(page, label)
         text += f"\n\nThe equation, from the section *{came.section}*:\n\n{came.source}\n\n"
         text += LETTERS[label]
-    return plain(text, _library()).strip()
+    return plain_markdown(text).strip()

@@ -6,7 +6,7 @@ import json
 import re
 from functools import cache
 
-from classroom.sheet import BOOK
+from classroom import BOOK
 
 __all__ = ["EXPLAINED", "chapter_title", "headings"]
 

@@ -1,7 +1,8 @@
-"""What the chapters' cells share: a plot style, a stopwatch and the stored measurements."""
+"""What the chapters' cells share: a plot style, a stopwatch, sources, stored measurements."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -135,6 +136,25 @@ def this_machine(*, size: int = 512, read_bytes: int = 64_000_000) -> Device:
         array.nbytes / read_seconds,
         memory_bytes=8 * 10**9,
     )
+
+
+def source_of(*functions: Callable[..., Any]) -> Any:
+    """Functions as they stand in the package, one below the other.
+
+    Parameters
+    ----------
+    *functions : callable
+        For example those of `mini_attn.plain`.
+
+    Returns
+    -------
+    IPython.display.Markdown
+        Their sources as highlighted code, on a page and in a notebook.
+    """
+    from IPython.display import Markdown
+
+    sources = "\n\n".join(inspect.getsource(function) for function in functions)
+    return Markdown(f"```python\n{sources}```")
 
 
 def stored(key: str) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """The registry of attention variants: data only, one entry each.
 
-Everything that says what a variant keeps in its cache reads it here: the cost formulas, the
-calculator, the comparison tables and the conformance tests.
+Whoever has to know something of a variant reads it here: the cost formulas, published models,
+the calculator, the comparison tables and the conformance tests. Classes are named by their path
+and looked up when they are asked for, so that an entry may name what comes later or from outside.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
@@ -87,7 +88,7 @@ class Variant:
     sizes : tuple of str
         The sizes that its configuration takes beside ``d_model`` and ``n_heads``.
     cache : tuple of CacheField
-        What a token leaves in each layer.
+        What a token leaves in each layer, in the order in which the cache takes it.
     length_rule : {"all", "window"}
         Whether a layer keeps all tokens or the last ``window``.
     reduces_to : tuple of Reduction
@@ -98,10 +99,24 @@ class Variant:
         Page and section that explain it.
     fixed : tuple of (str, int or str)
         Sizes that the variant fixes, to a number or to another size.
+    cache_class : str
+        Module in each backend and the class in it that a layer caches with; with
+        ``{backend}`` in it a path outside the package.
+    cost : str
+        Path of the class that counts FLOPs, parameters and numbers moved of one layer, with the
+        methods of `mini_attn.cost.heads.HeadsCost`.
+    forms : tuple of str
+        Names of the forms among which a pass may choose; empty where there is one.
+    step_form : str or None
+        The form of a cached step, where there are several.
+    short : str
+        A few words for a list, with sizes of a model in braces; empty means ``title``.
+    compared : tuple of (str, int)
+        Sizes of its own in the table that compares all variants at one model's shape.
 
     Examples
     --------
-    >>> REGISTRY["mqa"].configure({"d_model": 8, "n_heads": 4, "head_dim": 2}).kv_heads
+    >>> REGISTRY["mqa"].configure({"d_model": 8, "n_heads": 4, "head_dim": 2}).n_kv_heads
     1
     """
 
@@ -117,22 +132,60 @@ class Variant:
     references: tuple[str, ...]
     page: str
     fixed: tuple[tuple[str, int | str], ...] = ()
+    cache_class: str = "cache.KVCache"
+    cost: str = "mini_attn.cost.heads.HeadsCost"
+    forms: tuple[str, ...] = ()
+    step_form: str | None = None
+    short: str = ""
+    compared: tuple[tuple[str, int], ...] = ()
+
+    def fix(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
+        """The sizes that the variant fixes, given the others."""
+        return {
+            name: sizes[value] if isinstance(value, str) else value for name, value in self.fixed
+        }
 
     def configure(self, sizes: Mapping[str, Any], **options: Any) -> Any:
         """A configuration of this variant, from sizes by name; those of others are left out."""
+        kind = self.config_type()
         taken = {"d_model", "n_heads", *self.sizes} & sizes.keys()
-        values = {name: sizes[name] for name in taken}
-        for name, value in self.fixed:
-            values[name] = sizes[value] if isinstance(value, str) else value
-        module, _, name = self.config_class.rpartition(".")
-        config = getattr(importlib.import_module(module or "mini_attn.config"), name)
-        return config(**values | options)
+        known = {field.name for field in fields(kind)}
+        fixed = {name: value for name, value in self.fix(sizes).items() if name in known}
+        return kind(**{name: sizes[name] for name in taken} | fixed | options)
+
+    def config_type(self) -> Any:
+        """The class of its configurations, imported now."""
+        inside = "." not in self.config_class
+        return _named(f"mini_attn.config.{self.config_class}" if inside else self.config_class)
 
     def layer_class(self, backend: str) -> Any:
         """The class in ``"numpy"`` or ``"torch"``, imported now."""
-        outside = "{backend}" in self.stem
-        path = self.stem if outside else f"mini_attn.{{backend}}.{self.stem}"
-        return getattr(importlib.import_module(path.format(backend=backend)), self.class_name)
+        return _in_backend(f"{self.stem}.{self.class_name}", backend)
+
+    def cache_type(self, backend: str) -> Any:
+        """The class of its caches in ``"numpy"`` or ``"torch"``, imported now."""
+        return _in_backend(self.cache_class, backend)
+
+    def costs(self) -> Any:
+        """What counts its FLOPs, parameters and numbers moved, imported now."""
+        return _named(self.cost)()
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of all sizes that its cache depends on, each once."""
+        return tuple(dict.fromkeys(name for field in self.cache for name in field.factors))
+
+
+def _named(path: str) -> Any:
+    """What stands under a dotted path."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _in_backend(path: str, backend: str) -> Any:
+    """What stands under a path of one backend, or outside where the path says ``{backend}``."""
+    outside = "{backend}" in path
+    return _named((path if outside else f"mini_attn.{{backend}}.{path}").format(backend=backend))
 
 
 _SHARED = ("n_kv_heads", "head_dim", "v_head_dim")
@@ -157,6 +210,7 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(),
             references=("vaswani2017attention",),
             page="multihead#from-one-head-to-many",
+            short="Multi-head",
         ),
         Variant(
             name="gqa",
@@ -173,6 +227,7 @@ REGISTRY: dict[str, Variant] = {
             ),
             references=("ainslie2023gqa",),
             page="mqa-gqa#groups-between-the-ends",
+            short="Grouped, {n_kv_heads} KV",
         ),
         Variant(
             name="mqa",
@@ -187,6 +242,7 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(Reduction("mha", "n_heads", 1),),
             references=("shazeer2019mqa",),
             page="mqa-gqa#one-head-for-all-multi-query-attention",
+            short="Multi-query",
         ),
         Variant(
             name="mla",
@@ -210,6 +266,21 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(),
             references=("deepseek2024v2",),
             page="mla#keys-and-values-from-a-latent",
+            # A published configuration counts a key/value head for each head.
+            fixed=(("n_kv_heads", "n_heads"),),
+            cache_class="cache_latent.LatentCache",
+            cost="mini_attn.cost.latent.LatentCost",
+            forms=("expanded", "absorbed", "merged"),
+            step_form="absorbed",
+            short="Latent, {kv_lora_rank} + {qk_rope_head_dim}",
+            # The sizes of DeepSeek-V2's heads and latent, with queries projected directly.
+            compared=(
+                ("head_dim", 192),
+                ("v_head_dim", 128),
+                ("qk_nope_head_dim", 128),
+                ("qk_rope_head_dim", 64),
+                ("kv_lora_rank", 512),
+            ),
         ),
         Variant(
             name="sliding_window",
@@ -223,6 +294,9 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(Reduction("gqa", "window", "seq"),),
             references=("beltagy2020longformer", "jiang2023mistral"),
             page="sliding-window#the-last-w-keys",
+            cache_class="cache_ring.SlidingWindowCache",
+            short="Window, {window:,}",
+            compared=(("window", 4096),),
         ),
     )
 }

@@ -20,7 +20,7 @@ STEPS: list[tuple[str, list[object]]] = [
     ("formatting", [BIN / "ruff", "format", "--check", "."]),
     ("types", [BIN / "mypy"]),
     ("notebooks", [*PYTEST, *NBVAL, "book"]),
-    ("nbgrader and otter-grader", [sys.executable, "-m", "classroom.graders"]),
+    ("nbgrader and otter-grader", [sys.executable, "-m", "classroom.adapters.graders"]),
     (
         "package, widgets, exercises, classroom, pages",
         [*PYTEST, "-n", "2", "--dist", "loadscope", "-m", "not browser and not lite"],

@@ -148,10 +148,8 @@ def public(module: ModuleType) -> list[str]:
     """The module's names in the order of its source, or as it lists them."""
     if hasattr(module, "__all__"):
         return list(module.__all__)
-    own = inspect.getmembers(
-        module, lambda thing: getattr(thing, "__module__", "") == module.__name__
-    )
-    return [name for name, thing in own if is_entry(thing) and not name.startswith("_")]
+    own = [n for n, thing in vars(module).items() if is_entry(thing) and not n.startswith("_")]
+    return [name for name in own if getattr(module, name).__module__ == module.__name__]
 
 
 def is_entry(thing: object) -> bool:

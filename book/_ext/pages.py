@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from citations import citations
 from docutils import nodes
 from outline import as_script, outline
-from plain import plain, read_library
 from sphinx.application import Sphinx
+
+from mini_attn.exercises.markdown import plain_markdown
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
 FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
@@ -161,7 +163,7 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
         text = (TEMPLATES / source).read_text(encoding="utf-8")
         page = app.builder.templates.render_string(text, start)
         (out / name).write_text(page, encoding="utf-8")
-    library = read_library(Path(app.confdir, "book/references.bib"))
+    cite = citations(Path(app.confdir, "book/references.bib"))
     folder = out / "notebooks"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -171,7 +173,7 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
             notebook.metadata["mini_attn"] = dict(app.config.stamp)
             for cell in notebook.cells:
                 if cell.cell_type == "markdown":
-                    cell.source = plain(cell.source, library)
+                    cell.source = plain_markdown(cell.source, cite)
             nbformat.write(notebook, folder / notebook_name(app, pagename))
     (folder / "stamp.json").write_text(json.dumps(app.config.stamp) + "\n", encoding="utf-8")
 

@@ -35,7 +35,7 @@ from download import (
 )
 
 sys.path.insert(0, str(ROOT))  # the wheel is built as for a release
-from classroom.wheel import build_wheel
+from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
 
 HTML = ROOT / "_build/html"

@@ -1,24 +1,14 @@
-"""Blocks of slots, held by several caches at once, and the tables that say which row has which."""
+"""Blocks of slots that several caches hold at once: how many hold each, and which are free."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mini_attn.caching.slots import Filled, Slots
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 from mini_attn.shapes import check_count
 
-__all__ = ["Blocks", "Paged", "Pages"]
-
-Array = NDArray[Any]
-Table = tuple[tuple[int, ...], ...]
+__all__ = ["Blocks"]
 
 
 class Blocks(Versioned[int]):
@@ -225,141 +215,3 @@ class Blocks(Versioned[int]):
         for numbers, i, new in writes:
             numbers[i] = new
         return taken
-
-
-@dataclass(frozen=True, slots=True)
-class Paged(Filled):
-    """The state of a cache in blocks."""
-
-    table: Table = ()
-    index: Any = None  # the table as the backend's array (batch, blocks), for gathering
-
-
-class Pages(Slots):
-    """The integers of a cache whose slots lie in blocks of a pool."""
-
-    pool: Any  # the backend's pool, a `Blocks`
-
-    @property
-    def block_table(self) -> list[list[int]]:
-        """Blocks of each row, in the order of its slots; a copy."""
-        return [list(blocks) for blocks in self._paged.table]
-
-    @property
-    def _paged(self) -> Paged:
-        state = self._state
-        assert isinstance(state, Paged)
-        return state
-
-    @property
-    def capacity(self) -> int:  # type: ignore[override]  # it changes with what others hold
-        """Slots that each row can reach with the blocks that are free now."""
-        state, free = self._paged, self.pool.n_free
-        free -= self._needed(state, state.slots)[1]
-        if free < 0:  # not even the shared last blocks can be copied, which writing begins with
-            return state.slots
-        return (len(state.table[0]) + free // self.batch) * self.pool.block_size
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of the keys and values of the blocks it holds, each counted once."""
-        held = len(set(chain(*self._paged.table)))
-        return self.pool.allocated_bytes // self.pool.n_blocks * held
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the keys and values of the slots that are filled, each counted once."""
-        size, state = self.pool.block_size, self._paged
-        filled = {
-            block: min(size, state.slots - i * size)
-            for blocks in state.table
-            for i, block in enumerate(blocks)
-        }
-        return self.pool.allocated_bytes // (self.pool.n_blocks * size) * sum(filled.values())
-
-    def _needed(self, state: Paged, end: int) -> tuple[int, int]:
-        """New blocks up to a slot, and copies of the last ones, which others hold too."""
-        size = self.pool.block_size
-        fresh = self.batch * (-(-end // size) - len(state.table[0]))
-        if state.slots % size == 0:
-            return fresh, 0
-        last = [blocks[state.slots // size] for blocks in state.table]
-        # Of the rows here that share a block, one may keep it if nobody else holds it.
-        counts = ((block, self.pool._references[block]) for block in set(last))
-        return fresh, sum(min(last.count(block), held - 1) for block, held in counts)
-
-    def _check_room(self, state: Filled, new: int, transaction: Any) -> None:
-        assert isinstance(state, Paged)
-        free = self.pool._state_in(transaction)
-        need = sum(self._needed(state, state.slots + new))
-        if need > free:
-            raise CacheOverflowError(
-                f"{new} new tokens need {need} blocks, {free} of {self.pool.n_blocks} are free"
-            )
-
-    def _width(self, least: int) -> int:
-        return max(2 * least, self.pool.block_size)
-
-    def _own(
-        self, state: Filled, end: int, transaction: Transaction
-    ) -> tuple[Paged, list[tuple[int, int]]]:
-        """The state with blocks up to a slot that nobody else holds, and what to copy into them."""
-        assert isinstance(state, Paged)
-        size, start = self.pool.block_size, state.slots
-        need = sum(self._needed(state, end))
-        if not need:
-            return state, []
-        free = iter(self.pool._change(transaction, take=need))
-        held = self.pool._references
-        table, copies = [], []
-        left = dict.fromkeys(chain(*state.table), 0)  # how often each has been left here
-        for row in state.table:
-            blocks = list(row)
-            if start % size and held[blocks[start // size]] - left[blocks[start // size]] > 1:
-                shared = blocks[start // size]
-                blocks[start // size] = own = next(free)
-                left[shared] += 1
-                copies.append((own, shared))
-            blocks += [next(free) for _ in range(-(-end // size) - len(blocks))]
-            table.append(tuple(blocks))
-        self.pool._change(transaction, release=[shared for _, shared in copies])
-        return self._with_table(state, tuple(table)), copies
-
-    def _with_table(self, state: Paged, table: Table) -> Paged:
-        index = np.array(table, np.int64).reshape(self.batch, -1)
-        return replace(state, table=table, index=self._array(index))
-
-    def _crop(self, state: Filled, n: int) -> None:
-        assert isinstance(state, Paged)
-        keep = -(-n // self.pool.block_size)
-        table = tuple(blocks[:keep] for blocks in state.table)
-        gone = [block for blocks in state.table for block in blocks[keep:]]
-        shortened = self._shortened(state, n)
-        assert isinstance(shortened, Paged)
-        self._together(self._with_table(shortened, table), release=gone)
-
-    def _together(self, state: Paged, **change: Any) -> None:
-        """Another state here and other counts in the pool, both or neither."""
-        transaction = Transaction()
-        self.pool._change(transaction, **change)
-        self._stage(state, transaction)
-        transaction.commit()
-
-    def fork(self) -> Any:  # noqa: D102 - the contract is that of `Slots`
-        twin = super().fork()
-        transaction = Transaction()
-        self.pool._change(transaction, share=chain(*self._paged.table))
-        transaction.commit()
-        return twin
-
-    def _reorder(self, index: Array) -> None:
-        state, (_, after, _, _) = self._paged, self._moved(index)
-        share = chain(*after.table)
-        self._together(after, share=share, release=chain(*state.table))
-
-    def _moved_state(self, state: Filled, index: Array, moved: Callable[[Any], Any]) -> Filled:
-        assert isinstance(state, Paged)
-        own = super()._moved_state(replace(state, arrays=()), index, moved)
-        assert isinstance(own, Paged)
-        table = tuple(state.table[row] for row in index.tolist())
-        return self._with_table(replace(own, arrays=state.arrays), table)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mini_attn.caching.slots import Filled, Slots
+from mini_attn.caching.filled import Filled
+from mini_attn.caching.slots import Slots
 from mini_attn.errors import CacheStateError
 
 __all__ = ["Groups", "Sealed"]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching.slots import Filled, Slots
+from mini_attn.caching.filled import Filled, counted_on, counts
+from mini_attn.caching.slots import Slots
 from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import CacheStateError, ConfigError
 
@@ -46,9 +47,9 @@ class Ring(Slots):
         after = replace(state, slots=state.slots + new)
         if positions is None and state.counted:
             return after, usual
-        fresh = self._next(state, positions, new)
+        fresh = self._follow(state, positions, new)
         if positions is not None:
-            ends, _ = self._counts(state)
+            ends, _ = counts(state, self.batch)
             before = np.concatenate([ends, fresh[:, :-1]], axis=1)
             if ((fresh < 0) & (np.maximum.accumulate(before, axis=1) >= 0)).any():
                 raise ConfigError(
@@ -56,7 +57,7 @@ class Ring(Slots):
                 )
         if state.counted and bool((fresh == usual).all()):
             return after, usual
-        return replace(self._counted_on(state, fresh), slots=after.slots), fresh
+        return replace(counted_on(state, fresh), slots=after.slots), fresh
 
     def _at(self, first: int, count: int) -> Any:
         """Slots of tokens that follow each other: a slice where they lie side by side."""

@@ -8,43 +8,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.caching.filled import Filled, Held, counted_on, follow, read
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count
 
-__all__ = ["Filled", "Held", "Slots"]
+__all__ = ["Slots"]
 
 Array = NDArray[Any]
-
-
-class Held(NamedTuple):
-    """What the tokens of a step may attend to, and how much its order says."""
-
-    k: Any
-    v: Any
-    positions: Any
-    counted: bool  # every row holds positions 0, 1, 2, … in this order
-    every: bool  # a lone newest token may attend to all of it
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """The state of a cache; none of its numbers changes, a step gives another state."""
-
-    slots: int
-    arrays: tuple[Any, ...]  # the backend's, written only where no state looks
-    counted: bool = True  # every row holds positions 0, 1, 2, …
-    padded: bool = False
-    rows: Any = None  # positions (batch, slots or more); None while all rows count
-    mirror: Any = None  # the same in the backend's type
-    ends: Array | None = None  # last position of each row (batch, 1), -1 where it has none
-    lengths: Array | None = None  # tokens of each row (batch,), padding left out
 
 
 class Slots(Versioned[Filled]):
@@ -115,10 +92,10 @@ class Slots(Versioned[Filled]):
         end = state.slots + new
         if positions is None and state.counted:
             return replace(state, slots=end)
-        fresh = self._next(state, positions, new)
+        fresh = self._follow(state, positions, new)
         if state.counted and bool((fresh == np.arange(state.slots, end)).all()):
             return replace(state, slots=end)
-        after = replace(self._counted_on(state, fresh), slots=end)
+        after = replace(counted_on(state, fresh), slots=end)
         if after.rows is None or after.rows.shape[1] < end:
             after = self._with_rows(after, end)
         after.rows[:, state.slots : end] = fresh
@@ -129,17 +106,10 @@ class Slots(Versioned[Filled]):
         """Slots to have positions for, where so many are needed."""
         return least if self.capacity is None else self.capacity
 
-    def _counted_on(self, state: Filled, fresh: Array) -> Filled:
-        """What is known of each row once it has got tokens that do not just count on."""
-        ends, lengths = self._counts(state)
-        real = fresh >= 0
-        return replace(
-            state,
-            counted=False,
-            padded=state.padded or not bool(real.all()),
-            ends=np.maximum(ends, fresh.max(axis=1, keepdims=True)),
-            lengths=lengths + real.sum(axis=1),
-        )
+    def _follow(self, state: Filled, positions: Any, new: int) -> Array:
+        """Checked positions (batch, new) of the tokens to come."""
+        given = None if positions is None else self._integers("positions", positions)
+        return follow(state, given, self.batch, new)
 
     def _with_rows(self, state: Filled, least: int) -> Filled:
         """The state with room for positions."""
@@ -148,12 +118,6 @@ class Slots(Versioned[Filled]):
             rows[:, : state.rows.shape[1]] = state.rows
         return replace(state, rows=rows, mirror=self._array(rows))
 
-    def _counts(self, state: Filled) -> tuple[Array, Array]:
-        """Last position (batch, 1) and number of tokens (batch,) of each row."""
-        if state.ends is None or state.lengths is None:
-            return np.full((self.batch, 1), state.slots - 1), np.full(self.batch, state.slots)
-        return state.ends, state.lengths
-
     def _check_room(self, state: Filled, new: int, transaction: Transaction) -> None:
         if self.capacity is not None and state.slots + new > self.capacity:
             raise CacheOverflowError(
@@ -161,33 +125,13 @@ class Slots(Versioned[Filled]):
                 "make the capacity prompt + new tokens"
             )
 
-    def _next(self, state: Filled, positions: Any, new: int) -> Array:
-        """Checked positions (batch, new) of the tokens to come."""
-        ends, _ = self._counts(state)
-        if positions is None:
-            return np.asarray(ends + 1 + np.arange(new))
-        given = self._integers("positions", positions)
-        if given.shape not in ((new,), (self.batch, new)):
-            raise ShapeError(
-                f"positions must be ({new},) or ({self.batch}, {new}), got {given.shape}"
-            )
-        fresh = np.broadcast_to(given, (self.batch, new)).astype(np.int64)
-        # A real position must exceed all before it in its row; padding is not compared.
-        before = np.maximum.accumulate(np.concatenate([ends, fresh], axis=1), axis=1)[:, :-1]
-        if (fresh < -1).any() or ((fresh >= 0) & (fresh <= before)).any():
-            raise ConfigError(
-                "positions must be -1 (padding) or grow within a row, "
-                f"got {fresh.tolist()!s:.80} after {ends.ravel().tolist()!s:.40}"
-            )
-        return fresh
-
     def upcoming(self, new: int, transaction: Transaction) -> Any:
         """`next_positions` as a step sees them that has staged something already."""
         state = self._state_in(transaction)
         self._check_room(state, new, transaction)
         if state.counted:
             return self._arange(state.slots, state.slots + new)
-        return self._array(self._next(state, None, new))
+        return self._array(follow(state, None, self.batch, new))
 
     def next_positions(self, new: int) -> Any:
         """Positions that the next tokens get if none are given.
@@ -313,7 +257,7 @@ class Slots(Versioned[Filled]):
 
     def _looked_at(self, state: Filled) -> Filled:
         """The state as its positions have it; where all rows count, they need not be kept."""
-        known = _read(state.rows[:, : state.slots])
+        known = read(state.rows[:, : state.slots])
         if known["counted"]:
             known |= {"rows": None, "mirror": None}
         return replace(state, **known)
@@ -416,16 +360,3 @@ class Slots(Versioned[Filled]):
             return state
         rows = moved(state.rows)
         return self._looked_at(replace(state, rows=rows, mirror=self._array(rows)))
-
-
-def _read(rows: Array) -> dict[str, Any]:
-    """What positions (batch, slots) say of themselves."""
-    if bool((rows == np.arange(rows.shape[1])).all()):
-        return {"counted": True, "padded": False, "ends": None, "lengths": None}
-    real = rows >= 0
-    return {
-        "counted": False,
-        "padded": not bool(real.all()),
-        "ends": rows.max(axis=1, keepdims=True, initial=-1),
-        "lengths": real.sum(axis=1),
-    }

@@ -59,10 +59,11 @@ class AttentionConfig:
     d_model: int
     n_heads: int
     head_dim: int
-    n_kv_heads: int | None = None
-    v_head_dim: int | None = None
+    # None may be given and is never read: it becomes the number that it stands for.
+    n_kv_heads: int = None  # type: ignore[assignment]
+    v_head_dim: int = None  # type: ignore[assignment]
     bias: bool = False
-    out_bias: bool | None = None
+    out_bias: bool = None  # type: ignore[assignment]
     qk_norm: bool = False
     softcap: float | None = None
     window: int | None = None
@@ -84,7 +85,7 @@ class AttentionConfig:
                 object.__setattr__(self, name, default)
         check_count("n_kv_heads", self.n_kv_heads)
         check_count("v_head_dim", self.v_head_dim)
-        check_heads(self.n_heads, self.kv_heads)
+        check_heads(self.n_heads, self.n_kv_heads)
         if self.window is not None:
             check_count("window", self.window)
         for name in ("softcap", "scale"):
@@ -100,28 +101,18 @@ class AttentionConfig:
             )
 
     @property
-    def kv_heads(self) -> int:
-        """``n_kv_heads`` as a number, whatever was passed."""
-        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
-
-    @property
-    def value_dim(self) -> int:
-        """``v_head_dim`` as a number, whatever was passed."""
-        return self.head_dim if self.v_head_dim is None else self.v_head_dim
-
-    @property
     def group_size(self) -> int:
         """Query heads that read one key/value head."""
-        return self.n_heads // self.kv_heads
+        return self.n_heads // self.n_kv_heads
 
     @property
     def variant(self) -> str:
         """Name of the registry's entry that these options make."""
         if self.window is not None:
             return "sliding_window"
-        if self.kv_heads == self.n_heads:
+        if self.n_kv_heads == self.n_heads:
             return "mha"
-        return "mqa" if self.kv_heads == 1 else "gqa"
+        return "mqa" if self.n_kv_heads == 1 else "gqa"
 
 
 def _check_rope(rope: RopeConfig | None, width: int) -> None:

@@ -1,7 +1,9 @@
 """What attention costs: FLOPs, bytes and time bounds, computed in plain integers."""
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
+from mini_attn.cost.heads import HeadsCost
 from mini_attn.cost.latent import (
+    LatentCost,
     cheaper_form,
     latent_bytes,
     latent_crossover,
@@ -42,6 +44,8 @@ __all__ = [
     "Contiguous",
     "Device",
     "Factor",
+    "HeadsCost",
+    "LatentCost",
     "Paged",
     "Quantized",
     "Ring",

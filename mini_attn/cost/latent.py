@@ -7,10 +7,18 @@ from typing import Any
 from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count
+from mini_attn.variants import variant
 
-__all__ = ["cheaper_form", "latent_bytes", "latent_crossover", "latent_flops", "latent_seconds"]
+__all__ = [
+    "LatentCost",
+    "cheaper_form",
+    "latent_bytes",
+    "latent_crossover",
+    "latent_flops",
+    "latent_seconds",
+]
 
-_FORMS = ("expanded", "absorbed", "merged")
+_FORMS = variant("mla").forms
 
 
 def _sizes(sizes: Any) -> tuple[int, int, int, int, int, int, int]:
@@ -157,7 +165,9 @@ def latent_bytes(
     Notes
     -----
     The absorbed form reads its cache once if a block of latents serves as keys and as values
-    while it is at hand; two products one after the other read it twice.
+    while it is at hand; two products one after the other read it twice. ``expanded`` is what
+    two whole products hand on: block by block it may stay in a processor's cache, so that no
+    bound may count it.
 
     References
     ----------
@@ -224,6 +234,10 @@ def latent_seconds(
 
     Notes
     -----
+    Bytes are those that no order of work can spare: weights and cache, each once, where they
+    are first needed. What one product hands to the next may stay in a processor's cache, and
+    pairs that nobody sees need not be computed: neither counts. Weights that stay there from
+    one step to the next, as those of a single small layer may, are outside of the bound.
     FLOPs alone promise too much to the absorbed form: with few queries its products with
     weights wait for memory, while the expanded form's largest product does not.
 
@@ -238,23 +252,21 @@ def latent_seconds(
     >>> step = [latent_seconds(MODELS["deepseek-v3"], DEVICES["h100"], q_len=1, kv_len=4096,
     ...                        form=form) for form in ("expanded", "absorbed")]
     >>> round(step[0] / step[1], 1)
-    2.8
+    2.1
     """
     form = _form(sizes, form, q_len, kv_len)
     options: Any = {"q_len": q_len, "kv_len": kv_len, "batch": batch, "form": form}
-    flops = latent_flops(sizes, **options)
-    moved = latent_bytes(sizes, **options, dtype_bytes=dtype_bytes)
-    made = moved["expanded"] // 2  # written by one product, read by the next
-    stages = [(flops["scores"] + flops["weighted sum"], moved["cache read"])]
-    if form == "expanded":
-        rope_keys = batch * kv_len * sizes.qk_rope_head_dim * dtype_bytes
-        stages = [(stages[0][0], made + rope_keys)]
+    flops = latent_flops(sizes, **options, causal="exact")
+    row = batch * kv_len * check_count("dtype_bytes", dtype_bytes)
+    latents, rope_keys = row * sizes.kv_lora_rank, row * sizes.qk_rope_head_dim
+    expanded = form == "expanded"  # then the latents are read where keys and values are made
+    pairs = flops["scores"] + flops["weighted sum"]
+    stages = [(pairs, rope_keys if expanded else latents + rope_keys)]
     for name, numbers in _weights(sizes, form).items():
-        grown = form == "expanded" and name == "heads"
-        rows = batch * (kv_len if grown else q_len)
-        extra = made + moved["cache read"] if grown else 0
+        grown = expanded and name == "heads"
+        work = 2 * batch * (kv_len if grown else q_len) * numbers
         if numbers:  # without query compression, or merged, a product is not there
-            stages.append((2 * rows * numbers, dtype_bytes * numbers + extra))
+            stages.append((work, dtype_bytes * numbers + (latents if grown else 0)))
     return sum(roofline_seconds(work, size, device, dtype=dtype) for work, size in stages)
 
 
@@ -360,3 +372,36 @@ def latent_crossover(sizes: Any, *, kv_len: int) -> int | None:
     if wider < 0:
         return None
     return -(-kv_len * made // (made + kv_len * wider))
+
+
+class LatentCost:
+    """Costs of one layer of latent attention; the registry's entry names this class.
+
+    Its methods are those of `mini_attn.cost.HeadsCost`.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> LatentCost().compared(MODELS["deepseek-v3"])
+    (576, 512)
+    """
+
+    def flops(self, model: Any, *, window: int | None = None, **sizes: Any) -> dict[str, int]:
+        """FLOPs by part, see `latent_flops`; no latent is let go, so there is no window."""
+        return latent_flops(model, **sizes)
+
+    def parameters(self, model: Any) -> int:
+        """Weights, norms of the latents included."""
+        return sum(_weights(model, "expanded").values()) + self.normed(model)
+
+    def normed(self, model: Any) -> int:
+        """Numbers of a token that norms inside the layer take: both latents."""
+        return int(model.q_lora_rank + model.kv_lora_rank)
+
+    def compared(self, model: Any) -> tuple[int, int]:
+        """Numbers that a head multiplies for one cached token, absorbed: the latent, twice."""
+        return model.kv_lora_rank + model.qk_rope_head_dim, model.kv_lora_rank
+
+    def handed_on(self, model: Any, **sizes: Any) -> dict[str, int]:
+        """Refused: what products hand on depends on the form."""
+        raise ConfigError(f"{model.name} has latent attention, whose bytes latent_bytes counts")

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.variants import variant
+
 __all__ = ["active_parameter_count", "parameter_count"]
-
-
-def _attention(model: Any) -> int:
-    """Weights and biases of one attention layer, its inner norms included."""
-    d_model, n_heads = model.d_model, model.n_heads
-    out = n_heads * model.v_head_dim * d_model
-    if model.attention == "mla":
-        rank, rope = model.kv_lora_rank, model.qk_rope_head_dim
-        queries = d_model * n_heads * model.head_dim
-        if model.q_lora_rank:
-            queries = model.q_lora_rank * (d_model + 1 + n_heads * model.head_dim)
-        latent = d_model * (rank + rope) + rank
-        expand = rank * n_heads * (model.qk_nope_head_dim + model.v_head_dim)
-        return int(queries + latent + expand + out)
-    keys = model.n_kv_heads * model.head_dim
-    rows = n_heads * model.head_dim + keys + model.n_kv_heads * model.v_head_dim
-    biases = {"none": 0, "qkv": rows, "all": rows + d_model}[model.biases]
-    norms = {
-        "none": 0,
-        "head": 2 * model.head_dim,
-        "width": n_heads * model.head_dim + keys,
-    }[model.qk_norm]
-    sinks = n_heads if model.sinks else 0
-    return int(d_model * rows + out + biases + norms + sinks)
 
 
 def _mlp(model: Any, d_ff: int) -> int:
@@ -63,8 +41,8 @@ def _with_experts(model: Any, experts: int) -> int:
     """Everything, with so many routed experts in each layer that has them."""
     norm = model.d_model * (2 if model.layer_norms else 1)
     norms = model.n_layers * model.norms_per_layer + 1 + (1 if model.embedding_norm else 0)
-    attention = model.n_layers * _attention(model)
-    return sum(_tables(model).values()) + attention + _mlps(model, experts) + norms * norm
+    attention = model.n_layers * variant(model.attention).costs().parameters(model)
+    return int(sum(_tables(model).values()) + attention + _mlps(model, experts) + norms * norm)
 
 
 def looked_up(model: Any) -> int:

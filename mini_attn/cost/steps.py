@@ -16,8 +16,8 @@ from mini_attn.cost.memory import (
 from mini_attn.cost.parameters import expert_parameters, looked_up, parameter_count
 from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.cost.work import matmul_flops
-from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count
+from mini_attn.variants import variant
 
 __all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_seconds"]
 
@@ -158,13 +158,12 @@ def activation_bytes(
     >>> square // (4 * 2 * 12)  # numbers of one layer
     12000000
     """
-    if model.attention == "mla":
-        raise ConfigError(f"{model.name} has latent attention, whose bytes latent_bytes counts")
-    for name, value in (("q_len", q_len), ("kv_len", kv_len), ("batch", batch)):
-        check_count(name, value)
+    check_count("batch", batch)
+    check_count("kv_len", kv_len, least=check_count("q_len", q_len))
     check_count("logit_rows", logit_rows, least=0)
     rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
-    queries, outputs = model.n_heads * model.head_dim, model.n_heads * model.v_head_dim
+    sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
+    layer = variant(model.attention).costs().handed_on(model, **sizes, fused=fused)
 
     def mlp(d_ff: int) -> int:
         return 2 * d_model + model.mlp_matrices * d_ff
@@ -172,12 +171,8 @@ def activation_bytes(
     sparse = n_layers - model.n_dense_layers if model.n_experts else 0
     chosen = model.experts_per_token + model.n_shared_experts
     inside = (n_layers - sparse) * mlp(model.d_ff) + sparse * chosen * mlp(model.expert_d_ff)
-    square = 0 if fused else 4 * batch * model.n_heads * q_len * kv_len
     numbers = {
-        "projections": n_layers * rows * (d_model + queries),
-        "attention": n_layers * rows * (queries + outputs),
-        "scores": n_layers * square,
-        "output": n_layers * rows * (outputs + d_model),
+        **{part: n_layers * count for part, count in layer.items()},
         "mlp": rows * inside,
         "logits": batch * logit_rows * (d_model + model.vocab_size),
     }
@@ -223,10 +218,8 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     (4.0, 241.8)
     """
     check_dtype_bytes(dtype_bytes)
-    key, value = model.head_dim, model.v_head_dim
-    if model.attention == "mla":
-        key, value = model.kv_lora_rank + model.qk_rope_head_dim, model.kv_lora_rank
-    return float(2 * model.n_heads * (key + value) / (dtype_bytes * numbers_per_token(model)))
+    met = sum(variant(model.attention).costs().compared(model))
+    return float(2 * model.n_heads * met / (dtype_bytes * numbers_per_token(model)))
 
 
 def step_seconds(

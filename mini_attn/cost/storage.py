@@ -7,6 +7,7 @@ from typing import Any
 
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
+from mini_attn.variants import variant
 
 __all__ = ["Contiguous", "Paged", "Quantized", "Ring"]
 
@@ -121,8 +122,10 @@ class Quantized:
 
         Scales and zeros are float32, or float64 if the numbers that come in are.
         """
-        if model.attention == "mla":
-            raise ConfigError(f"{model.name} keeps latents, not the keys and values of groups")
+        names = [field.name for field in variant(model.attention).cache]
+        if names != ["keys", "values"]:
+            found = " and ".join(name.rstrip("s") + "s" for name in names)
+            raise ConfigError(f"{model.name} keeps {found}, not the keys and values of groups")
         if dtype_bytes not in (2, 4, 8):
             raise ConfigError(f"dtype_bytes must be 2, 4 or 8 for the residual, got {dtype_bytes}")
         size, width = self.group_size, model.head_dim + model.v_head_dim

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.cost.latent import latent_flops
 from mini_attn.cost.memory import keys_at_hand, layer_kinds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
+from mini_attn.variants import variant
 
 __all__ = [
     "attention_flops",
@@ -172,24 +172,15 @@ def attention_flops(
 
 def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict[str, int]:
     """FLOPs of the attention of all layers, by part."""
-    if model.attention == "mla":
-        layer = latent_flops(model, form=form, **sizes)
-        return {part: model.n_layers * flops for part, flops in layer.items()}
-    if form is not None:
-        raise ConfigError(f"{model.attention} has one form, got {form!r}: mla has two")
-    rows, d_model, n_layers = sizes["batch"] * sizes["q_len"], model.d_model, model.n_layers
-    qkv = (model.n_heads + model.n_kv_heads) * model.head_dim + model.n_kv_heads * model.v_head_dim
-    heads = {key: getattr(model, key) for key in ("n_heads", "head_dim", "v_head_dim")}
-    pair_work = {"scores": 0, "weighted sum": 0}
+    entry = variant(model.attention)
+    if form is not None and not entry.forms:
+        raise ConfigError(f"{model.attention} has one form, got {form!r}: leave it out")
+    work: dict[str, int] = {}
     for layers, window in layer_kinds(model):
-        spans = {key: sizes[key] for key in ("q_len", "kv_len", "causal")}
-        for part, flops in attention_flops(**spans, **heads, window=window).items():
-            pair_work[part] += layers * sizes["batch"] * flops
-    return {
-        "projections": 2 * rows * d_model * qkv * n_layers,
-        **pair_work,
-        "output": 2 * rows * model.n_heads * model.v_head_dim * d_model * n_layers,
-    }
+        layer = entry.costs().flops(model, **sizes, form=form, window=window)
+        for part, flops in layer.items():
+            work[part] = work.get(part, 0) + layers * flops
+    return work
 
 
 def _mlp_widths(model: Any) -> tuple[int, int]:
@@ -226,8 +217,8 @@ def matmul_flops(
         As in `attention_flops`.
     logit_rows : int
         Rows for which logits are computed, per sequence.
-    form : {"expanded", "absorbed", "merged"} or None
-        Of latent attention, as in `latent_flops`; None is the cheaper of the first two.
+    form : str or None
+        One of the variant's forms, as in `latent_flops`; None is the cheapest.
 
     Returns
     -------
@@ -238,7 +229,7 @@ def matmul_flops(
     Raises
     ------
     ConfigError
-        If a count is out of range, or a form is named for attention that is not latent.
+        If a count is out of range, or a form is named where the variant has no such form.
 
     References
     ----------
@@ -302,9 +293,7 @@ def elementwise_ops(
         layers * _pairs(q_len, kv_len, causal, window) for layers, window in layer_kinds(model)
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
-    inner = model.q_lora_rank + model.kv_lora_rank
-    if model.qk_norm != "none":
-        inner = (model.n_heads + model.n_kv_heads) * model.head_dim
+    inner = variant(model.attention).costs().normed(model)
     return {
         "softmax": 5 * model.n_heads * pairs,
         "activation": rows * _mlp_widths(model)[0],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
-from mini_attn.config import AttentionConfig, LatentConfig, RopeConfig
+from mini_attn.config import RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count, check_heads, check_positive
 from mini_attn.variants import variant
@@ -20,8 +21,6 @@ _OPTIONAL = (
     "n_shared_experts experts_per_token n_dense_layers expert_d_ff learned_positions "
     "norms_per_layer"
 )
-
-_SHARED = "d_model n_heads head_dim n_kv_heads v_head_dim softcap window scale rope alibi"
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class ModelConfig:
     d_ff: int
     vocab_size: int
     max_context: int
-    v_head_dim: int | None = None
+    v_head_dim: int = None  # type: ignore[assignment]  # None becomes head_dim
     mlp_matrices: int = 3
     window: int | None = None
     full_every: int = 0
@@ -124,8 +123,9 @@ class ModelConfig:
     family: str = ""
 
     def __post_init__(self) -> None:
-        if self.v_head_dim is None:
-            object.__setattr__(self, "v_head_dim", self.head_dim)
+        for name, default in (("v_head_dim", self.head_dim),):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
         for name in _COUNTS.split():
             check_count(name, getattr(self, name))
         for name in _OPTIONAL.split():
@@ -154,7 +154,8 @@ class ModelConfig:
 
     def _check_attention(self) -> None:
         """Refuse sizes that contradict the variant's entry in the registry."""
-        rule = variant(self.attention).length_rule
+        entry = variant(self.attention)
+        rule = entry.length_rule
         if (rule == "window") != (self.window is not None):
             raise ConfigError(
                 f"{self.attention} and window = {self.window} do not go together: "
@@ -167,13 +168,13 @@ class ModelConfig:
                 f"mha has one key/value head per query head, got n_heads = {self.n_heads} and "
                 f"n_kv_heads = {self.n_kv_heads}: fewer are gqa"
             )
-        if self.attention == "mla" and not (self.kv_lora_rank and self.qk_rope_head_dim):
+        held = [getattr(self, name) for name in entry.factors]
+        if not all(held):
             raise ConfigError(
-                "mla needs kv_lora_rank and qk_rope_head_dim above 0, got "
-                f"{self.kv_lora_rank} and {self.qk_rope_head_dim}"
+                f"{self.attention} needs {' and '.join(entry.factors)} above 0, got "
+                f"{' and '.join(map(str, held))}"
             )
-        for name, size in variant(self.attention).fixed:
-            value = getattr(self, size) if isinstance(size, str) else size
+        for name, value in entry.fix(vars(self)).items():
             if getattr(self, name) != value:
                 raise ConfigError(
                     f"{self.attention} has {name} = {value}, got {getattr(self, name)}"
@@ -192,7 +193,7 @@ class ModelConfig:
             return None
         return self.window
 
-    def layer_config(self, layer: int = 0) -> AttentionConfig | LatentConfig:
+    def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it.
 
         Raises ``ConfigError`` for what they do not have: sinks, and norms over all heads.
@@ -203,14 +204,7 @@ class ModelConfig:
         window = self.window_of(layer)
         sizes = {**vars(self), "window": window, "q_lora_rank": self.q_lora_rank or None}
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
-        if self.attention == "mla":
-            config = variant("mla").configure(sizes)
-        else:
-            config = AttentionConfig(
-                **{name: sizes[name] for name in _SHARED.split()},
-                bias=self.biases != "none",
-                out_bias=self.biases == "all",
-                qk_norm=self.qk_norm == "head",
-            )
-        assert isinstance(config, AttentionConfig | LatentConfig)
-        return config
+        sizes |= {"bias": self.biases != "none", "out_bias": self.biases == "all"}
+        sizes["qk_norm"] = self.qk_norm == "head"
+        kind = variant(self.attention).config_type()
+        return kind(**{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes})

@@ -1,4 +1,4 @@
-"""GPT-2 (learned positions, biases everywhere) and gpt-oss (experts, windows, sinks)."""
+"""GPT-2 and GPT-3 (learned positions, biases everywhere), gpt-oss (experts, windows, sinks)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ _GPT2: dict[str, Any] = {
     "layer_norms": True,
     "learned_positions": 1024,
 }
+# The same architecture with a longer table. Its sparse layers, every second one, bound what a
+# token sees; what the cache keeps is not said, and here it keeps all.
+_GPT3: dict[str, Any] = {**_GPT2, "family": "GPT-3", "learned_positions": 2048}
 _OSS: dict[str, Any] = {
     "family": "gpt-oss",
     "window": 128,
@@ -45,6 +48,9 @@ ENTRIES = (
                 36, 1280, 20, 20, 64, 5120, 50257, 1024, **_GPT2),
     ModelConfig("gpt2-xl", "GPT-2 XL (1.6B)", _TABLE_2 + "gpt2-xl", "mha",
                 48, 1600, 25, 25, 64, 6400, 50257, 1024, **_GPT2),
+    # Never published as weights, so that there is no config.json; vocabulary as GPT-2's.
+    ModelConfig("gpt3", "GPT-3 (175B)", "brown2020gpt3, table 2.1", "mha",
+                96, 12288, 96, 96, 128, 49152, 50257, 2048, **_GPT3),
     ModelConfig("gpt-oss-20b", "gpt-oss-20b", _CARD + "gpt-oss-20b", "sliding_window",
                 24, 2880, 64, 8, 64, 2880, 201088, 131072, n_experts=32, **_OSS),
     ModelConfig("gpt-oss-120b", "gpt-oss-120b", _CARD + "gpt-oss-120b", "sliding_window",

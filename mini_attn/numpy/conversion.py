@@ -67,14 +67,14 @@ def pool_kv_heads(
     ((4, 8), 2)
     """
     _check_kinds(state, config)
-    if config.kv_heads % check_count("n_kv_heads", n_kv_heads):
+    if config.n_kv_heads % check_count("n_kv_heads", n_kv_heads):
         raise ConfigError(
-            f"n_kv_heads must divide the {config.kv_heads} that there are, got {n_kv_heads}"
+            f"n_kv_heads must divide the {config.n_kv_heads} that there are, got {n_kv_heads}"
         )
     pooled = dict(state)
-    for name, width in (("k_proj", config.head_dim), ("v_proj", config.value_dim)):
+    for name, width in (("k_proj", config.head_dim), ("v_proj", config.v_head_dim)):
         for key in _named(state, name):
-            rows = _rows(key, state[key], config.kv_heads * width)
+            rows = _rows(key, state[key], config.n_kv_heads * width)
             groups = rows.reshape(n_kv_heads, -1, width, *rows.shape[1:])
             pooled[key] = groups.mean(axis=1).reshape(-1, *rows.shape[1:])
     return pooled, replace(config, n_kv_heads=n_kv_heads)
@@ -134,8 +134,8 @@ def prune_heads(
     pruned = dict(state)
     for name, width, staying, count in (
         ("q_proj", config.head_dim, kept, config.n_heads),
-        ("k_proj", config.head_dim, groups, config.kv_heads),
-        ("v_proj", config.value_dim, groups, config.kv_heads),
+        ("k_proj", config.head_dim, groups, config.n_kv_heads),
+        ("v_proj", config.v_head_dim, groups, config.n_kv_heads),
     ):
         for key in _named(state, name):
             rows = _rows(key, state[key], count * width)
@@ -144,13 +144,13 @@ def prune_heads(
             )
     _named(state, "o_proj")
     weight = _rows("o_proj.weight", state["o_proj.weight"], config.d_model)
-    if tuple(weight.shape[1:]) != (config.n_heads * config.value_dim,):
+    if tuple(weight.shape[1:]) != (config.n_heads * config.v_head_dim,):
         raise ShapeError(
-            f"o_proj.weight must have {config.n_heads * config.value_dim} columns, "
+            f"o_proj.weight must have {config.n_heads * config.v_head_dim} columns, "
             f"got shape {tuple(weight.shape)}"
         )
-    columns = weight.reshape(-1, config.n_heads, config.value_dim)[:, kept]
-    pruned["o_proj.weight"] = columns.reshape(-1, len(kept) * config.value_dim)
+    columns = weight.reshape(-1, config.n_heads, config.v_head_dim)[:, kept]
+    pruned["o_proj.weight"] = columns.reshape(-1, len(kept) * config.v_head_dim)
     return pruned, replace(config, n_heads=len(kept), n_kv_heads=len(groups))
 
 

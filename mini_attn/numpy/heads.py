@@ -172,8 +172,9 @@ class GroupedQueryAttention(Module):
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.value_dim
-        k_width, v_width = config.kv_heads * config.head_dim, config.kv_heads * config.value_dim
+        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.v_head_dim
+        heads = config.n_kv_heads
+        k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, dtype=dtype)
         self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, dtype=dtype)
@@ -185,9 +186,9 @@ class GroupedQueryAttention(Module):
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
         self._cache_sizes = {
-            "n_kv_heads": config.kv_heads,
+            "n_kv_heads": config.n_kv_heads,
             "head_dim": config.head_dim,
-            "v_head_dim": config.value_dim,
+            "v_head_dim": config.v_head_dim,
         }
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
@@ -212,12 +213,12 @@ class GroupedQueryAttention(Module):
             If a number is below 1.
         """
         config = self.config
-        sizes = (batch, config.kv_heads, config.head_dim, capacity)
+        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
         dtype = self.q_proj.weight.dtype.name
         if config.window is None:
-            return KVCache(*sizes, v_head_dim=config.value_dim, dtype=dtype)
+            return KVCache(*sizes, v_head_dim=config.v_head_dim, dtype=dtype)
         return SlidingWindowCache(
-            *sizes, window=config.window, v_head_dim=config.value_dim, dtype=dtype
+            *sizes, window=config.window, v_head_dim=config.v_head_dim, dtype=dtype
         )
 
     def __call__(
@@ -350,8 +351,8 @@ class GroupedQueryAttention(Module):
     def _project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
         """`project` without checks."""
         q = split(self.q_proj._run(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split(self.k_proj._run(context), self.config.kv_heads)
-        v = split(self.v_proj._run(context), self.config.kv_heads)
+        k = split(self.k_proj._run(context), self.config.n_kv_heads)
+        v = split(self.v_proj._run(context), self.config.n_kv_heads)
         if self.config.qk_norm:
             q, k = self.q_norm._run(q), self.k_norm._run(k)
         return q, k, v
@@ -396,10 +397,10 @@ class MultiHeadAttention(GroupedQueryAttention):
 
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
-        if config.kv_heads != config.n_heads:
+        if config.n_kv_heads != config.n_heads:
             raise ConfigError(
                 f"MultiHeadAttention needs n_kv_heads = n_heads = {config.n_heads}, "
-                f"got {config.kv_heads}: use GroupedQueryAttention"
+                f"got {config.n_kv_heads}: use GroupedQueryAttention"
             )
 
 
@@ -442,9 +443,9 @@ class MultiQueryAttention(GroupedQueryAttention):
 
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
-        if config.kv_heads != 1:
+        if config.n_kv_heads != 1:
             raise ConfigError(
-                f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
+                f"MultiQueryAttention needs n_kv_heads = 1, got {config.n_kv_heads}: "
                 "use GroupedQueryAttention"
             )
 

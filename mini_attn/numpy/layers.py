@@ -175,7 +175,7 @@ def activate(x: Array, name: str) -> Array:
 
     Notes
     -----
-    The exact ``"gelu"`` is slow in NumPy, which has no error function.
+    NumPy: the exact ``"gelu"`` is slow, as there is no error function.
 
     References
     ----------

@@ -80,7 +80,7 @@ def sinusoidal_positions(
     check_number("theta", theta, above=0)
     check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
-        raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
+        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
     return waves(positions, d_model, theta, dtype)
 
 
@@ -297,7 +297,7 @@ class LearnedPositions(Embedding):
 
     def __call__(self, index: Array) -> Array:
         """Vectors (..., d_model) of positions (...); padding, -1, takes that of position 0."""
-        check_whole("positions", index)
+        check_whole("index", index)
         return super().__call__(np.maximum(index, 0))
 
     def _run(self, index: Array) -> Array:

@@ -192,22 +192,22 @@ def scaled_dot_product_attention(
 
     Parameters
     ----------
-    q : array (batch, n_heads, q_len, head_dim)
+    q : tensor (batch, n_heads, q_len, head_dim)
         Queries.
-    k : array (batch, n_kv_heads, kv_len, head_dim)
+    k : tensor (batch, n_kv_heads, kv_len, head_dim)
         Keys; query head ``h`` reads key/value head ``h // (n_heads // n_kv_heads)``.
-    v : array (batch, n_kv_heads, kv_len, v_head_dim)
+    v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask : boolean array (q_len, kv_len), (batch, q_len, kv_len) or (batch, n_heads, q_len, kv_len)
+    mask : boolean tensor (q_len, kv_len), (batch, q_len, kv_len) or (batch, n_heads, q_len, kv_len)
         True = may attend; None allows all that the positions allow.
     causal : bool
         Whether a query sees only keys at its own position and before.
     window : int or None
         Number of keys that a query sees, its own included; None means all.
-    q_positions, kv_positions : integer array (seq,) or (batch, seq)
+    q_positions, kv_positions : integer tensor (seq,) or (batch, seq)
         Positions; None means keys 0 … kv_len-1 and queries the last of them. A key at -1 is
         an empty slot and never seen.
-    bias : array, shapes as ``mask``
+    bias : tensor, shapes as ``mask``
         Added to the scores; None adds nothing.
     scale : float or None
         Factor of the scores; None means ``head_dim ** -0.5``.
@@ -219,7 +219,7 @@ def scaled_dot_product_attention(
 
     Returns
     -------
-    array (batch, n_heads, q_len, v_head_dim), or a tuple (out, weights, lse) of what was asked
+    tensor (batch, n_heads, q_len, v_head_dim), or a tuple (out, weights, lse) of what was asked
         A query that sees nothing gets zeros, and ``-inf`` as its lse.
 
     Raises
@@ -227,17 +227,19 @@ def scaled_dot_product_attention(
     ShapeError
         If axes disagree or positions do not fit.
     DTypeError
-        If the arrays are not of one floating-point dtype or the mask is not boolean.
+        If the tensors are not of one floating-point dtype or the mask is not boolean.
     ConfigError
         If the heads do not divide, or an option is out of range.
 
     Notes
     -----
     ``2 * q_len * kv_len * n_heads * (head_dim + v_head_dim)`` FLOPs for the two products.
-    Grouped heads are read in place, keys and values are never repeated. PyTorch's fused
-    kernel does the work unless a bias, a soft cap, the weights or the lse are asked for. On a
-    GPU, where Triton is installed and no gradient is asked for, an own kernel serves single
-    queries, positions, windows, soft caps and the lse; it reads no key that nobody sees.
+    Grouped heads are read in place, keys and values are never repeated.
+
+    PyTorch: its fused kernel does the work unless a bias, a soft cap, the weights or the lse
+    are asked for. On a GPU, where Triton is installed and no gradient is asked for, a kernel of
+    this package serves single queries, positions, windows, soft caps and the lse; it reads no
+    key that nobody sees.
 
     References
     ----------
@@ -295,20 +297,20 @@ def attention_backward(
 
     Parameters
     ----------
-    d_out : array (batch, n_heads, q_len, v_head_dim)
+    d_out : tensor (batch, n_heads, q_len, v_head_dim)
         Gradient of the loss by the output.
-    q : array (batch, n_heads, q_len, head_dim)
+    q : tensor (batch, n_heads, q_len, head_dim)
         Queries.
-    k : array (batch, n_kv_heads, kv_len, head_dim)
+    k : tensor (batch, n_kv_heads, kv_len, head_dim)
         Keys.
-    v : array (batch, n_kv_heads, kv_len, v_head_dim)
+    v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
     mask, causal, window, q_positions, kv_positions, bias, scale, softcap
         As in `scaled_dot_product_attention`.
 
     Returns
     -------
-    tuple of arrays (d_q, d_k, d_v)
+    tuple of tensors (d_q, d_k, d_v)
         In the shapes of ``q``, ``k`` and ``v``; zero where nothing was attended to.
 
     Raises
@@ -316,7 +318,7 @@ def attention_backward(
     ShapeError
         If axes disagree or positions do not fit.
     DTypeError
-        If the arrays are not of one floating-point dtype or the mask is not boolean.
+        If the tensors are not of one floating-point dtype or the mask is not boolean.
     ConfigError
         If the heads do not divide, or an option is out of range.
 

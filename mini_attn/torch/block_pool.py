@@ -28,6 +28,8 @@ class BlockPool(Blocks):
         Size of a value; None means ``head_dim``.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------

@@ -34,6 +34,8 @@ class KVCache(Slots):
         Size of a value; None means ``head_dim``.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -46,7 +48,9 @@ class KVCache(Slots):
     -----
     An append writes the new tokens only, so its cost does not grow with the length. Rows of
     a batch share their slots; padded slots have position -1. ``allocated_bytes`` counts keys
-    and values, not the integers that hold the positions. A cache carries no gradients.
+    and values, not the integers that hold the positions.
+
+    PyTorch: a cache carries no gradients.
 
     References
     ----------
@@ -104,16 +108,16 @@ class KVCache(Slots):
 
         Parameters
         ----------
-        k : array (batch, n_kv_heads, q_len, head_dim)
+        k : tensor (batch, n_kv_heads, q_len, head_dim)
             Keys of the new tokens.
-        v : array (batch, n_kv_heads, q_len, v_head_dim)
+        v : tensor (batch, n_kv_heads, q_len, v_head_dim)
             Values of the new tokens.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
-        tuple of arrays (k_all, v_all, kv_positions)
+        tuple of tensors (k_all, v_all, kv_positions)
             Views of all tokens so far: (batch, n_kv_heads, kv_len, head_dim), the same with
             v_head_dim, and their positions (batch, kv_len).
 

@@ -27,6 +27,8 @@ class LatentCache(KVCache):
         Slots of each sequence; they are allocated at once and never moved.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -84,16 +86,16 @@ class LatentCache(KVCache):
 
         Parameters
         ----------
-        k : array (batch, q_len, kv_lora_rank)
+        k : tensor (batch, q_len, kv_lora_rank)
             Latents of the new tokens, normed.
-        v : array (batch, q_len, qk_rope_head_dim)
+        v : tensor (batch, q_len, qk_rope_head_dim)
             Their shared keys, rotated.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
-        tuple of arrays (latent_all, rope_key_all, kv_positions)
+        tuple of tensors (latent_all, rope_key_all, kv_positions)
             Views of all tokens so far: (batch, kv_len, kv_lora_rank), (batch, kv_len,
             qk_rope_head_dim), and their positions (batch, kv_len).
 

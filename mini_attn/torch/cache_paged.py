@@ -80,16 +80,16 @@ class PagedKVCache(Pages, KVCache):
 
         Parameters
         ----------
-        k : array (batch, n_kv_heads, q_len, head_dim)
+        k : tensor (batch, n_kv_heads, q_len, head_dim)
             Keys of the new tokens.
-        v : array (batch, n_kv_heads, q_len, v_head_dim)
+        v : tensor (batch, n_kv_heads, q_len, v_head_dim)
             Values of the new tokens.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
-        tuple of arrays (k_all, v_all, kv_positions)
+        tuple of tensors (k_all, v_all, kv_positions)
             All tokens so far, gathered: (batch, n_kv_heads, kv_len, head_dim), the same with
             v_head_dim, and their positions (batch, kv_len).
 

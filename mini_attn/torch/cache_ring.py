@@ -33,6 +33,8 @@ class SlidingWindowCache(Ring, KVCache):
         Size of a value; None means ``head_dim``.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -100,16 +102,16 @@ class SlidingWindowCache(Ring, KVCache):
 
         Parameters
         ----------
-        k : array (batch, n_kv_heads, q_len, head_dim)
+        k : tensor (batch, n_kv_heads, q_len, head_dim)
             Keys of the new tokens.
-        v : array (batch, n_kv_heads, q_len, v_head_dim)
+        v : tensor (batch, n_kv_heads, q_len, v_head_dim)
             Values of the new tokens.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
-        tuple of arrays (k_all, v_all, kv_positions)
+        tuple of tensors (k_all, v_all, kv_positions)
             All that the new tokens may attend to: (batch, n_kv_heads, kv_len, head_dim), the
             same with v_head_dim, and their positions (batch, kv_len).
 

@@ -24,7 +24,7 @@ def pool_kv_heads(
 
     Parameters
     ----------
-    state : mapping of str to array
+    state : mapping of str to tensor
         Weights of one attention layer, as its ``state_dict`` gives them.
     config : AttentionConfig
         Sizes of that layer.
@@ -35,14 +35,14 @@ def pool_kv_heads(
     -------
     tuple (state, config)
         For ``GroupedQueryAttention(config).load_state_dict(state)``; what does not change is
-        the given array itself.
+        the given tensor itself.
 
     Raises
     ------
     ShapeError
         If a weight does not have the rows that the configuration says.
     DTypeError
-        If the state is no mapping, or a weight no floating-point array of the backend.
+        If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
         If the heads do not divide, or a weight is missing.
 
@@ -64,14 +64,14 @@ def pool_kv_heads(
     ((4, 8), 2)
     """
     _check_kinds(state, config)
-    if config.kv_heads % check_count("n_kv_heads", n_kv_heads):
+    if config.n_kv_heads % check_count("n_kv_heads", n_kv_heads):
         raise ConfigError(
-            f"n_kv_heads must divide the {config.kv_heads} that there are, got {n_kv_heads}"
+            f"n_kv_heads must divide the {config.n_kv_heads} that there are, got {n_kv_heads}"
         )
     pooled = dict(state)
-    for name, width in (("k_proj", config.head_dim), ("v_proj", config.value_dim)):
+    for name, width in (("k_proj", config.head_dim), ("v_proj", config.v_head_dim)):
         for key in _named(state, name):
-            rows = _rows(key, state[key], config.kv_heads * width)
+            rows = _rows(key, state[key], config.n_kv_heads * width)
             groups = rows.reshape(n_kv_heads, -1, width, *rows.shape[1:])
             pooled[key] = groups.mean(dim=1).reshape(-1, *rows.shape[1:])
     return pooled, replace(config, n_kv_heads=n_kv_heads)
@@ -86,7 +86,7 @@ def prune_heads(
 
     Parameters
     ----------
-    state : mapping of str to array
+    state : mapping of str to tensor
         Weights of one attention layer, as its ``state_dict`` gives them.
     config : AttentionConfig
         Sizes of that layer.
@@ -103,7 +103,7 @@ def prune_heads(
     ShapeError
         If a weight does not have the rows or columns that the configuration says.
     DTypeError
-        If the state is no mapping, or a weight no floating-point array of the backend.
+        If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
         If a head does not exist or is named twice, none would be left, the groups that are
         left would differ in size, the layer has ALiBi, or a weight is missing.
@@ -131,8 +131,8 @@ def prune_heads(
     pruned = dict(state)
     for name, width, staying, count in (
         ("q_proj", config.head_dim, kept, config.n_heads),
-        ("k_proj", config.head_dim, groups, config.kv_heads),
-        ("v_proj", config.value_dim, groups, config.kv_heads),
+        ("k_proj", config.head_dim, groups, config.n_kv_heads),
+        ("v_proj", config.v_head_dim, groups, config.n_kv_heads),
     ):
         for key in _named(state, name):
             rows = _rows(key, state[key], count * width)
@@ -141,13 +141,13 @@ def prune_heads(
             )
     _named(state, "o_proj")
     weight = _rows("o_proj.weight", state["o_proj.weight"], config.d_model)
-    if tuple(weight.shape[1:]) != (config.n_heads * config.value_dim,):
+    if tuple(weight.shape[1:]) != (config.n_heads * config.v_head_dim,):
         raise ShapeError(
-            f"o_proj.weight must have {config.n_heads * config.value_dim} columns, "
+            f"o_proj.weight must have {config.n_heads * config.v_head_dim} columns, "
             f"got shape {tuple(weight.shape)}"
         )
-    columns = weight.reshape(-1, config.n_heads, config.value_dim)[:, kept]
-    pruned["o_proj.weight"] = columns.reshape(-1, len(kept) * config.value_dim)
+    columns = weight.reshape(-1, config.n_heads, config.v_head_dim)[:, kept]
+    pruned["o_proj.weight"] = columns.reshape(-1, len(kept) * config.v_head_dim)
     return pruned, replace(config, n_heads=len(kept), n_kv_heads=len(groups))
 
 

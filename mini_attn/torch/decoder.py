@@ -43,6 +43,8 @@ class DecoderLayer(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -129,6 +131,8 @@ class Decoder(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -215,18 +219,18 @@ class Decoder(Module):
 
         Parameters
         ----------
-        tokens : integer array (batch, seq)
+        tokens : integer tensor (batch, seq)
             Token ids.
         caches : list of caches or None
             Past keys and values of each layer; the new tokens are appended.
-        positions : integer array (seq,) or (batch, seq), or None
+        positions : integer tensor (seq,) or (batch, seq), or None
             Positions, -1 for padding; None continues the caches, or counts from 0.
         last_only : bool
             Whether to compute the logits of the last token only.
 
         Returns
         -------
-        array (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
+        tensor (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
             Logits.
 
         Raises

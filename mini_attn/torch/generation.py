@@ -68,18 +68,18 @@ def prefill(
     ----------
     model : Decoder
         The decoder.
-    tokens : integer array (batch, seq)
+    tokens : integer tensor (batch, seq)
         The prompts, aligned at their ends.
     caches : list of caches
         One per layer; the prompt is appended.
-    lengths : integer array (batch,) or None
+    lengths : integer tensor (batch,) or None
         Real tokens of each row, at its end; what is before them is padding. None means all.
     chunk : int or None
         Tokens to process at a time; None takes all at once.
 
     Returns
     -------
-    array (batch, vocab_size)
+    tensor (batch, vocab_size)
         Logits of the token after the prompt.
 
     Raises
@@ -97,8 +97,11 @@ def prefill(
 
     Notes
     -----
-    Logits are computed for the last token only. A longer prompt can come in pieces: the
-    second call continues after the first. No gradients are kept.
+    Logits are computed for the last token only. A second call continues after the first.
+    Chunks bound the memory of what lies between the layers, and change nothing else: all of
+    them are in the caches at the end, or none.
+
+    PyTorch: no gradients are kept.
 
     References
     ----------
@@ -139,14 +142,14 @@ def decode_step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
     ----------
     model : Decoder
         The decoder.
-    token : integer array (batch, 1)
+    token : integer tensor (batch, 1)
         The latest token of each row.
     caches : list of caches
         One per layer; the token is appended.
 
     Returns
     -------
-    array (batch, vocab_size)
+    tensor (batch, vocab_size)
         Logits of the token after it.
 
     Raises
@@ -162,8 +165,9 @@ def decode_step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
 
     Notes
     -----
-    The cost of everything but attention is that of one token, however long the past. No
-    gradients are kept.
+    The cost of everything but attention is that of one token, however long the past.
+
+    PyTorch: no gradients are kept.
 
     References
     ----------
@@ -233,14 +237,14 @@ def generate(
     ----------
     model : Decoder
         The decoder.
-    tokens : integer array (batch, seq)
+    tokens : integer tensor (batch, seq)
         The prompts, aligned at their ends.
     max_new_tokens : int
         Tokens to append to each row.
     caches : list of caches or None
         One per layer, with room for ``seq + max_new_tokens - 1`` more tokens; None recomputes
         all tokens in every step.
-    lengths : integer array (batch,) or None
+    lengths : integer tensor (batch,) or None
         Real tokens of each row, at its end; what is before them is padding. None means all.
     chunk : int or None
         Tokens of the prompt to process at a time; None takes all at once.
@@ -259,7 +263,7 @@ def generate(
 
     Returns
     -------
-    integer array (batch, seq + max_new_tokens)
+    integer tensor (batch, seq + max_new_tokens)
         The prompts and what follows them.
 
     Raises
@@ -279,7 +283,8 @@ def generate(
     -----
     The last new token is returned but not processed, so it takes no slot. With a
     ``stop_token`` the result always has its full length, each row filled up with the token
-    that ended it.
+    that ended it. Each step is a transaction of its own: after an error, or Ctrl-C, the caches
+    hold the tokens of the steps that were done.
 
     References
     ----------
@@ -345,7 +350,7 @@ def beam_search(
     ----------
     model : Decoder
         The decoder.
-    tokens : integer array (batch, seq)
+    tokens : integer tensor (batch, seq)
         The prompts, aligned at their ends.
     n_beams : int
         Continuations to keep of each prompt.
@@ -354,12 +359,12 @@ def beam_search(
     caches : list of caches or None
         One per layer, for ``batch * n_beams`` sequences; None recomputes all tokens in every
         step.
-    lengths : integer array (batch,) or None
+    lengths : integer tensor (batch,) or None
         Real tokens of each row, at its end; what is before them is padding. None means all.
 
     Returns
     -------
-    tuple of arrays (tokens, scores)
+    tuple of tensors (tokens, scores)
         (batch, n_beams, seq + max_new_tokens), the likeliest first, and the log-probabilities
         of what was appended (batch, n_beams) in float64; ``-inf`` where there are fewer
         continuations than beams.

@@ -39,14 +39,14 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
     Parameters
     ----------
-    x : array (batch, seq, n_heads * head_dim)
+    x : tensor (batch, seq, n_heads * head_dim)
         Projected tokens.
     n_heads : int
         Number of heads.
 
     Returns
     -------
-    array (batch, n_heads, seq, head_dim)
+    tensor (batch, n_heads, seq, head_dim)
         A view.
 
     Raises
@@ -89,12 +89,12 @@ def merge_heads(x: Tensor) -> Tensor:
 
     Parameters
     ----------
-    x : array (batch, n_heads, seq, head_dim)
+    x : tensor (batch, n_heads, seq, head_dim)
         One result per head.
 
     Returns
     -------
-    array (batch, seq, n_heads * head_dim)
+    tensor (batch, seq, n_heads * head_dim)
         A copy, as the heads do not lie side by side in memory.
 
     Raises
@@ -140,6 +140,8 @@ class GroupedQueryAttention(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -177,8 +179,9 @@ class GroupedQueryAttention(Module):
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.value_dim
-        k_width, v_width = config.kv_heads * config.head_dim, config.kv_heads * config.value_dim
+        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.v_head_dim
+        heads = config.n_kv_heads
+        k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, **kind)
@@ -191,9 +194,9 @@ class GroupedQueryAttention(Module):
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
         self._cache_sizes = {
-            "n_kv_heads": config.kv_heads,
+            "n_kv_heads": config.n_kv_heads,
             "head_dim": config.head_dim,
-            "v_head_dim": config.value_dim,
+            "v_head_dim": config.v_head_dim,
         }
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
@@ -218,9 +221,9 @@ class GroupedQueryAttention(Module):
             If a number is below 1.
         """
         config, weight = self.config, self.q_proj.weight
-        sizes = (batch, config.kv_heads, config.head_dim, capacity)
+        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
         kind: Any = {
-            "v_head_dim": config.value_dim,
+            "v_head_dim": config.v_head_dim,
             "dtype": str(weight.dtype).removeprefix("torch."),
             "device": weight.device,
         }
@@ -244,22 +247,22 @@ class GroupedQueryAttention(Module):
 
         Parameters
         ----------
-        x : array (batch, q_len, d_model)
+        x : tensor (batch, q_len, d_model)
             Tokens.
-        context : array (batch, kv_len, d_model) or None
+        context : tensor (batch, kv_len, d_model) or None
             Where keys and values come from; all of it is visible. None means from ``x``.
         cache : KVCache or None
             Past keys and values, to which those of ``x`` are appended.
-        mask : boolean array, shapes as in `scaled_dot_product_attention`, or None
+        mask : boolean tensor, shapes as in `scaled_dot_product_attention`, or None
             True = may attend; None allows all that positions allow.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Positions of ``x``, -1 for padding; None continues the cache, or counts from 0.
         causal : bool
             Whether a token sees only itself and what is before; without ``context`` only.
 
         Returns
         -------
-        array (batch, q_len, d_model)
+        tensor (batch, q_len, d_model)
             Gathered tokens; a padded token gets the output projection's bias.
 
         Raises
@@ -363,14 +366,14 @@ class GroupedQueryAttention(Module):
 
         Parameters
         ----------
-        x : array (batch, q_len, d_model)
+        x : tensor (batch, q_len, d_model)
             Tokens that ask.
-        context : array (batch, kv_len, d_model)
+        context : tensor (batch, kv_len, d_model)
             Tokens that answer.
 
         Returns
         -------
-        tuple of arrays (q, k, v)
+        tuple of tensors (q, k, v)
             (batch, n_heads, q_len, head_dim), (batch, n_kv_heads, kv_len, head_dim) and
             (batch, n_kv_heads, kv_len, v_head_dim).
 
@@ -389,8 +392,8 @@ class GroupedQueryAttention(Module):
     def _project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """`project` without checks."""
         q = split(self.q_proj(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split(self.k_proj(context), self.config.kv_heads)
-        v = split(self.v_proj(context), self.config.kv_heads)
+        k = split(self.k_proj(context), self.config.n_kv_heads)
+        v = split(self.v_proj(context), self.config.n_kv_heads)
         if self.config.qk_norm:
             q, k = self.q_norm(q), self.k_norm(k)
         return q, k, v
@@ -409,6 +412,8 @@ class MultiHeadAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -442,10 +447,10 @@ class MultiHeadAttention(GroupedQueryAttention):
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)
-        if config.kv_heads != config.n_heads:
+        if config.n_kv_heads != config.n_heads:
             raise ConfigError(
                 f"MultiHeadAttention needs n_kv_heads = n_heads = {config.n_heads}, "
-                f"got {config.kv_heads}: use GroupedQueryAttention"
+                f"got {config.n_kv_heads}: use GroupedQueryAttention"
             )
 
 
@@ -462,6 +467,8 @@ class MultiQueryAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -495,9 +502,9 @@ class MultiQueryAttention(GroupedQueryAttention):
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)
-        if config.kv_heads != 1:
+        if config.n_kv_heads != 1:
             raise ConfigError(
-                f"MultiQueryAttention needs n_kv_heads = 1, got {config.kv_heads}: "
+                f"MultiQueryAttention needs n_kv_heads = 1, got {config.n_kv_heads}: "
                 "use GroupedQueryAttention"
             )
 
@@ -515,6 +522,8 @@ class SlidingWindowAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------

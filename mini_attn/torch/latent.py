@@ -38,6 +38,8 @@ class MultiHeadLatentAttention(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -51,7 +53,7 @@ class MultiHeadLatentAttention(Module):
     Weights: ``q_proj``, or ``q_a_proj``, ``q_a_layernorm`` and ``q_b_proj`` where queries are
     compressed too; ``kv_a_proj_with_mqa`` (latent, then rotated key), ``kv_a_layernorm``,
     ``kv_b_proj`` (of each head W_UK, then W_UV), ``o_proj``; names and rows as in Hugging Face.
-    Of a head's query the last ``qk_rope_head_dim`` numbers turn.
+    Of a head's query the last ``qk_rope_head_dim`` numbers rotate.
 
     References
     ----------
@@ -145,13 +147,13 @@ class MultiHeadLatentAttention(Module):
 
         Parameters
         ----------
-        x : array (batch, q_len, d_model)
+        x : tensor (batch, q_len, d_model)
             Tokens.
         cache : LatentCache or None
             Latents and rotated keys of the past, to which those of ``x`` are appended.
-        mask : boolean array, shapes as in `scaled_dot_product_attention`, or None
+        mask : boolean tensor, shapes as in `scaled_dot_product_attention`, or None
             True = may attend; None allows all that positions allow.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Positions of ``x``, -1 for padding; None continues the cache, or counts from 0.
         causal : bool
             Whether a token sees only itself and what is before.
@@ -161,7 +163,7 @@ class MultiHeadLatentAttention(Module):
 
         Returns
         -------
-        array (batch, q_len, d_model)
+        tensor (batch, q_len, d_model)
             Gathered tokens, the same in both forms within rounding; a padded token gets the
             output projection's bias.
 

@@ -39,16 +39,16 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
 
     Parameters
     ----------
-    x : array (..., d)
+    x : tensor (..., d)
         Rows to normalise.
-    weight : array (d,)
+    weight : tensor (d,)
         Gain of each feature.
     eps : float
         Added to the mean square.
 
     Returns
     -------
-    array (..., d)
+    tensor (..., d)
         In the dtype of ``x``.
 
     Raises
@@ -86,18 +86,18 @@ def layer_norm(
 
     Parameters
     ----------
-    x : array (..., d)
+    x : tensor (..., d)
         Rows to normalise.
-    weight : array (d,)
+    weight : tensor (d,)
         Gain of each feature.
-    bias : array (d,) or None
+    bias : tensor (d,) or None
         Shift of each feature; None shifts nothing.
     eps : float
         Added to the variance.
 
     Returns
     -------
-    array (..., d)
+    tensor (..., d)
         In the dtype of ``x``.
 
     Raises
@@ -138,14 +138,14 @@ def activate(x: Tensor, name: str) -> Tensor:
 
     Parameters
     ----------
-    x : array (...)
+    x : tensor (...)
         Any shape.
     name : {"gelu_tanh", "gelu", "silu", "relu"}
         ``"gelu_tanh"`` is the approximation that GPT-2 uses.
 
     Returns
     -------
-    array (...)
+    tensor (...)
         Same shape and dtype.
 
     Raises
@@ -157,7 +157,7 @@ def activate(x: Tensor, name: str) -> Tensor:
 
     Notes
     -----
-    One kernel reads and writes each element once.
+    PyTorch: one kernel reads and writes each element once.
 
     References
     ----------
@@ -221,6 +221,8 @@ class Linear(Module):
         Seeds the weights, drawn uniformly within ``in_features ** -0.5``.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -232,7 +234,9 @@ class Linear(Module):
     Notes
     -----
     ``2 * batch * seq * in_features * out_features`` FLOPs. The weight has shape
-    (out_features, in_features) and lies in memory column by column.
+    (out_features, in_features).
+
+    PyTorch: the matrix lies in memory column by column.
 
     References
     ----------
@@ -284,6 +288,8 @@ class Embedding(Module):
         Seeds the weights, drawn with standard deviation 0.02.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -323,7 +329,7 @@ class Embedding(Module):
         self.weight = parameter(0.02 * drawn, dtype, device)
 
     def forward(self, index: Tensor) -> Tensor:
-        """Rows (..., d_model) for an integer array (...) within the table."""
+        """Rows (..., d_model) for an integer tensor (...) within the table."""
         self._check_index(index)
         return self._run(index)
 
@@ -355,6 +361,8 @@ class Norm(Module):
         Added to the variance.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -397,7 +405,7 @@ class Norm(Module):
         self.bias = nn.Parameter(torch.zeros_like(self.weight)) if kind == "layer_norm" else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise each vector of an array (..., d_model)."""
+        """Normalise each vector of a tensor (..., d_model)."""
         if self.kind == "rms_norm":
             return rms_norm(x, self.weight, eps=self.eps)
         return layer_norm(x, self.weight, self.bias, eps=self.eps)
@@ -420,6 +428,8 @@ class MLP(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -482,6 +492,8 @@ class GatedMLP(Module):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------

@@ -43,9 +43,9 @@ def visible(
 
     Parameters
     ----------
-    q_positions : integer array (q_len,) or (batch, q_len)
+    q_positions : integer tensor (q_len,) or (batch, q_len)
         Position of each query.
-    kv_positions : integer array (kv_len,) or (batch, kv_len)
+    kv_positions : integer tensor (kv_len,) or (batch, kv_len)
         Position of each key; -1 marks an empty or padded slot.
     causal : bool
         Whether a query sees only keys at its own position and before.
@@ -54,7 +54,7 @@ def visible(
 
     Returns
     -------
-    boolean array (q_len, kv_len), or (batch, q_len, kv_len) if either input has a batch
+    boolean tensor (q_len, kv_len), or (batch, q_len, kv_len) if either input has a batch
         True where the query may attend.
 
     Raises
@@ -105,7 +105,7 @@ def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Tensor:
 
     Returns
     -------
-    boolean array (q_len, kv_len)
+    boolean tensor (q_len, kv_len)
         True where the query may attend; aligned to the bottom right.
 
     Raises
@@ -142,12 +142,12 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
 
     Parameters
     ----------
-    *masks : boolean array or None
+    *masks : boolean tensor or None
         Masks of shapes that broadcast together; None allows everything.
 
     Returns
     -------
-    boolean array or None
+    boolean tensor or None
         None if every argument is None.
 
     Raises

@@ -40,11 +40,11 @@ def online_attention(
 
     Parameters
     ----------
-    q : array (batch, n_heads, q_len, head_dim)
+    q : tensor (batch, n_heads, q_len, head_dim)
         Queries.
-    k : array (batch, n_kv_heads, kv_len, head_dim)
+    k : tensor (batch, n_kv_heads, kv_len, head_dim)
         Keys; query head ``h`` reads key/value head ``h // (n_heads // n_kv_heads)``.
-    v : array (batch, n_kv_heads, kv_len, v_head_dim)
+    v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
     mask, causal, window, q_positions, kv_positions, bias, scale, softcap
         As in `scaled_dot_product_attention`.
@@ -53,7 +53,7 @@ def online_attention(
 
     Returns
     -------
-    tuple of arrays (out, lse)
+    tuple of tensors (out, lse)
         (batch, n_heads, q_len, v_head_dim) in ``q``'s type, and the natural log-sum-exp of the
         scores (batch, n_heads, q_len) in float32 or wider. A query that sees nothing gets
         zeros and ``-inf``.
@@ -63,7 +63,7 @@ def online_attention(
     ShapeError
         If axes disagree or positions do not fit.
     DTypeError
-        If the arrays are not of one floating-point dtype or the mask is not boolean.
+        If the tensors are not of one floating-point dtype or the mask is not boolean.
     ConfigError
         If the heads do not divide, or an option is out of range.
 
@@ -71,8 +71,10 @@ def online_attention(
     -----
     The FLOPs of `scaled_dot_product_attention`, less the tiles that nobody sees; memory for
     ``batch * n_heads * block_q * block_k`` scores instead of ``q_len * kv_len``. Exact: the
-    order of the sums differs, nothing else. On a GPU, where Triton is installed and there is
-    no mask, bias or gradient, an own kernel does the same with tiles of its own.
+    order of the sums differs, nothing else.
+
+    PyTorch: on a GPU, where Triton is installed and there is no mask, bias or gradient, a kernel
+    of this package does the same with tiles of its own.
 
     References
     ----------
@@ -161,14 +163,14 @@ def merge_attention(
 
     Parameters
     ----------
-    out_a, out_b : array (batch, n_heads, q_len, v_head_dim)
+    out_a, out_b : tensor (batch, n_heads, q_len, v_head_dim)
         Outputs of the same queries over different keys.
-    lse_a, lse_b : array (batch, n_heads, q_len)
+    lse_a, lse_b : tensor (batch, n_heads, q_len)
         Natural log-sum-exp of their scores, ``-inf`` where nothing was seen.
 
     Returns
     -------
-    tuple of arrays (out, lse)
+    tuple of tensors (out, lse)
         As if the keys had been together.
 
     Raises
@@ -176,7 +178,7 @@ def merge_attention(
     ShapeError
         If axes disagree.
     DTypeError
-        If the outputs' types differ, or an array is not floating point.
+        If the outputs' types differ, or a tensor is not floating point.
 
     Notes
     -----

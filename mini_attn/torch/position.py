@@ -40,7 +40,7 @@ def sinusoidal_positions(
 
     Parameters
     ----------
-    positions : integer array (seq,) or (batch, seq)
+    positions : integer tensor (seq,) or (batch, seq)
         Positions of the tokens.
     d_model : int
         Numbers per token; even.
@@ -51,7 +51,7 @@ def sinusoidal_positions(
 
     Returns
     -------
-    array (seq, d_model) or (batch, seq, d_model)
+    tensor (seq, d_model) or (batch, seq, d_model)
         To be added to the token embeddings.
 
     Raises
@@ -85,7 +85,7 @@ def sinusoidal_positions(
     check_number("theta", theta, above=0)
     check_positions("positions", positions)
     if dtype not in ("float32", "float64"):
-        raise DTypeError(f"positions come in float32 or float64, got {dtype!r}")
+        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
     return waves(positions, d_model, theta, torch.float64 if dtype == "float64" else torch.float32)
 
 
@@ -110,7 +110,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
     Returns
     -------
-    array (n_heads,)
+    tensor (n_heads,)
         Slopes in float64.
 
     Raises
@@ -147,16 +147,16 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
 
     Parameters
     ----------
-    slopes : array (n_heads,)
+    slopes : tensor (n_heads,)
         One per head.
-    q_positions : integer array (q_len,) or (batch, q_len)
+    q_positions : integer tensor (q_len,) or (batch, q_len)
         Positions of the queries.
-    kv_positions : integer array (kv_len,) or (batch, kv_len)
+    kv_positions : integer tensor (kv_len,) or (batch, kv_len)
         Positions of the keys; -1 is an empty slot, which the mask hides.
 
     Returns
     -------
-    array (n_heads, q_len, kv_len), or (batch, n_heads, q_len, kv_len) if a position has a batch
+    tensor (n_heads, q_len, kv_len), or (batch, n_heads, q_len, kv_len) if a position has a batch
         To be added to the scores, in the slopes' type.
 
     Raises
@@ -211,7 +211,7 @@ def relative_position_bucket(
 
     Parameters
     ----------
-    relative_position : integer array, any shape
+    relative_position : integer tensor, any shape
         ``kv_position - q_position``; a causal query sees those at 0 and below.
     bidirectional : bool
         Whether keys ahead of the query have buckets of their own, half of all; otherwise they
@@ -223,7 +223,7 @@ def relative_position_bucket(
 
     Returns
     -------
-    integer array, shape of ``relative_position``
+    integer tensor, shape of ``relative_position``
         Buckets, 0 to ``num_buckets - 1``: rows of a table of biases, one column a head.
 
     Raises
@@ -303,7 +303,7 @@ class LearnedPositions(Embedding):
 
     def forward(self, index: Tensor) -> Tensor:
         """Vectors (..., d_model) of positions (...); padding, -1, takes that of position 0."""
-        check_whole("positions", index)
+        check_whole("index", index)
         return super().forward(index.clamp(min=0))
 
 
@@ -323,6 +323,8 @@ class RelativePositions(Module):
         Seeds the weights, drawn with standard deviation 0.02.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -379,16 +381,16 @@ class RelativePositions(Module):
 
         Parameters
         ----------
-        q : array (batch, n_heads, q_len, head_dim)
+        q : tensor (batch, n_heads, q_len, head_dim)
             Queries, in the type of ``keys``.
-        q_positions, kv_positions : integer array (seq,) or (batch, seq)
+        q_positions, kv_positions : integer tensor (seq,) or (batch, seq)
             Positions; keys at -1 get the bias of their distance, which the mask hides.
         scale : float or None
             Factor of the scores; None means ``head_dim ** -0.5``.
 
         Returns
         -------
-        array (batch, n_heads, q_len, kv_len)
+        tensor (batch, n_heads, q_len, kv_len)
             The ``bias`` of `scaled_dot_product_attention`.
 
         Raises
@@ -417,14 +419,14 @@ class RelativePositions(Module):
 
         Parameters
         ----------
-        weights : array (batch, n_heads, q_len, kv_len)
+        weights : tensor (batch, n_heads, q_len, kv_len)
             Attention weights.
-        q_positions, kv_positions : integer array (seq,) or (batch, seq)
+        q_positions, kv_positions : integer tensor (seq,) or (batch, seq)
             Positions.
 
         Returns
         -------
-        array (batch, n_heads, q_len, v_head_dim)
+        tensor (batch, n_heads, q_len, v_head_dim)
             To be added to the heads' outputs, in the type of ``values``.
 
         Raises

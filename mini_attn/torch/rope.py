@@ -87,9 +87,9 @@ def rope_table(
 
     Parameters
     ----------
-    positions : integer array (seq,) or (batch, seq)
+    positions : integer tensor (seq,) or (batch, seq)
         Positions of the tokens; those of padding may be -1.
-    inv_freq : array (pairs,)
+    inv_freq : tensor (pairs,)
         Radians per position, in float64.
     rope_factor : float
         Factor of both.
@@ -98,7 +98,7 @@ def rope_table(
 
     Returns
     -------
-    tuple of arrays (cos, sin)
+    tuple of tensors (cos, sin)
         (seq, pairs) or (batch, seq, pairs).
 
     Raises
@@ -150,16 +150,16 @@ def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
 
     Parameters
     ----------
-    x : array (batch, heads, seq, head_dim)
+    x : tensor (batch, heads, seq, head_dim)
         Queries or keys.
-    cos, sin : array (seq, pairs) or (batch, seq, pairs)
+    cos, sin : tensor (seq, pairs) or (batch, seq, pairs)
         Of `rope_table`; the leading ``2 * pairs`` numbers of a head turn, the rest stay.
     layout : {"half", "interleaved"}
         Pairs ``(i, i + pairs)`` (Hugging Face) or ``(2i, 2i + 1)`` (RoFormer, Meta).
 
     Returns
     -------
-    array (batch, heads, seq, head_dim)
+    tensor (batch, heads, seq, head_dim)
         In ``x``'s type.
 
     Raises
@@ -238,7 +238,7 @@ def convert_rope_layout(
 
     Parameters
     ----------
-    weight : array (n_heads * head_dim, d_model) or (n_heads * head_dim,)
+    weight : tensor (n_heads * head_dim, d_model) or (n_heads * head_dim,)
         Weights or biases of the query or of the key projection.
     n_heads : int
         Heads of that projection: key/value heads for the keys.
@@ -249,7 +249,7 @@ def convert_rope_layout(
 
     Returns
     -------
-    array, shape of ``weight``
+    tensor, shape of ``weight``
         A copy, or ``weight`` itself where the layouts are one.
 
     Raises

@@ -36,7 +36,7 @@ def scale_frequencies(
 
     Parameters
     ----------
-    inv_freq : array (rotary_dim / 2,)
+    inv_freq : tensor (rotary_dim / 2,)
         Radians per position of each pair, the fastest first, in float64.
     scaling : RopeScaling
         One of the six rules.

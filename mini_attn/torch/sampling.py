@@ -61,7 +61,7 @@ def filter_logits(
 
     Parameters
     ----------
-    logits : array (batch, vocab_size)
+    logits : tensor (batch, vocab_size)
         Scores of the next token; ``-inf`` where one is shut out.
     temperature : float
         Below 1 the likely get likelier, above 1 all come closer.
@@ -72,7 +72,7 @@ def filter_logits(
 
     Returns
     -------
-    array (batch, vocab_size)
+    tensor (batch, vocab_size)
         Scores in float32 or wider, ``-inf`` where a token is shut out; at least one is not. A
         row whose quotients would overflow is shifted, so that its greatest score is 0.
 
@@ -126,7 +126,7 @@ def sample_token(
 
     Parameters
     ----------
-    logits : array (batch, vocab_size)
+    logits : tensor (batch, vocab_size)
         Scores of the next token; ``-inf`` where one is shut out.
     temperature, top_k, top_p
         As in `filter_logits`.
@@ -135,7 +135,7 @@ def sample_token(
 
     Returns
     -------
-    integer array (batch,)
+    integer tensor (batch,)
         Token ids.
 
     Raises

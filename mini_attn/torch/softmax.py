@@ -28,14 +28,14 @@ def softmax(scores: Tensor, *, axis: int = -1) -> Tensor:
 
     Parameters
     ----------
-    scores : array (..., n)
+    scores : tensor (..., n)
         Scores; ``-inf`` where nothing may be attended to.
     axis : int
         The axis that sums to 1.
 
     Returns
     -------
-    array (..., n)
+    tensor (..., n)
         Weights in the scores' dtype. A row of ``-inf`` alone gives zeros.
 
     Raises
@@ -74,14 +74,14 @@ def logsumexp(scores: Tensor, *, axis: int = -1) -> Tensor:
 
     Parameters
     ----------
-    scores : array (..., n)
+    scores : tensor (..., n)
         Scores; ``-inf`` where nothing may be attended to.
     axis : int
         The axis that is summed.
 
     Returns
     -------
-    array (...)
+    tensor (...)
         float32 or wider; ``-inf`` for a row of ``-inf`` alone.
 
     Raises
@@ -118,24 +118,24 @@ def softmax_backward(d_weights: Tensor, weights: Tensor, *, axis: int = -1) -> T
 
     Parameters
     ----------
-    d_weights : array (..., n)
+    d_weights : tensor (..., n)
         Gradient of the loss by each weight.
-    weights : array (..., n)
+    weights : tensor (..., n)
         What `softmax` returned.
     axis : int
         The axis that sums to 1.
 
     Returns
     -------
-    array (..., n)
+    tensor (..., n)
         Gradient by each score; zero in an empty row.
 
     Raises
     ------
     DTypeError
-        If the arrays are not floating point.
+        If the tensors are not floating point.
     ShapeError
-        If the two arrays differ in shape or dtype, or the axis does not exist.
+        If the two tensors differ in shape or dtype, or the axis does not exist.
 
     Notes
     -----

@@ -228,17 +228,20 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
     ['layers.0.weight']
     """
     import zipfile
+    import zlib
 
     from numpy.lib import format as npy
 
     weights = {}
+    broken = (ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, KeyError)
+    absurd = (MemoryError, OverflowError, TypeError, SyntaxError)  # what a header may make of it
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             for name in archive.namelist():
                 with archive.open(name) as member:
                     array = npy.read_array(member, allow_pickle=False)
                 weights[name.removesuffix(".npy")] = array
-    except (ValueError, EOFError, zipfile.BadZipFile) as fault:
+    except (*broken, *absurd) as fault:
         raise ConfigError(f"{Path(path).name} is no npz file of plain arrays: {fault}") from None
     return weights
 

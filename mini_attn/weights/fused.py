@@ -55,8 +55,8 @@ def split_qkv(fused: Any, config: AttentionConfig, *, order: str) -> tuple[Any, 
     [[0, 3], [1, 4], [2, 5]]
     """
     check_choice("order", order, ("stacked", "grouped"))
-    groups, group = config.kv_heads, config.group_size * config.head_dim
-    widths = (group, config.head_dim, config.value_dim)
+    groups, group = config.n_kv_heads, config.group_size * config.head_dim
+    widths = (group, config.head_dim, config.v_head_dim)
     rows = groups * sum(widths)
     if not fused.shape or fused.shape[0] != rows:
         raise ShapeError(f"queries, keys and values have {rows} rows, got {tuple(fused.shape)}")

@@ -59,8 +59,8 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
             raise ConfigError(f"GPT-2 has plain attention, got {attention!r:.60}")
         _check_needs(
             ("bias", attention.bias and attention.out_bias, True),
-            ("n_kv_heads", attention.kv_heads, attention.n_heads),
-            ("v_head_dim", attention.value_dim, attention.head_dim),
+            ("n_kv_heads", attention.n_kv_heads, attention.n_heads),
+            ("v_head_dim", attention.v_head_dim, attention.head_dim),
             ("qk_norm", attention.qk_norm, False),
         )
     _check_needs(

@@ -114,7 +114,7 @@ def _reorder(
 ) -> None:
     """Give queries and keys, and the gains that normalise them, the layout of the decoder."""
     turned = rope.rotary_dim or attention.head_dim
-    heads = {"q_proj": attention.n_heads, "k_proj": attention.kv_heads, "q_norm": 1, "k_norm": 1}
+    heads = {"q_proj": attention.n_heads, "k_proj": attention.n_kv_heads, "q_norm": 1, "k_norm": 1}
     for name, n_heads in heads.items():
         rows = rope_rows(n_heads, attention.head_dim, turned, source=layout, target=rope.layout)
         for kind in ("weight", "bias"):

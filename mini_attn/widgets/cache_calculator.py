@@ -10,6 +10,7 @@ import traitlets
 from mini_attn import cost
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
+from mini_attn.variants import variant
 from mini_attn.widgets.base import LivingWidget, load_schema
 
 __all__ = ["CacheCalculator", "calculate"]
@@ -22,6 +23,7 @@ GB = 10**9
 # What a published model fills in; the second group only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
 OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "window")
+WINDOWED = ("window", "full_every")
 
 
 def _published(name: str) -> dict[str, Any]:
@@ -36,9 +38,9 @@ def _config(state: dict[str, Any]) -> ModelConfig:
     """The configuration that a state stands for; sizes that no cache depends on are 1."""
     if state["model"] != OWN:
         return MODELS[state["model"]]
-    kind, n_heads = state["attention"], state["n_heads"]
-    n_kv_heads = {"mha": n_heads, "mla": n_heads, "mqa": 1}.get(kind, state["n_kv_heads"])
-    windowed, latent = kind == "sliding_window", kind == "mla"
+    kind = state["attention"]
+    entry = variant(kind)
+    held = {*entry.factors, *WINDOWED} if entry.length_rule == "window" else {*entry.factors}
     return ModelConfig(
         name=OWN,
         title="Own numbers",
@@ -46,17 +48,14 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         attention=kind,
         n_layers=state["n_layers"],
         d_model=1,
-        n_heads=n_heads,
-        n_kv_heads=n_kv_heads,
+        n_heads=state["n_heads"],
+        n_kv_heads=entry.fix(state).get("n_kv_heads", state["n_kv_heads"]),
         head_dim=state["head_dim"],
         v_head_dim=state["v_head_dim"],
         d_ff=1,
         vocab_size=1,
         max_context=1,
-        window=state["window"] if windowed else None,
-        full_every=state["full_every"] if windowed else 0,
-        kv_lora_rank=state["kv_lora_rank"] if latent else 0,
-        qk_rope_head_dim=state["qk_rope_head_dim"] if latent else 0,
+        **{name: state[name] for name in (*OPTIONAL, "full_every") if name in held},
     )
 
 

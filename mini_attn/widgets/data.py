@@ -58,6 +58,7 @@ def _layouts() -> list[dict[str, Any]]:
             "cache": [asdict(field) for field in entry.cache],
             "length_rule": entry.length_rule,
             "options": {name: size for name, size in entry.fixed if isinstance(size, int)},
+            "fixed": dict(entry.fixed),
         }
         for entry in REGISTRY.values()
     ]

@@ -199,7 +199,7 @@ def test_a_decoder_runs_on_pages(lib):
     model, tokens = model_of(lib), tokens_of(lib, 2, 6)
     layer = model.config.attention
     pools = [
-        lib.BlockPool(12, layer.kv_heads, layer.head_dim, block_size=3, dtype="float64")
+        lib.BlockPool(12, layer.n_kv_heads, layer.head_dim, block_size=3, dtype="float64")
         for _ in range(2)
     ]
     paged = [lib.PagedKVCache(pool, batch=2) for pool in pools]

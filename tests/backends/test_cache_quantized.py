@@ -147,9 +147,8 @@ def test_backends_hold_the_same_codes(backends, rng):
             append(lib, cache, k[:, :, :9], v[:, :, :9])
             append(lib, cache, k[:, :, 9:], v[:, :, 9:])
         one, other = caches
-        for name in ("k_codes", "v_codes", "k_scale", "k_zero", "v_scale", "v_zero"):
-            ours, theirs = getattr(one, f"_{name}"), torch_lib.numpy(getattr(other, f"_{name}"))
-            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+        for ours, theirs in zip(one._state.arrays, other._state.arrays, strict=True):
+            np.testing.assert_array_equal(ours, torch_lib.numpy(theirs))
 
 
 # --- what is given and kept --------------------------------------------------------------------

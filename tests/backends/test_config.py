@@ -189,7 +189,7 @@ def test_the_edges_are_allowed():
     assert LongRoPE([1.0], [2.0], 8, 8).short_factor == (1.0,)
     assert DecoderConfig(13, 2, list(TWO), d_ff=6, max_positions=9).attentions == TWO
     assert AttentionConfig(8, 2, 3, rope=RopeConfig("half", rotary_dim=2)).head_dim == 3
-    assert AttentionConfig(8, 2, 4, v_head_dim=3, n_kv_heads=1).value_dim == 3
+    assert AttentionConfig(8, 2, 4, v_head_dim=3, n_kv_heads=1).v_head_dim == 3
     assert AttentionConfig(8, 2, 4, bias=True, out_bias=False).out_bias is False
 
 

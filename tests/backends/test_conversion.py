@@ -46,7 +46,7 @@ def test_pooling_equal_heads_changes_nothing(lib, rng, n_kv_heads):
     expected = lib.numpy(small(x))
     np.testing.assert_allclose(lib.numpy(big(x)), expected, atol=1e-12)
     state, config = lib.pool_kv_heads(big.state_dict(), grouped(6), n_kv_heads)
-    assert config.kv_heads == n_kv_heads
+    assert config.n_kv_heads == n_kv_heads
     again = layer_of(lib, config, state)
     np.testing.assert_allclose(lib.numpy(again(x)), expected, atol=1e-12)
 
@@ -67,7 +67,7 @@ def test_pooling_takes_means_of_neighbours(lib):
 def silenced(lib, config, layer, heads):
     """The layer with the heads' columns of the output projection at zero."""
     state = {key: np.array(lib.numpy(w)) for key, w in layer.state_dict().items()}
-    columns = state["o_proj.weight"].reshape(7, config.n_heads, config.value_dim)
+    columns = state["o_proj.weight"].reshape(7, config.n_heads, config.v_head_dim)
     columns[:, list(heads)] = 0
     return layer_of(lib, config, state)
 
@@ -88,7 +88,7 @@ def test_pruned_heads_are_silent_heads(lib, rng, config, heads, left):
     layer = layer_of(lib, config)
     x = lib.array(rng.standard_normal((2, 5, 7)))
     state, smaller = lib.prune_heads(layer.state_dict(), config, heads)
-    assert (smaller.n_heads, smaller.kv_heads) == left
+    assert (smaller.n_heads, smaller.n_kv_heads) == left
     found = lib.numpy(layer_of(lib, smaller, state)(x))
     np.testing.assert_allclose(found, lib.numpy(silenced(lib, config, layer, heads)(x)), atol=1e-12)
 

@@ -358,3 +358,41 @@ def test_sinusoids_are_as_wide_as_the_weights(lib):
     wave = model._embed(places, (1, 1))
     exact = lib.sinusoidal_positions(places, 4, dtype="float64")
     np.testing.assert_array_equal(lib.numpy(wave), lib.numpy(exact))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "sinusoidal"])
+def test_positions_end_at_the_last_that_there_is(lib, name):
+    """Sinusoids could go on, but the caches and the trained length do not."""
+    model, last = model_of(lib, name), CONFIGS[name].max_positions
+    assert tuple(model(tokens_of(lib, 1, last)).shape) == (1, last, 29)
+    with pytest.raises(ConfigError, match=f"max_positions = {last}"):
+        model(tokens_of(lib, 1, last + 1))
+    caches = model.new_caches(1, last + 1)
+    model(tokens_of(lib, 1, last), caches=caches)
+    with pytest.raises(ConfigError, match=f"max_positions = {last}"):
+        model(tokens_of(lib, 1, 1), caches=caches)
+    model(tokens_of(lib, 1, 1), positions=lib.array([last - 1]))
+    for place in (last, -2):
+        with pytest.raises(ConfigError, match=f"max_positions = {last}"):
+            model(tokens_of(lib, 1, 1), positions=lib.array([place]))
+    with pytest.raises(ConfigError, match=f"max_positions = {last}"):
+        lib.generate(model, tokens_of(lib, 1, last), max_new_tokens=2)
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (-1, "layer must be at least 0, got -1"),
+        (2, r"layer must lie in 0 … 1, got 2"),
+        ("0", "layer must be a whole number, got '0'"),
+        (1.0, "layer must be a whole number, got 1.0"),
+        (True, "layer must be a whole number, got True"),
+    ],
+)
+def test_a_layer_that_there_is_not(lib, layer, words):
+    """A list would count -1 from its end."""
+    config = CONFIGS["hybrid"]
+    with pytest.raises(ConfigError, match=words):
+        lib.DecoderLayer(config, layer=layer)
+    for number, kind in enumerate((lib.SlidingWindowAttention, lib.MultiHeadLatentAttention)):
+        assert isinstance(lib.DecoderLayer(config, layer=number).self_attn, kind)

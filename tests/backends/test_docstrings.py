@@ -92,7 +92,8 @@ def test_methods_keep_the_order_too(package):
     for name, thing in public_of(importlib.import_module(package)).items():
         if not inspect.isclass(thing) or issubclass(thing, Exception):
             continue
-        for key, method in vars(thing).items():
+        own = [vars(kind) for kind in thing.__mro__ if kind.__module__.startswith("mini_attn")]
+        for key, method in (pair for names in own for pair in names.items()):
             shown = key in ("__call__", "forward") or not key.startswith("_")
             if shown and isinstance(method, types.FunctionType | property):
                 target = method.fget if isinstance(method, property) else method

@@ -21,9 +21,11 @@ from mini_attn.weights import (
     from_gpt2,
     from_hf,
     from_llama,
+    load_npz,
     load_safetensors,
     read_checkpoint,
     read_metadata,
+    save_npz,
     save_safetensors,
 )
 
@@ -233,6 +235,22 @@ def test_no_bytes_escape(folders, data, backend):
         answer(folders["mistral"], backend)
     finally:
         path.write_bytes(whole)
+
+
+@given(data=st.data())
+@settings(max_examples=150)
+def test_no_archive_escapes(folders, data):
+    path = folders["llama"] / "small.npz"
+    save_npz(path, {"a": np.ones((2, 3)), "b": np.ones(1, "int8")})
+    broken = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        broken[data.draw(st.integers(0, len(broken) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(broken[: data.draw(st.just(len(broken)) | st.integers(0, len(broken)))])
+    try:
+        loaded = load_npz(path)
+    except ConfigError as error:
+        loaded = str(error)
+    assert isinstance(loaded, dict) or "small.npz is no npz file" in loaded
 
 
 # --- what each fault is called ---

@@ -1,10 +1,9 @@
-"""The two backends are one contract: names, signatures and docstrings."""
+"""The two backends are one contract: names, signatures, and docstrings from one text."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import types
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 import mini_attn.numpy
 import mini_attn.torch
+from tools import docstrings
 
 STEMS = sorted(
     path.stem
@@ -50,13 +50,6 @@ def signature(thing, *, device):
     return parameters
 
 
-def promise(thing):
-    """What a docstring promises: everything but the Notes and the Examples."""
-    text = inspect.getdoc(thing) or ""
-    parts = re.split(r"\n(?=[A-Z][a-z]+\n-{3,}\n)", text)
-    return [p.strip() for p in parts if not re.match(r"(Notes|Examples)\n-", p)]
-
-
 def differences(ours, theirs):
     """Sentences, one for each way in which two modules of a stem differ."""
     found = []
@@ -69,8 +62,6 @@ def differences(ours, theirs):
     for name in first:
         if signature(first[name], device=False) != signature(second[name], device=True):
             found.append(f"signature of {name}")
-        if promise(first[name]) != promise(second[name]):
-            found.append(f"docstring of {name}")
     return found
 
 
@@ -114,8 +105,6 @@ FAULTS = {
     "signature of f": (BASE.replace("axis=-1", "axis=0"), ("f",)),
     "signature of f ": (BASE.replace("x, *, axis", "x, axis"), ("f",)),
     "signature of f  ": (BASE.replace("axis=-1", "axis=-1, device=None"), ("f",)),
-    "docstring of f": (BASE.replace("y = x", "y = 2 x"), ("f",)),
-    "docstring of f ": (BASE.replace("array (n,)", "array (m,)"), ("f",)),
 }
 
 
@@ -134,3 +123,43 @@ def test_the_comparison_allows_what_it_should():
     assert differences(fake(numpy, ("C",)), fake(torch, ("C",))) == []
     broken = torch.replace("forward(self, x)", "forward(self, y)")
     assert differences(fake(numpy, ("C",)), fake(broken, ("C",))) == ["signature of C.__call__"]
+
+
+def test_pytorchs_docstrings_are_made_from_numpys():
+    assert list(docstrings.stale()) == [], "run `make docstrings`"
+
+
+NUMPY_SIDE = """__all__ = ["f"]
+
+def f(x):
+    \"\"\"Double an array.
+
+    Parameters
+    ----------
+    x : array (n,)
+        Numbers.
+
+    Notes
+    -----
+    Exact.
+
+    NumPy: slow.
+
+    Examples
+    --------
+    >>> f(np.ones(1))
+    \"\"\"
+"""
+
+
+def test_a_docstring_of_its_own_is_its_example_and_what_it_notes():
+    own = NUMPY_SIDE.replace("Numbers.", "Other words.").replace("NumPy: slow", "PyTorch: fast")
+    own = own.replace("np.ones", "torch.ones").replace("def f(x)", "def f(x, *, device=None)")
+    made = docstrings.rewritten(NUMPY_SIDE, own)
+    assert "Double a tensor." in made
+    assert "x : tensor (n,)\n        Numbers." in made
+    assert "device : torch.device" in made
+    assert "Exact.\n\n    PyTorch: fast." in made
+    assert "torch.ones(1)" in made
+    assert "slow" not in made
+    assert docstrings.rewritten(NUMPY_SIDE, made) == made

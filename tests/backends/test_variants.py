@@ -7,18 +7,28 @@ the registry, so that an entry added from anywhere gets all of it.
 from __future__ import annotations
 
 import dataclasses
+from math import prod
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
+import mini_attn.torch
 from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
-from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
+from mini_attn.widgets import data
+from mini_attn.widgets.base import load_schema
+from mini_attn.widgets.cache_calculator import calculate
+from mini_attn.widgets.comparison_data import ONE_SHAPE, comparison
+from tests.backends.small import decoder_of, small
 
 D_MODEL = 7
+SHOWN = ("n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim")  # of the calculator
 AXES = ("batch", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "seq")
 SIZES = [(1, 1, 1, 1, 1, 1), (2, 6, 3, 5, 3, 7), (3, 4, 2, 8, 8, 13), (1, 12, 4, 4, 4, 16)]
 ROPE = RopeConfig(layout="half", rotary_dim=2)
@@ -63,6 +73,21 @@ def config_of(name, size, *, changed=None, **options):
     if kind is AttentionConfig and options.get("rope") and options["rope"].rotary_dim is None:
         options = options | {"rope": dataclasses.replace(options["rope"], rotary_dim=4)}
     return entry.configure(sizes, **options)
+
+
+def model_of(name, size, **changes):
+    """A model of the variant with three layers of these sizes."""
+    entry = REGISTRY[name]
+    given = sizes_of(size)
+    given |= entry.fix(given)
+    taken = {"d_model", "n_heads", "n_kv_heads", "v_head_dim", *entry.factors}
+    taken |= {"qk_nope_head_dim"} & set(entry.sizes)
+    taken |= {"window"} if entry.length_rule == "window" else set()
+    return small(
+        name,
+        **{key: given[key] for key in taken} | {"head_dim": config_of(name, size).head_dim},
+        **changes,
+    )
 
 
 def layer_of(lib, name, config, seed=11):
@@ -231,17 +256,7 @@ def test_left_padding_changes_nothing(lib, rng, name, size, extra, cached):
 @pytest.mark.parametrize(("dtype", "dtype_bytes"), [("float16", 2), ("float32", 4)])
 def test_cache_bytes_equal_the_formula(lib, name, size, dtype, dtype_bytes):
     batch, seq = size[0], size[5]
-    config = config_of(name, size)
-    given = sizes_of(size) | {n: sizes_of(size).get(v, v) for n, v in REGISTRY[name].fixed}
-    model = dataclasses.replace(
-        MODELS["gpt2"],
-        attention=name,
-        n_layers=3,
-        **{key: given[key] for key in ("d_model", "n_heads", "n_kv_heads", "v_head_dim")},
-        head_dim=config.head_dim,
-        window=given["window"] if REGISTRY[name].length_rule == "window" else None,
-        **{k: given[k] for k in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")},
-    )
+    config, model = config_of(name, size), model_of(name, size)
     decoder = lib.Decoder(DecoderConfig(5, 3, config, d_ff=2, max_positions=seq + 2), dtype=dtype)
     caches = decoder.new_caches(batch, seq + 2)
     decoder(lib.array(np.zeros((batch, seq), int)), caches=caches)
@@ -251,8 +266,98 @@ def test_cache_bytes_equal_the_formula(lib, name, size, dtype, dtype_bytes):
     ):
         expected = cost.cache_bytes(model, batch=batch, context=context, dtype_bytes=dtype_bytes)
         assert total == expected
-    held = sum(a.nbytes for cache in caches for a in cache.view()[:2])
+    held = sum(a.nbytes for cache in caches for a in cache.view()[:-1])  # all but positions
     assert held == sum(cache.used_bytes for cache in caches)
+
+
+@every
+@sizes
+def test_a_cache_holds_the_fields_of_its_entry(lib, name, size):
+    """One array for each field, in that order, of that many numbers a token."""
+    entry, model = REGISTRY[name], model_of(name, size)
+    layer = layer_of(lib, name, config_of(name, size))
+    cache = layer.new_cache(size[0], size[5])
+    assert type(cache) is entry.cache_type(lib.name)
+    layer(lib.array(np.zeros((size[0], 1, D_MODEL))), cache=cache)
+    *arrays, positions = cache.view()
+    assert tuple(positions.shape) == (size[0], 1)
+    counts = [int(np.prod(array.shape)) // size[0] for array in arrays]
+    assert counts == [field.numbers(model) for field in entry.cache]
+
+
+@every
+def test_a_decoder_runs_the_layer_whole(lib, rng, name):
+    """Every weight of the layer reaches the logits, and decoding equals the full pass."""
+    config = DecoderConfig(5, 1, config_of(name, SIZES[1]), d_ff=2, max_positions=9)
+    decoder = lib.Decoder(config, dtype="float64")
+    state = {key: np.array(lib.numpy(w)) for key, w in decoder.state_dict().items()}
+    state |= {key: rng.standard_normal(w.shape) for key, w in state.items()}
+    decoder.load_state_dict(state)
+    tokens = lib.array(rng.integers(0, 5, (2, 7)))
+    out = lib.numpy(decoder(tokens))
+    caches = decoder.new_caches(2, 7)
+    steps = [lib.numpy(decoder(tokens[:, i : i + 1], caches=caches)) for i in range(7)]
+    np.testing.assert_allclose(np.concatenate(steps, axis=1), out, atol=1e-10)
+    layer = layer_of(lib, name, config_of(name, SIZES[1]))
+    own = [key for key in state if any(key.endswith(f".{part}") for part in layer.state_dict())]
+    assert len(own) >= len(layer.state_dict())
+    for key in own:
+        decoder.load_state_dict(state | {key: state[key] + rng.standard_normal(state[key].shape)})
+        assert (lib.numpy(decoder(tokens)) != out).any(), key
+
+
+@every
+def test_costs_equal_what_a_decoder_has_and_does(name):
+    """Parameters counted in the real decoder, FLOPs as torch counts them."""
+    model = model_of(name, SIZES[1], rope=ROPE)
+    decoder = decoder_of(mini_attn.torch, model)
+    parameters = sum(w.numel() for w in decoder.parameters())
+    assert cost.parameter_count(model) == parameters
+    for form in REGISTRY[name].forms or [None]:
+        parts = cost.matmul_flops(model, q_len=3, kv_len=5, batch=2, form=form)
+        assert set(parts) >= {"projections", "scores", "weighted sum", "output", "mlp", "logits"}
+        assert all(flops > 0 for flops in parts.values())
+    caches, tokens = decoder.new_caches(2, 8), torch.zeros((2, 7), dtype=torch.int64)
+    for new, held in ((7, 7), (1, 8)):
+        with (
+            torch.no_grad(),
+            sdpa_kernel(SDPBackend.MATH),
+            FlopCounterMode(display=False) as counter,
+        ):
+            decoder(tokens[:, :new], caches=caches)
+        parts = cost.matmul_flops(model, q_len=new, kv_len=held, batch=2, logit_rows=new)
+        assert counter.get_total_flops() == sum(parts.values())
+    step = cost.step_bytes(model, kv_len=8, dtype_bytes=1)
+    assert step["weights"] <= parameters
+    assert cost.cache_intensity(model, dtype_bytes=1) > 0
+
+
+@every
+def test_calculator_and_comparison_have_their_rows(name):
+    """The calculator, by hand and from the generated data; a row beside all other variants."""
+    entry, model = REGISTRY[name], model_of(name, SIZES[1])
+    (layout,) = [one for one in data.generate()["layouts.json"] if one["name"] == name]
+    own = {key: getattr(model, key) or 1 for key in (*SHOWN, "window", "kv_lora_rank")}
+    own |= {"qk_rope_head_dim": model.qk_rope_head_dim or 1, "batch": 3, "context": 11}
+    state = {key: item["default"] for key, item in load_schema("cache_calculator").items()}
+    got = calculate(state | own | {"model": "own", "attention": name, "full_every": 0})
+    assert got["bytes_per_token"] == cost.cache_bytes_per_token(model)
+    assert got["total_bytes"] == cost.cache_bytes(model, batch=3, context=11)
+    numbers = sum(prod(own[size] for size in field["factors"]) for field in layout["cache"])
+    assert got["bytes_per_token"] == 2 * numbers * model.n_layers
+    terms = [prod(factor.value for factor in term) for term in got["formula"]]
+    assert sum(terms) == got["total_bytes"]
+    (row,) = [row for row in comparison()["variants"] if row["name"] == name]
+    compared = ONE_SHAPE[name]
+    assert row["title"] == entry.title
+    assert row["short"]
+    assert "{" not in row["short"]
+    assert [field["name"] for field in row["fields"]] == [field.name for field in entry.cache]
+    per_token = cost.cache_bytes_per_token(compared, dtype_bytes=1)
+    assert sum(field["numbers"] for field in row["fields"]) * compared.n_layers == per_token
+    form = entry.step_form
+    parts = cost.matmul_flops(compared, q_len=1, kv_len=9, causal="exact", form=form)
+    assert row["row_flops"] + 9 * row["pair_flops"] == sum(parts.values())
 
 
 @sizes

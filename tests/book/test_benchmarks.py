@@ -39,7 +39,7 @@ ROWS = {
     "rope": lambda: positions.rope(RATE, seq=5, n_heads=4, head_dim=8),
     "append": lambda: caches.cache_append(length=8, n_kv_heads=1, head_dim=4),
     "every cache": lambda: caches.every_cache(length=64, n_kv_heads=1, head_dim=32),
-    "latent": lambda: latent.latent_decode(RATE, RATE, kv_len=8),
+    "latent": lambda: latent.latent_decode(RATE, RATE, kv_len=8, copies=2),
     "crossover": lambda: latent.latent_crossover(kv_len=400),
     "cached decode": lambda: decode.cached("4_layers_256", RATE, prompt=3, n_new=2),
     "flat decode": lambda: decode.flat(
@@ -107,6 +107,67 @@ def test_runs_are_taken_in_turn_and_the_shortest_counts(monkeypatch):
     best = machine.side_by_side({"a": takes("a", 9, 3, 2), "b": takes("b", 9, 5, 7)}, repeats=2)
     assert best == {"a": 2, "b": 5}
     assert order == ["a", "b"] * 3  # the first of each only warms up
+
+
+def test_a_rate_says_what_it_was_measured_with(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(machine.time, "perf_counter", lambda: clock[0])
+
+    def takes(seconds):
+        def call():
+            clock[0] += seconds
+
+        return call
+
+    # The bigger product takes longer and still does more in a second: that is the ceiling.
+    runs = {"small": (takes(2.0), 10, 80), "big": (takes(3.0), 30, 120)}
+    assert machine.best_rate(runs, 2) == machine.Rate(10.0, 2, 120, "big")
+    monkeypatch.undo()
+    found = machine.read_rates(2**22)
+    assert set(found) == {"numpy", "torch"}
+    assert (found["numpy"].threads, found["torch"].threads) == (1, torch.get_num_threads())
+    assert all(rate.array_bytes == 2**22 and rate.per_second > 0 for rate in found.values())
+    product = machine.matmul_rate([(8, 4, 16), (64, 64, 64)])
+    assert product.by in ("8 x 4 x 16", "64 x 64 x 64")
+    assert product.array_bytes in (4 * (8 * 4 + 4 * 16 + 8 * 16), 3 * 4 * 64**2)
+
+
+def test_nothing_is_measured_inside_a_cache(tmp_path, monkeypatch):
+    """Two last caches of 32 MiB that two cores share each, and small ones of their own."""
+    for cpu, shared in enumerate(("0-1", "0-1", "2-3", "2-3")):
+        for level, size, cores in ((1, "48K", str(cpu)), (3, "32768K", shared)):
+            folder = tmp_path / f"cpu{cpu}/cache/index{level}"
+            folder.mkdir(parents=True)
+            for name, text in (("level", level), ("shared_cpu_list", cores), ("size", size)):
+                (folder / name).write_text(f"{text}\n")
+    assert machine.last_level_cache(tmp_path) == 2 * 32 * 2**20
+    assert machine.last_level_cache(tmp_path / "none") == 2**26
+    monkeypatch.setattr(machine, "last_level_cache", lambda: 2**31)
+    sizes = []
+
+    def instead(rows, columns):
+        sizes.append(rows * columns)
+        return 8, 8
+
+    empty = np.zeros
+    monkeypatch.setattr(machine.np, "ones", lambda shape, kind: empty(instead(*shape), kind))
+    with pytest.raises(RuntimeError):  # torch was told another number of rows
+        machine.read_rates()
+    assert sizes == [2**31]  # numbers of four bytes
+    # Layers in turn: what the others read is as much.
+    config = latent._layer()
+    monkeypatch.setattr(latent, "past_cache", lambda: 2**30)
+    assert (latent._copies(config, 4096) - 1) * 65e6 > 2**30
+
+
+def test_latent_attention_is_judged_by_the_bound_of_each_form():
+    row = ROWS["latent"]()
+    for form in latent.FORMS:
+        share = row["bound_milliseconds"][form] / row["milliseconds"][form]
+        assert row[f"{form}_share_of_bound"] == pytest.approx(share)
+    shares = [row[f"{form}_share_of_bound"] for form in latent.FORMS]
+    assert row["largest_share_of_bound"] == max(shares)
+    assert row["goals"]["largest_share_of_bound"] == ["<=", 1]
 
 
 def test_allocations_are_counted_where_they_are_made():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
-from mini_attn import cost
+from mini_attn import cost, plain
 from mini_attn.errors import ConfigError
-from mini_attn.notebook import best_seconds, this_machine
+from mini_attn.notebook import best_seconds, source_of, this_machine
 
 
 def test_the_stopwatch_takes_the_best_time() -> None:
@@ -43,3 +44,13 @@ def test_this_machine_is_a_device() -> None:
     for sizes in ({"size": 0}, {"read_bytes": 3}):
         with pytest.raises(ConfigError, match=next(iter(sizes))):
             this_machine(**sizes)
+
+
+def test_sources_are_shown_as_they_stand() -> None:
+    text = source_of(plain.softmax, plain.visible).data
+    assert text.startswith("```python\ndef softmax(scores):\n")
+    assert text.endswith("\n```")
+    body = text.removeprefix("```python\n").removesuffix("```")
+    whole = Path(plain.__file__).read_text(encoding="utf-8")
+    for part in body.split("\n\ndef "):
+        assert part in whole

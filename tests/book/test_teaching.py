@@ -13,8 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from classroom import answer, cage, public, wire
-from classroom.sheet import chapters, tasks_of
+from classroom.grading import judge
+from classroom.sandbox import lock, protocol
+from classroom.sheets import public
+from classroom.sheets.sheet import chapters, tasks_of
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 from solutions import late_mask, soft_choice
@@ -192,15 +194,15 @@ def test_tables_hold_the_banks_numbers(make: Any) -> None:
     assert text.count("\n- ") == sum(len(c.goals) for c in make.chapters.values())
 
 
-def child_text() -> int:
+def worker_text() -> int:
     """What the process that runs an answer lets through; it is not imported here."""
-    text = (ROOT / "classroom/child.py").read_text(encoding="utf-8")
+    text = (ROOT / "classroom/sandbox/worker.py").read_text(encoding="utf-8")
     return int(re.findall(r"^TEXT = ([\d_]+)", text, re.MULTILINE)[0])
 
 
 def test_numbers_in_the_text_are_those_of_the_code() -> None:
     """Limits of the grader and of the hub, and commands that exist."""
-    config = (ROOT / "classroom/jupyterhub_config.py").read_text(encoding="utf-8")
+    config = (ROOT / "classroom/adapters/jupyterhub_config.py").read_text(encoding="utf-8")
     value = {k: int(v) for k, v in re.findall(r"^([A-Z_]+) = (\d+)", config, re.MULTILINE)}
     hub = f"{value['MEMORY_GIB']} GiB of memory a process, {value['PROCESSES']} processes a student"
     assert hub in PAGE
@@ -208,9 +210,9 @@ def test_numbers_in_the_text_are_those_of_the_code() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z]+)\b", PAGE, re.MULTILINE)) <= targets
     limits = (
-        f"{cage.MEMORY_BYTES // 2**30} GiB of memory and {cage.PROCESSOR_SECONDS} s of computing",
-        f"{answer.WALL_SECONDS:.0f} s of waiting, {child_text():,} characters of printed text",
-        f"{wire.BLOB_BYTES // 10**6} MB an array",
+        f"{lock.MEMORY_BYTES // 2**30} GiB of memory and {lock.CPU_SECONDS} s of computing",
+        f"{judge.WALL_SECONDS:.0f} s of waiting, {worker_text():,} characters of printed text",
+        f"{protocol.BLOB_BYTES // 10**6} MB an array",
     )
     assert [text for text in limits if text not in PAGE] == []
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classroom.hostile import SHEET
-from classroom.rehearse import Run, differences, grade_again, mistakes, results
-from classroom.sheet import task
-from classroom.simulate import answers_to, simulate
+from classroom.sheets.sheet import task
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import checker
+from tests.classroom.hostile import SHEET
+from tests.classroom.rehearse import Run, differences, grade_again, mistakes, results
+from tests.classroom.simulate import answers_to, simulate
 
 STUDENTS = 40
 ANSWERS = [answer for i in SHEET for answer in answers_to(i)]

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from classroom.grade import _names, grade_folder
-from classroom.sheet import chosen
+from classroom.grading.grade import grade_folder, read_roster
+from classroom.sheets.sheet import chosen, sheet_of_file
 from mini_attn.errors import ConfigError
-from tests.classroom.test_answer import reference
+from tests.classroom.test_judge import reference
 from tests.classroom.test_submissions import notebook, save
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "classroom.grade", *map(str, arguments)]
+    return [sys.executable, "-m", "classroom.grading.grade", *map(str, arguments)]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_a_second_run_grades_nothing_and_changes_nothing(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("graded again")
 
-    monkeypatch.setattr("classroom.grade.judge", never)
+    monkeypatch.setattr("classroom.grading.student.judge", never)
     assert grade_folder(folder, out, sheet=SHEET) == results
     assert tree(out) == before
 
@@ -184,7 +184,7 @@ def test_bad_questions_get_one_line(tmp_path: Path, make: Any, words: str) -> No
 def test_a_roster_is_read_as_editors_save_it(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "names.txt"
     path.write_bytes("Jörg\r\n\r\n  Zoë \r\n".encode(encoding))
-    assert _names(path) == ["Jörg", "Zoë"]
+    assert read_roster(path) == ["Jörg", "Zoë"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_roster_that_is_none_gets_one_line(
     if content:
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=words):
-        _names(path)
+        read_roster(path)
 
 
 def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:
@@ -220,8 +220,7 @@ def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
 
 def test_a_released_chapter_is_a_sheet(tmp_path: Path) -> None:
     """Its file has the chapter's name, which no other sheet may have."""
-    from classroom.grade import sheet_of_file
-    from classroom.release import manifest
+    from classroom.sheets.release import manifest
 
     for sheet in chosen()[:2]:
         path = tmp_path / f"{sheet.name}.json"

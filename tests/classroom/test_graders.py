@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from classroom import graders
-from classroom.sheet import ROOT
-from tests.graders import run, tools
+from classroom import ROOT
+from classroom.adapters import graders
+from tests.classroom.graders import run, tools
 
 
 def pins(path: Path) -> dict[str, str]:

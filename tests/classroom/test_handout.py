@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from pypdf import PdfReader
 
-from classroom import handout
-from classroom.leaks import telling_line
 from classroom.pencil import UNITS, key, number
-from classroom.sheet import Sheet, chosen, task
-from classroom.typeset import formula, html
+from classroom.sheets import handout
+from classroom.sheets.leaks import telling_line
+from classroom.sheets.sheet import Sheet, chosen, task
+from classroom.sheets.typeset import formula, html
 from mini_attn.exercises import exercise, exercise_ids
 from tests.chromium import launched
 from tests.site import serious_findings

@@ -17,16 +17,18 @@ from typing import Any
 
 import pytest
 
-from classroom.answer import Judged, judge
-from classroom.files import find
-from classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
-from classroom.hostile.files import FILES
-from classroom.hostile.notebooks import NOTEBOOKS
-from classroom.sheet import ROOT, chosen, task
-from classroom.simulate import answers_to, notebook_of
+from classroom import ROOT
+from classroom.grading.judge import Judged, judge
+from classroom.sheets.sheet import chosen, task
+from classroom.submissions.files import find
 from mini_attn.exercises.spec import exercise
+from tests.classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
+from tests.classroom.hostile.files import FILES
+from tests.classroom.hostile.notebooks import NOTEBOOKS
+from tests.classroom.simulate import answers_to, notebook_of
 
 CANARY = "canary-7f3a91"
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 SECRETS = (CANARY, "root:", "REFERENCE", str(ROOT / "solutions"))
 WALL_SECONDS = 12.0  # instead of 30
 SHORT_SECONDS = 3.0  # for those that have no end; these two meet the limit of computing time
@@ -73,7 +75,7 @@ def tried(
         (base / folder).mkdir()
         (base / folder / file).write_text(CANARY)
     if sys.platform == "linux":  # whatever outlives its parent becomes a child of this process
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = children() if sys.platform == "linux" else set()
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as server:
         patch.setenv("MINI_ATTN_CANARY", CANARY)
@@ -104,7 +106,7 @@ def tried(
     result.strays = [str(p / n) for p in places for n in ("new", "link.py") if (p / n).exists()]
     yield result
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("one", hostile(), ids=lambda one: f"{one.group}-{one.name}")
@@ -228,8 +230,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
         file.make(folder / file.place.format(f"f{number:03d}"), content)
     before = digest(folder)
     done = subprocess.run(
-        [sys.executable, "-m", "classroom.grade", str(folder), "--out", str(out), "--exercises",
-         CELL, "--jobs", "2"],
+        [sys.executable, "-m", "classroom.grading.grade", str(folder), "--out", str(out),
+         "--exercises", CELL, "--jobs", "2"],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -287,7 +289,7 @@ def test_names_that_are_no_text_stay_apart(tmp_path: Path) -> None:
         path = os.path.join(os.fsencode(folder), name + b".ipynb")
         with open(path, "wb") as file:
             file.write(notebook_of(sheet, [answer], "x"))
-    from classroom.grade import grade_folder
+    from classroom.grading.grade import grade_folder
 
     results = grade_folder(folder, tmp_path / "grades", sheet=sheet)
     assert sorted(result["points"] for result in results) == [0, exercise(CELL).points]
@@ -367,15 +369,15 @@ def test_each_layer_holds_alone(
     without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The attacks that work anywhere else, with one of the two layers taken out."""
-    for name in ("child.py", "wire.py", "cage.py"):
-        source = (ROOT / "classroom" / name).read_text()
-        line, instead = {
-            "hook": ("    _add_hook(paths)\n", "    pass\n"),
-            "kernel": ('    if sys.platform == "linux":\n', "    if False:\n"),
-        }[without]
-        assert name != "cage.py" or source.count(line) == 1
-        (tmp_path / name).write_text(source.replace(line, instead))
-    monkeypatch.setattr("classroom.answer.CHILD", tmp_path / "child.py")
+    line, instead = {
+        "hook": ("    audit.add_hook(paths)\n", "    pass\n"),
+        "kernel": ('    if sys.platform == "linux":\n', "    if False:\n"),
+    }[without]
+    for path in (ROOT / "classroom/sandbox").glob("*.py"):
+        source = path.read_text()
+        assert path.name != "lock.py" or source.count(line) == 1
+        (tmp_path / path.name).write_text(source.replace(line, instead))
+    monkeypatch.setattr("classroom.grading.process.WORKER", tmp_path / "worker.py")
     monkeypatch.setenv("MINI_ATTN_CANARY", CANARY)
     (tmp_path / "scratch").mkdir()
     (tmp_path / "scratch" / "keep.txt").write_text("keep")

@@ -20,12 +20,12 @@ import requests
 from packaging.requirements import Requirement
 from traitlets.config import Config
 
-from classroom import hub
-from classroom.release import release
-from classroom.sheet import chapters, chosen
+from classroom.adapters import hub
+from classroom.sheets.release import release
+from classroom.sheets.sheet import chapters, chosen
 from mini_attn.errors import ConfigError
 from solutions import cached_step, late_mask
-from tests.hosting import Jupyter, bare, done, free_ports, installed, patient, running
+from tests.classroom.hosting import Jupyter, bare, done, free_ports, installed, patient, running
 from tests.scripts import script
 from tests.site import ROOT
 
@@ -189,7 +189,7 @@ def test_a_renewed_folder_keeps_what_the_teacher_wrote(sheets: Path, tmp_path: P
 
 def test_sheets_are_handed_out_once(tmp_path: Path) -> None:
     """A student's own file is never touched, not even one that was made a link or a folder."""
-    start = script("classroom/hub_files/start.py")
+    start = script("classroom/adapters/hub_files/start.py")
     sheets, home = tmp_path / "sheets", tmp_path / "home"
     sheets.mkdir()
     for name in ("a.ipynb", "b.ipynb", "c.ipynb"):

@@ -16,12 +16,12 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from classroom import nbgrader
-from classroom.leaks import leaks, telling_line
-from classroom.submissions import read
+from classroom.adapters import nbgrader
+from classroom.sheets.leaks import leaks, telling_line
+from classroom.submissions.collect import read
 from mini_attn.exercises import check, exercise, exercise_ids, grade
-from tests import graders
-from tests.graders import ALL, MIXED, cell_of, handed_in, references, run
+from tests.classroom import graders
+from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
 OF = 12.0  # points of the mixed sheet
 SCALE = " / np.sqrt(q.shape[-1])"

@@ -15,14 +15,14 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from classroom import otter
-from classroom.leaks import leaks
-from classroom.sheet import task
-from classroom.submissions import read
+from classroom.adapters import otter
+from classroom.sheets.leaks import leaks
+from classroom.sheets.sheet import task
+from classroom.submissions.collect import read
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import examine
-from tests import graders
-from tests.graders import ALL, MIXED, cell_of, handed_in, references, run
+from tests.classroom import graders
+from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
 LOOP = "def cached_step(q, k_new, v_new, k_cache, v_cache, length):\n    while True:\n        q"
 

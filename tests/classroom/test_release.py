@@ -17,11 +17,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from classroom import alone, release
-from classroom.leaks import leaks, telling_line
-from classroom.sheet import Sheet, chapters, chosen, task
-from classroom.student import student_notebook, title
-from classroom.wheel import build_wheel
+from classroom import alone
+from classroom.sheets import release
+from classroom.sheets.leaks import leaks, telling_line
+from classroom.sheets.notebook import student_notebook, title
+from classroom.sheets.sheet import Sheet, chapters, chosen, task
+from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
 from tests.site import visiting

@@ -23,12 +23,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from classroom import report
 from classroom.explained import EXPLAINED, headings
-from classroom.feedback import SO_FAR, STATES, feedback
-from classroom.report import grades, write_reports
-from classroom.summary import summary
-from classroom.wording import clean, file_names, for_markdown, for_spreadsheet, shown_names
+from classroom.reports import report
+from classroom.reports.feedback import SO_FAR, STATES, feedback
+from classroom.reports.report import grades, write_reports
+from classroom.reports.sanitize import clean, file_names, for_markdown, for_spreadsheet, shown_names
+from classroom.reports.summary import summary
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import CHECKS
@@ -613,7 +613,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from classroom.report import write_reports
+from classroom.reports.report import write_reports
 run, results = json.load(open(sys.argv[1]))
 write_reports(Path(sys.argv[2]), run, results)
 """

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from classroom import cells, files
-from classroom.release import student_notebook
-from classroom.sheet import chosen, task
-from classroom.submissions import moodle_name, read
+from classroom.sheets.notebook import student_notebook
+from classroom.sheets.sheet import chosen, task
+from classroom.submissions import files
+from classroom.submissions.cells import SOURCE_CHARACTERS
+from classroom.submissions.collect import moodle_name, read
 from mini_attn.errors import ConfigError
 
 SHEET = chosen(exercises="expand_heads tiled_heads")[0]
@@ -189,7 +190,7 @@ def test_odd_marks_are_no_marks(tmp_path: Path, metadata: Any) -> None:
 
 
 def test_unknown_and_endless_answers_are_said(tmp_path: Path) -> None:
-    data = notebook(expand_heads="x" * (cells.SOURCE_CHARACTERS + 1))
+    data = notebook(expand_heads="x" * (SOURCE_CHARACTERS + 1))
     data["cells"][tagged(data, "starter", "tiled_heads")]["metadata"]["exercise"]["id"] = "no_such"
     data["cells"] = [c for c in data["cells"] if not str(c["source"]).startswith("check(")]
     save(tmp_path / "a.ipynb", data)
@@ -254,7 +255,7 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
 
 def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) -> None:
     """What a student's archive unfolds to is bounded; others in the same archive are read."""
-    monkeypatch.setattr(files._Room, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    monkeypatch.setattr(files._Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
     one = json.dumps(notebook())
     with zipfile.ZipFile(tmp_path / "greedy.zip", "w") as archive:
         for number in range(9):

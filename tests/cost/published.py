@@ -23,9 +23,9 @@ def llama_like(kind: str, *sizes: int, **more: Any) -> dict[str, Any]:
     return {"model_type": kind, **dict(zip(names, sizes, strict=True)), **more}
 
 
-def gpt2(n_embd: int, n_layer: int, n_head: int) -> dict[str, Any]:
+def gpt2(n_embd: int, n_layer: int, n_head: int, n_positions: int = 1024) -> dict[str, Any]:
     return {"model_type": "gpt2", "n_embd": n_embd, "n_layer": n_layer, "n_head": n_head,
-            "n_positions": 1024, "vocab_size": 50257}  # fmt: skip
+            "n_positions": n_positions, "vocab_size": 50257}  # fmt: skip
 
 
 def llama3(factor: float) -> dict[str, Any]:
@@ -84,6 +84,8 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "gpt2-medium": gpt2(1024, 24, 16),
     "gpt2-large": gpt2(1280, 36, 20),
     "gpt2-xl": gpt2(1600, 48, 25),
+    # No file was published: table 2.1 of its paper, under the names that GPT-2's file has.
+    "gpt3": gpt2(12288, 96, 96, n_positions=2048),
     "gpt-oss-20b": llama_like("gpt_oss", 2880, 24, 64, 8, 2880, 201088, 131072,
                               num_local_experts=32, **GPT_OSS),
     "gpt-oss-120b": llama_like("gpt_oss", 2880, 36, 64, 8, 2880, 201088, 131072,

@@ -222,6 +222,23 @@ def test_time_of_a_step_on_a_measured_machine():
         cost.measured_device({"float32": 1e11}, -1.0, memory_bytes=1)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [("float32", 4), ("bfloat16", 2), ("float16", 2), ("float8", 1), ("int8", 1)],
+)
+def test_a_step_moves_numbers_of_its_own_type(dtype, size):
+    slow = cost.measured_device({dtype: 1e18}, 1.0, memory_bytes=1)
+    moved = cost.step_bytes(LLAMA, kv_len=7, batch=3, dtype_bytes=size)
+    assert cost.step_seconds(LLAMA, slow, kv_len=7, batch=3, dtype=dtype) == sum(moved.values())
+
+
+def test_nothing_but_the_last_rows_needs_logits():
+    none = cost.activation_bytes(GPT2, q_len=4, kv_len=4, logit_rows=0)
+    assert none["logits"] == 0
+    whole = cost.activation_bytes(GPT2, q_len=4, kv_len=4, logit_rows=4, batch=2)
+    assert whole["logits"] == 2 * 2 * 4 * (768 + 50257)
+
+
 # --- what the DeepSeek reports say, each with its baseline --------------------------------------
 
 
@@ -289,6 +306,28 @@ BAD = {
         "deepseek-v3 .* latent_bytes",
     ),
     "no rows": (lambda: cost.activation_bytes(GPT2, q_len=0, kv_len=1), "q_len .* got 0"),
+    "no keys": (lambda: cost.activation_bytes(GPT2, q_len=1, kv_len=0), "kv_len .* got 0"),
+    "fewer keys": (lambda: cost.activation_bytes(GPT2, q_len=3, kv_len=2), "least 3, got 2"),
+    "no rows at all": (
+        lambda: cost.activation_bytes(GPT2, q_len=1, kv_len=1, batch=0),
+        "batch .* got 0",
+    ),
+    "logits -1": (
+        lambda: cost.activation_bytes(GPT2, q_len=1, kv_len=1, logit_rows=-1),
+        "logit_rows must be at least 0, got -1",
+    ),
+    "numbers of 3": (
+        lambda: cost.activation_bytes(GPT2, q_len=1, kv_len=1, dtype_bytes=3),
+        "dtype_bytes .* got 3",
+    ),
+    "whose experts": (
+        lambda: cost.step_seconds(GPT2, cost.DEVICES["a100"], kv_len=1, experts="few"),
+        "experts must be one of .* got 'few'",
+    ),
+    "later keys": (
+        lambda: cost.step_seconds(GPT2, cost.DEVICES["a100"], q_len=2, kv_len=1),
+        "kv_len .* least 2, got 1",
+    ),
     "intensity": (lambda: cost.cache_intensity(GPT2, dtype_bytes=16), "got 16"),
     "dtype": (
         lambda: cost.step_seconds(GPT2, cost.DEVICES["a100"], kv_len=1, dtype="int3"),

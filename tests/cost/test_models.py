@@ -46,7 +46,10 @@ def test_every_model_has_its_source():
     bib = (Path(__file__).parents[2] / "book/references.bib").read_text(encoding="utf-8")
     for name, entry in MODELS.items():
         assert entry.name == name
-        assert re.search(r"config\.json of [\w.-]+/[\w.-]+$", entry.source), entry.source
+        told = (
+            r"config\.json of [\w.-]+/[\w.-]+$" if name != "gpt3" else r"brown2020gpt3, table 2\.1$"
+        )
+        assert re.search(told, entry.source), entry.source
         key = entry.source.split(";")[0].split(",")[0]
         assert key.startswith("config.json") or f"{{{key}," in bib, key
         assert entry.family
@@ -191,6 +194,15 @@ def test_a_layer_can_be_built(name):
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_as_published(name):
     assert cost.parameter_count(MODELS[name]) == PARAMETERS[name]
+
+
+def test_parameters_of_gpt3_are_175_billion():
+    """Layers of 12 d², and two tables; 175.0B in table 2.1 and 174,600 million in table D.1."""
+    d, layers, rows = 12288, 96, 50257 + 2048
+    layer = 12 * d**2 + (3 + 1 + 4 + 1) * d + 2 * 2 * d  # matrices, their biases, two norms
+    expected = layers * layer + rows * d + 2 * d
+    assert cost.parameter_count(MODELS["gpt3"]) == expected
+    assert round(expected / 1e8) == 1746
 
 
 def test_parameters_of_deepseek_v3_are_671_billion():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from classroom.leaks import telling_line
+from classroom.sheets.leaks import telling_line
 from mini_attn.exercises import exercise, exercise_ids
 from tests.site import HTML, ROOT
 

@@ -1,20 +1,47 @@
-"""The variant's configuration and its one registry entry; loaded as a plugin it registers it."""
+"""The variant's configuration, its costs and its one entry, which it registers as a plugin."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from mini_attn.config import AttentionConfig
-from mini_attn.variants import REGISTRY, Variant
+from mini_attn.cost import HeadsCost
+from mini_attn.variants import REGISTRY, CacheField, Variant
 
 
 @dataclass(frozen=True)
-class GatedConfig(AttentionConfig):
-    """Grouped-query attention with a gate."""
+class GatedConfig:
+    """Grouped-query attention with a gate for each token and key/value head."""
+
+    d_model: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    v_head_dim: int
+    window: int | None = None
+    scale: float | None = None
 
     @property
     def variant(self) -> str:
         return "gated"
+
+    def ungated(self) -> AttentionConfig:
+        """The attention whose keys are gated."""
+        return AttentionConfig(**vars(self))
+
+
+class GatedCost(HeadsCost):
+    """One more projection, which makes a number for each key/value head."""
+
+    def flops(self, model: Any, **sizes: Any) -> dict[str, int]:
+        parts = super().flops(model, **sizes)
+        rows = sizes["batch"] * sizes["q_len"]
+        parts["projections"] += 2 * rows * model.d_model * model.n_kv_heads
+        return parts
+
+    def parameters(self, model: Any) -> int:
+        return super().parameters(model) + model.d_model * model.n_kv_heads
 
 
 GATED = Variant(
@@ -24,11 +51,14 @@ GATED = Variant(
     class_name="GatedAttention",
     config_class="tests.toy.entry.GatedConfig",
     sizes=REGISTRY["gqa"].sizes,
-    cache=REGISTRY["gqa"].cache,
+    cache=(*REGISTRY["gqa"].cache, CacheField("gates", ("n_kv_heads",))),
     length_rule="all",
     reduces_to=(),
     references=("ainslie2023gqa",),
     page="kv-cache#what-the-cache-costs",
+    cache_class="tests.toy.gated_{backend}.GatedCache",
+    cost="tests.toy.entry.GatedCost",
+    short="Gated, {n_kv_heads} KV",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mini_attn import cost
+from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import ONE_SHAPE
 from mini_attn.widgets.questions.question import Mistake, Question
 
@@ -153,7 +154,7 @@ def _as_much_as_weights() -> Question:
 def _latent_work() -> Question:
     def pair(name: str) -> int:
         model = ONE_SHAPE[name]
-        form = "absorbed" if name == "mla" else None
+        form = REGISTRY[name].step_form
         one, two = (
             sum(cost.matmul_flops(model, q_len=1, kv_len=n, causal="exact", form=form).values())
             for n in (1000, 1001)

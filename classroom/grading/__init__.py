@@ -1,0 +1,6 @@
+"""What came in gets its points: each answer in a process of its own, judged here.
+
+``grade`` is the command: a folder of submissions in, grades and reports out. ``student`` grades
+the answers of one. ``process`` speaks with the worker of one answer, ``judge`` looks at what it
+gives back. ``resume`` keeps results, so that a run which was interrupted goes on.
+"""

@@ -1,0 +1,111 @@
+"""Judges one answer, which runs in a process of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from classroom.grading.process import AnswerProcess, Stopped
+from mini_attn.errors import ConfigError
+from mini_attn.exercises.checker import Report, examine_function, examine_number
+from mini_attn.exercises.spec import Exercise
+
+__all__ = ["WALL_SECONDS", "Judged", "judge", "probe"]
+
+WALL_SECONDS = 30.0
+
+
+@dataclass
+class Judged:
+    """How one answer did.
+
+    Parameters
+    ----------
+    report : Report
+        The checks, as in the notebook.
+    stopped : bool
+        Whether its process was ended or ended itself.
+    notes : list of str
+        What its cells complained about.
+    """
+
+    report: Report
+    stopped: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def _examine(task: Exercise, process: AnswerProcess, cells: list[str], name: str, *,
+             seed: int) -> tuple[Report, list[str]]:  # fmt: skip
+    """The report on an answer, and what its cells complained about."""
+    process.start()
+    found = process.prepare(cells, name)
+    notes, value = found["notes"], found["value"]
+    if not found["known"]:
+        kind = "number" if task.kind == "pencil" else "function"
+        why = f": {notes[0]}" if notes else "."
+        return Report(task, "runs", f"The cells define no {kind} called {name}{why}"), notes
+    if task.kind == "pencil":
+        return examine_number(task, value), notes
+    if not found["callable"]:
+        kind = type(value).__name__
+        return Report(task, "type", f"{name} should be a function; it is a {kind}."), notes
+    return examine_function(task, process.call, seed=seed), notes
+
+
+def judge(
+    task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float = WALL_SECONDS
+) -> Judged:
+    """Run an answer's cells and judge what they define.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    cells : list of str
+        Sources of the student's cells, in order.
+    name : str
+        What they should define: a function, or the number of a pencil exercise.
+    seed : int
+        Seeds the cases. They are drawn here, one by one, after the answer asked for them.
+    wall_seconds : float
+        When its process is ended, whatever it does.
+
+    Returns
+    -------
+    Judged
+        Never raises because of what an answer does.
+    """
+    process = AnswerProcess(wall_seconds)
+    judged = Judged(Report(task))
+    try:
+        judged.report, judged.notes = _examine(task, process, cells, name, seed=seed)
+    except Stopped as stopped:
+        judged.report, judged.stopped = Report(task, "runs", str(stopped)), True
+    finally:
+        process.close()
+    return judged
+
+
+def probe() -> dict[str, bool]:
+    """See whether an answer can be run here at all, and how well it is locked up.
+
+    Returns
+    -------
+    dict of str to bool
+        Layers of isolation: ``limits``, ``landlock``, ``seccomp``, ``hook``.
+
+    Raises
+    ------
+    ConfigError
+        If an honest answer does not run: every grade would be wrong.
+    """
+    process = AnswerProcess(WALL_SECONDS)
+    try:
+        in_force = process.start()
+        found = process.prepare(["answer = float(np.arange(5).sum())"], "answer")
+    except Stopped as stopped:
+        raise ConfigError(f"answers cannot be run on this machine: {stopped}") from None
+    finally:
+        process.close()
+    if found["value"] != 10:
+        raise ConfigError(f"answers cannot be run on this machine: {found['notes']}")
+    return in_force

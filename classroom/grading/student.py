@@ -1,0 +1,68 @@
+"""Grades what one student handed in, answer by answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from classroom.grading.judge import judge
+from classroom.grading.resume import Settings
+from classroom.sheets.sheet import task
+from classroom.submissions.collect import Submission
+from classroom.submissions.notebook import untouched
+
+__all__ = ["grade_student"]
+
+NOT_CHANGED = "The cell is as it was handed out."
+
+
+def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
+    """The result of one answer; ``cells`` is None if it was not handed in."""
+    asked = task(exercise_id)
+    about = {
+        "id": exercise_id, "title": asked.exercise.title, "page": asked.exercise.page,
+        "kind": asked.exercise.kind, "of": asked.exercise.points, "points": 0, "failed": None,
+        "message": "", "notes": [],
+    }  # fmt: skip
+    if cells is None:
+        return {**about, "state": "not handed in"}
+    if untouched(exercise_id, cells):
+        unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
+        return {**about, **unchanged}
+    seed = settings.case_seed(exercise_id)
+    judged = judge(asked.exercise, cells, asked.name, seed=seed)
+    report = judged.report
+    state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
+    if report.failed == "attempted":
+        state = "not attempted"
+    notes = list(dict.fromkeys([*report.notes, *judged.notes]))
+    return {
+        **about, "state": state, "points": report.points, "failed": report.failed,
+        "message": report.message, "notes": notes,
+    }  # fmt: skip
+
+
+def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
+    """The result of one student.
+
+    Parameters
+    ----------
+    sent : Submission
+        What was handed in.
+    settings : Settings
+        Those of the run.
+
+    Returns
+    -------
+    dict
+        For the reports: points, and for each exercise of the sheet a state and a message.
+    """
+    answers = [_grade_answer(i, sent.cells.get(i), settings) for i in settings.exercises]
+    return {
+        "student": sent.student,
+        "written_name": sent.written_name,
+        "files": sent.files,
+        "problems": sent.problems,
+        "answers": answers,
+        "points": sum(answer["points"] for answer in answers),
+        "of": sum(answer["of"] for answer in answers),
+    }

@@ -1,0 +1,5 @@
+"""What a class gets back.
+
+``report`` writes the grades, and the pages of ``feedback`` (a student's) and ``summary`` (the
+teacher's). ``sanitize`` makes harmless what students wrote.
+"""

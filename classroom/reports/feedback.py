@@ -1,0 +1,124 @@
+"""Feedback for one student: what is solved, and for the rest the idea that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from classroom.explained import EXPLAINED, chapter_title
+from classroom.reports.sanitize import clean
+
+__all__ = ["STATES", "feedback", "place_of", "shortened"]
+
+# In the order of every legend, bar and table.
+STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
+NAME, LINE, MESSAGE = 80, 200, 500  # characters that are shown
+MANY = 20  # entries of a list that are shown
+# What is right already, by the check that was not passed; a number is right or not.
+SO_FAR = {
+    "type": "It runs.",
+    "shape": "It runs and returns arrays.",
+    "dtype": "It runs, and the shapes are right.",
+    "finite": "It runs, and shapes and types are right.",
+    "repeatable": "It runs, and its result has the right form.",
+    "by hand": "It runs, and its result has the right form.",
+    "random": "The small case, worked by hand, is right already.",
+    "property": "The small case and the random ones are right already.",
+    "edges": "Nearly: ordinary cases are right. What is left is an edge.",
+}
+DEFAULT = {
+    "solved": "",
+    "not yet": "The answer is not right yet.",
+    "stopped": "The answer was stopped before it came to an end.",
+    "not attempted": "This one still waits for your answer.",
+    "not handed in": "No answer to this exercise was found in what you handed in.",
+}
+
+
+def place_of(exercise_id: str, page: str) -> dict[str, str]:
+    """Chapter and section that explain an exercise; the section may be empty."""
+    return {"chapter": clean(chapter_title(page), LINE), "section": EXPLAINED.get(exercise_id, "")}
+
+
+def shortened(texts: Sequence[str], limit: int = LINE, many: int = MANY) -> list[str]:
+    """The first entries of a list, and how many there are more."""
+    shown = [clean(text, limit) for text in texts[:many]]
+    more = len(texts) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
+
+
+def _item(answer: dict[str, Any]) -> dict[str, Any]:
+    """One exercise as it is shown."""
+    state = answer["state"]
+    open_still = state in ("not yet", "stopped")
+    message = clean(answer["message"], MESSAGE)
+    return {
+        "id": clean(answer["id"], NAME),
+        "title": clean(answer["title"], LINE),
+        "state": state,
+        "points": answer["points"],
+        "of": answer["of"],
+        "so_far": SO_FAR.get(answer["failed"], "")
+        if state == "not yet" and answer["kind"] != "pencil"
+        else "",
+        "lacks": "What is missing" if state == "not yet" else "What happened",
+        "message": message if open_still and message else f"{DEFAULT[state]} {message}".strip(),
+        "open": open_still,
+        "notes": shortened(answer["notes"]),
+        **place_of(answer["id"], answer["page"]),
+    }
+
+
+def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str]:
+    """Where the student stands, and what to do next."""
+    if not n:
+        return "This sheet has no exercises.", ""
+    if solved == n:
+        return "Everything is solved.", "Nothing is left to do on this sheet."
+    if not attempted:
+        return "No answer was found yet.", (
+            "If you did hand one in, look at the list of files below, and talk to your teacher."
+            if read
+            else "The reason stands below. Hand in the notebook as you saved it, the file that "
+            "ends in .ipynb, or talk to your teacher."
+        )
+    words = f"{solved} of {n} exercises {'is' if solved == 1 else 'are'} solved."
+    return (
+        words if solved else "No exercise is solved yet.",
+        "For each of the others you read below what is missing next. In the notebook, the check "
+        "cell tells you at once whether a change was the right one.",
+    )
+
+
+def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """What a student's page shows.
+
+    Parameters
+    ----------
+    run, result
+        As the grader writes them.
+
+    Returns
+    -------
+    dict
+        For the templates; every text is one cleaned line, none is escaped.
+    """
+    items = [_item(answer) for answer in result["answers"]]
+    solved = sum(item["state"] == "solved" for item in items)
+    waiting = ("not attempted", "not handed in")
+    attempted = sum(item["state"] not in waiting for item in items)
+    headline, advice = _headline(solved, len(items), attempted, bool(result["files"]))
+    student, written = (clean(result[key], NAME) for key in ("student", "written_name"))
+    return {
+        "sheet": clean(run["sheet"], NAME),
+        "version": clean(run["version"], NAME),
+        "name": written or student,
+        "student": student,
+        "points": result["points"],
+        "of": result["of"],
+        "headline": headline,
+        "advice": advice,
+        "items": items,
+        "files": shortened(result["files"]),
+        "problems": shortened(result["problems"], 2 * LINE),
+    }

@@ -1,0 +1,188 @@
+"""What a class gets back: grades.csv, feedback for each student, and a summary for the teacher.
+
+Everything is worked out before the first file is written, and each file appears whole. Nothing
+of it knows the time, so that the same results give the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from classroom.atomic import replace_file
+from classroom.reports.feedback import feedback
+from classroom.reports.sanitize import (
+    clean,
+    file_names,
+    folded,
+    for_markdown,
+    for_spreadsheet,
+    shown_names,
+)
+from classroom.reports.summary import summary
+from classroom.submissions.collect import moodle_name
+from mini_attn.errors import ConfigError
+
+__all__ = ["grades", "write_reports"]
+
+HERE = Path(__file__).resolve().parent
+NAME = 80  # characters of a name that are shown
+
+
+def _markdown(value: object) -> object:
+    """Escapes what a template prints, as autoescaping does for HTML."""
+    return value if isinstance(value, Markup | int | float) else Markup(for_markdown(str(value)))
+
+
+@cache
+def _templates(kind: str) -> jinja2.Environment:
+    """The templates of ``html`` or ``md``; both escape all that is not theirs."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=kind == "html",
+        finalize=_markdown if kind == "md" else None,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+@cache
+def _style() -> tuple[Markup, str]:
+    """The stylesheet, and its hash, which alone the page allows."""
+    text = (HERE / "report.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).digest()
+    return Markup(text), f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _page(name: str, kind: str, view: dict[str, Any]) -> str:
+    """One page of feedback or summary."""
+    style, digest = _style()
+    template = _templates(kind).get_template(f"{name}.{kind}.jinja")
+    return template.render(view, style=style, style_hash=digest)
+
+
+def _by_name(name: str) -> tuple[str, str]:
+    """Small and capital letters alike."""
+    return name.casefold(), name
+
+
+def _in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By name, each student once."""
+    ordered = sorted(results, key=lambda r: _by_name(r["student"]))
+    twice = [name for name, n in Counter(r["student"] for r in ordered).items() if n > 1]
+    if twice:
+        raise ConfigError(f"two results for the same student: {clean(twice[0], NAME)}")
+    return ordered
+
+
+def _points(answer: dict[str, Any] | None) -> int | str:
+    """Points of an exercise; an empty cell where nothing was handed in."""
+    return "" if answer is None or answer["state"] == "not handed in" else int(answer["points"])
+
+
+def grades(
+    run: dict[str, Any], results: Sequence[dict[str, Any]], roster: Sequence[str] = ()
+) -> str:
+    """The table of grades.
+
+    Parameters
+    ----------
+    run, results
+        As the grader writes them.
+    roster : sequence of str
+        Names of everybody; who is missing among the results gets a row with 0 points.
+
+    Returns
+    -------
+    str
+        Comma-separated values with a byte order mark, which makes spreadsheets read UTF-8.
+    """
+    out = io.StringIO(newline="")
+    out.write("\ufeff")
+    table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
+    ids = list(run["exercises"])
+    table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback"])
+    names = file_names(r["student"] for r in results)
+    shown = shown_names((r["student"] for r in results), NAME)
+    rows: list[tuple[str, list[str | int]]] = []  # a name to sort by, and the row
+    for result in results:
+        answers = {answer["id"]: answer for answer in result["answers"]}
+        problems = " · ".join(clean(p, 300) for p in result["problems"][:5])
+        texts = map(
+            for_spreadsheet, (shown[result["student"]], clean(result["written_name"], NAME))
+        )
+        cells = [*texts, *(_points(answers.get(i)) for i in ids)]
+        file = f"feedback/{names[result['student']]}.html"
+        cells += [int(result["points"]), int(result["of"]), for_spreadsheet(problems), file]
+        rows.append((result["student"], cells))
+    for name in missing(results, roster):
+        empty = ["", *[""] * len(ids)]
+        cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, int(run["of"])]
+        rows.append((name, [*cells, "nothing handed in", ""]))
+    table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
+    return out.getvalue()
+
+
+def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
+    """Names of the roster from whom nothing came."""
+    here = {folded(clean(r["student"], 300)) for r in results}
+    for r in results:
+        numberless = moodle_name(r["student"], [*r["files"], *r["problems"]])
+        here |= {folded(clean(numberless, 300))} if numberless else set()
+    return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
+
+
+def write_reports(
+    out: Path,
+    run: dict[str, Any],
+    results: Sequence[dict[str, Any]],
+    *,
+    roster: Sequence[str] = (),
+) -> list[Path]:
+    """Write grades, feedback and summary.
+
+    Parameters
+    ----------
+    out : Path
+        Folder that gets ``grades.csv``, ``feedback/``, ``summary.md`` and ``summary.html``.
+    run, results
+        As the grader writes them.
+    roster : sequence of str
+        Names of everybody in the class, as the grader names them; empty if not known.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Raises
+    ------
+    ConfigError
+        If two results are of the same student; nothing is written.
+    """
+    ordered = _in_order(results)
+    names = file_names(r["student"] for r in ordered)
+    views = {f"feedback/{names[r['student']]}": feedback(run, r) for r in ordered}
+    files = {
+        f"{stem}.{kind}": _page("feedback", kind, view)
+        for stem, view in views.items()
+        for kind in ("md", "html")
+    }
+    whole = summary(run, ordered, names, missing(ordered, roster))
+    files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
+    files["grades.csv"] = grades(run, ordered, roster)
+    for name, text in files.items():
+        replace_file(out / name, text)
+    return [out / name for name in files]

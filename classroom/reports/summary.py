@@ -1,0 +1,190 @@
+"""The class at a glance: what each exercise lacks most often, and what to teach again."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from classroom.reports.feedback import DEFAULT, LINE, MESSAGE, NAME, STATES, place_of, shortened
+from classroom.reports.sanitize import clean, shown_names
+
+__all__ = ["summary"]
+
+TOP = 5  # ideas that are listed
+SHARE = 20  # an idea is worth a lesson if one student in so many misses it, and at least two
+ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
+# Checks whose messages are about the matter; the others are about Python.
+MATTER = ("finite", "by hand", "random", "property", "edges")
+PLACE = re.compile(r" \(line \d+ of the cell, in [^)]*\)")
+NUMBER = re.compile(r"[-−+]?\d[\d.,]*(?:e[-+]?\d+)?")
+BARS = (13, 9)  # of the distribution, at most: with totals of two digits, of three
+MEASURES = {
+    "landlock": "the kernel gives the answers no files (Landlock)",
+    "seccomp": "the kernel refuses network, new processes and signals (seccomp)",
+    "limits": "limits of time and memory",
+    "hook": "Python itself refuses files, network and processes (audit hook)",
+}
+
+
+def _ideas(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages with how often they came, the most frequent first.
+
+    Two messages that differ in numbers, or in the line that failed, are one idea.
+    """
+    wordings: dict[str, Counter[str]] = defaultdict(Counter)
+    matter: dict[str, bool] = {}
+    for answer in answers:
+        said = answer["message"] or DEFAULT[answer["state"]]
+        text = clean(PLACE.sub("", said[: 4 * MESSAGE]), MESSAGE)
+        key = NUMBER.sub("…", text)
+        wordings[key][text] += 1
+        matter[key] = answer["state"] == "not yet" and answer["failed"] in MATTER
+    found = []
+    for key, texts in wordings.items():
+        often = min(texts, key=lambda text: (-texts[text], text))
+        found.append({"text": often, "count": texts.total(), "varied": len(texts) > 1,
+                      "matter": matter[key]})  # fmt: skip
+    return sorted(found, key=lambda idea: (-idea["count"], idea["text"]))
+
+
+def _exercise(number: int, exercise_id: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """One exercise over the whole class."""
+    states = Counter(answer["state"] for answer in answers)
+    ideas = _ideas([a for a in answers if a["state"] in ("not yet", "stopped")])
+    rest = ideas[TOP:]
+    first = answers[0]
+    tried = sum(states[state] for state in ("solved", "not yet", "stopped"))
+    return {
+        "number": number,
+        "title": clean(first["title"], LINE),
+        "states": [(state, states[state]) for state in STATES],
+        "n": len(answers),
+        "solved": states["solved"],
+        "tried": tried,
+        "mean": sum(a["points"] for a in answers) / len(answers),
+        "of": first["of"],
+        "all_ideas": ideas,
+        "ideas": ideas[:TOP],
+        "others": len(rest),
+        "others_count": sum(idea["count"] for idea in rest),
+        **place_of(exercise_id, first["page"]),
+    }
+
+
+def _exercises(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All exercises of the sheet that anybody was graded for, in its order."""
+    answers: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for result in results:
+        for answer in result["answers"]:
+            answers[answer["id"]].append(answer)
+    given = [key for key in run["exercises"] if key in answers]
+    return [_exercise(number, key, answers[key]) for number, key in enumerate(given, 1)]
+
+
+def _highlights(exercises: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a lesson should come back to, and the two ends of the sheet."""
+    again = [
+        {**idea, "exercise": e["title"], "n": e["n"], "chapter": e["chapter"],
+         "section": e["section"]}
+        for e in exercises for idea in e["all_ideas"]
+        if idea["matter"] and idea["count"] >= max(2, e["n"] / SHARE)
+    ]  # fmt: skip
+    again.sort(key=lambda idea: -idea["count"])
+    ranked = sorted(exercises, key=lambda e: e["solved"])
+    differ = exercises and ranked[0]["solved"] < ranked[-1]["solved"]
+    ends = {"hardest": ranked[0], "easiest": ranked[-1]} if differ else {"hardest": None}
+    return {"again": again[:TOP], **ends}
+
+
+def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
+    """How many students have how many points: one bar for each total, or for a few together."""
+    possible = {0}
+    for points in worth:
+        possible |= {total + points for total in possible}
+    steps = sorted(possible | set(totals))
+    size = -(-len(steps) // BARS[steps[-1] > 99])
+    bars = []
+    for first in range(0, len(steps), size):
+        together = steps[first : first + size]
+        low, high = together[0], together[-1]
+        label = str(low) if high == low else f"{low}–{high}"
+        count = sum(low <= total <= high for total in totals)
+        bars.append({"low": low, "label": label, "count": count, "together": len(together)})
+    return bars
+
+
+def _measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
+    """What kept the answers apart, in words: what was in force and what was not to be had."""
+    words: dict[bool, list[str]] = {True: [], False: []}
+    for name, value in sorted(isolation.items()):
+        text = MEASURES.get(name, clean(name.replace("_", " "), LINE))
+        if not isinstance(value, bool) and value:
+            text += f": {clean(value, LINE)}"
+        words[bool(value)].append(text)
+    return {"measures": words[True], "lacking": words[False]}
+
+
+def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
+    """Whose files or answers need a look."""
+    shown = shown_names((r["student"] for r in results), NAME)
+
+    def people(entries_of: Callable[[dict[str, Any]], list[str]]) -> list[dict[str, Any]]:
+        return [
+            {"name": shown[r["student"]], "file": names[r["student"]],
+             "entries": shortened(entries, ENTRY, ENTRIES)}
+            for r in results if (entries := entries_of(r))
+        ]  # fmt: skip
+
+    def stopped(result: dict[str, Any]) -> list[str]:
+        ended = [a for a in result["answers"] if a["state"] == "stopped"]
+        return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
+
+    return {"problems": people(lambda r: list(r["problems"])), "stopped": people(stopped)}
+
+
+def summary(
+    run: dict[str, Any],
+    results: Sequence[dict[str, Any]],
+    names: dict[str, str],
+    missing: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What the teacher's page shows.
+
+    Parameters
+    ----------
+    run, results
+        As the grader writes them; the results in the order of the names.
+    names : dict of str to str
+        File of each student's feedback, without its ending.
+    missing : sequence of str
+        Names of the roster from whom nothing came.
+
+    Returns
+    -------
+    dict
+        For the templates; every text is one cleaned line, none is escaped.
+    """
+    exercises = _exercises(run, results)
+    totals = [result["points"] for result in results]
+    bars = _distribution(totals, [e["of"] for e in exercises])
+    return {
+        "sheet": clean(run["sheet"], NAME),
+        "version": clean(run["version"], NAME),
+        "n": len(results),
+        "of": run["of"],
+        "mean": statistics.fmean(totals) if totals else 0,
+        "median": statistics.median(totals) if totals else 0,
+        "full": sum(total == run["of"] for total in totals),
+        "zero": sum(total == 0 for total in totals),
+        "bars": bars,
+        "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
+        "states": STATES,
+        "exercises": exercises,
+        **_highlights(exercises),
+        "missing": [clean(name, NAME) for name in missing],
+        **_measures(run["isolation"]),
+        **_persons(results, names),
+    }

@@ -1,0 +1,72 @@
+"""Is a solution in what is handed out? Looks into notebooks, wheels and archives."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from mini_attn.exercises.spec import exercise_ids
+
+__all__ = ["flat", "leaks", "telling_line"]
+
+
+@cache
+def telling_line(exercise_id: str) -> str:
+    """A line that only the solution has: the longest of its function, or a number's expression."""
+    module = import_module(f"solutions.{exercise_id}")
+    if callable(module.REFERENCE):
+        lines = [line.strip() for line in inspect.getsource(module.REFERENCE).splitlines()]
+        return max(lines[1:], key=len)
+    source = inspect.getsource(module)
+    values = [
+        ast.get_source_segment(source, node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "REFERENCE"
+    ]
+    return max((values[0] or "").splitlines(), key=len).strip()
+
+
+def flat(text: str) -> str:
+    """In one line, so that another indentation or line break hides nothing."""
+    return " ".join(text.split())
+
+
+def _texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
+    """What can be read in a file, by place; archives are opened, also inside of others."""
+    if zipfile.is_zipfile(io.BytesIO(data)):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for inner in archive.namelist():
+                yield from _texts(f"{name}/{inner}", archive.read(inner))
+        return
+    text = data.decode("utf-8", errors="ignore")
+    yield name, text
+    if name.endswith(".ipynb"):  # quotes stand behind backslashes in the file
+        yield name, "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+
+
+def leaks(path: Path) -> list[str]:
+    """Places in a file at which a solution can be read.
+
+    Parameters
+    ----------
+    path : Path
+        A notebook, a wheel, an archive or a text.
+
+    Returns
+    -------
+    list of str
+        ``file: exercise``; empty if there is none.
+    """
+    lines = {key: flat(telling_line(key)) for key in exercise_ids()}
+    found = []
+    for place, text in _texts(path.name, path.read_bytes()):
+        one_line = flat(text)
+        found += [f"{place}: {key}" for key, line in lines.items() if line in one_line]
+    return list(dict.fromkeys(found))

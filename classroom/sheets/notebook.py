@@ -1,0 +1,74 @@
+"""The student's notebook: one sheet of exercises that runs in plain Jupyter."""
+
+from __future__ import annotations
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from classroom.alone import alone, chapter_title, source_line
+from classroom.sheets.sheet import Sheet, chapters, task, tasks_of
+
+__all__ = ["student_notebook", "title"]
+
+HOW = """Each exercise has two code cells. Write your answer into the first and run it; then run \
+the second, the check, which says whether the answer is right or which idea is missing. Run \
+checks as often as you like. In a cell of your own, `hint("{first}")` gives a hint to an \
+exercise, and `progress()` shows where you are.
+
+Write your name below (a double click opens the line). To hand in, save this file and send it as \
+it is; exercises that you leave out cost their own points only. Each is graded on its own: what an \
+answer needs stands in its first cell, or between that cell and the check. Keep the cells that are \
+here.
+
+*{points} points · made from mini_attn {version}*"""
+SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, progress"
+
+
+def title(sheet: Sheet) -> str:
+    """The heading of a sheet: its chapter's title, or its name."""
+    if sheet.name in chapters() and sheet.exercises == tuple(tasks_of(sheet.name)):
+        return f"{chapter_title(sheet.name)} · exercises"
+    return f"Problem sheet: {sheet.name}"
+
+
+def _cells(number: int, exercise_id: str) -> list[nbformat.NotebookNode]:
+    """The three cells of an exercise."""
+    found = task(exercise_id)
+    heading = f"### Exercise {number}: {found.exercise.title}"
+    line = f"*{found.exercise.label}*"
+    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{alone(exercise_id)}"
+    cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
+    for role, source in (("starter", found.starter), ("check", found.check)):
+        metadata = {"exercise": {"id": exercise_id, "role": role}}
+        cells.append(new_code_cell(source, id=f"{exercise_id}-{role}", metadata=metadata))
+    return cells
+
+
+def student_notebook(sheet: Sheet) -> nbformat.NotebookNode:
+    """The notebook of a sheet, as a student gets it.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        Which exercises, in which order.
+
+    Returns
+    -------
+    nbformat.NotebookNode
+        Without outputs; the same sheet gives the same notebook, cell ids included.
+    """
+    how = HOW.format(first=sheet.exercises[0], points=sheet.points, version=sheet.version)
+    name = {"exercise": {"role": "name"}}
+    cells = [
+        new_markdown_cell(f"# {title(sheet)}\n\n{how}", id="sheet-title"),
+        new_markdown_cell("**Name:** ", id="sheet-name", metadata=name),
+        new_code_cell(SETUP, id="sheet-setup"),
+    ]
+    for number, exercise_id in enumerate(sheet.exercises, 1):
+        cells += _cells(number, exercise_id)
+    metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "language_info": {"name": "python"},
+        "mini_attn": sheet.as_data(),
+    }
+    return new_notebook(cells=cells, metadata=metadata)

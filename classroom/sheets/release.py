@@ -1,0 +1,154 @@
+"""Write what students get: notebooks without solutions, and what runs them. ``make release``."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import nbformat
+
+from classroom import ROOT
+from classroom.sheets.commands import add_choice, choice
+from classroom.sheets.leaks import leaks
+from classroom.sheets.notebook import student_notebook, title
+from classroom.sheets.sheet import Sheet, task
+from classroom.sheets.wheel import build_wheel
+from mini_attn.errors import ConfigError, MiniAttnError
+
+__all__ = ["archive_name", "main", "release"]
+
+OUT = ROOT / "_build/release"
+README = Path(__file__).with_name("release.md")
+# Of the zip format: an archive must not know when or on which system it was made.
+FIRST_DAY, UNIX = (1980, 1, 1, 0, 0, 0), 3
+
+
+def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
+    """What is in a sheet, for the teacher's own tools."""
+    tasks = [task(i).exercise for i in sheet.exercises]
+    rows = [
+        {"id": e.id, "title": e.title, "chapter": e.page, "kind": e.kind, "points": e.points,
+         "minutes": e.minutes, "difficulty": e.difficulty}
+        for e in tasks
+    ]  # fmt: skip
+    return {
+        **sheet.as_data(),
+        "title": title(sheet),
+        "points": sheet.points,
+        "minutes": sum(e.minutes for e in tasks),
+        "tasks": rows,
+        "notebook": f"{sheet.name}.ipynb",
+        "sha256": hashlib.sha256(notebook).hexdigest(),
+    }
+
+
+def readme(sheets: list[Sheet], wheel: str) -> str:
+    """How a student begins, with a table of what is here."""
+    rows = [
+        f"| [{s.name}.ipynb]({s.name}.ipynb) | {title(s)} | {len(s.exercises)} | {s.points} |"
+        for s in sheets
+    ]
+    count = "one notebook" if len(sheets) == 1 else f"{len(sheets)} notebooks"
+    text = README.read_text(encoding="utf-8")
+    for key, value in {
+        "sheets": count, "version": sheets[0].version, "table": "\n".join(rows), "wheel": wheel,
+    }.items():  # fmt: skip
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def archive_name(sheets: list[Sheet]) -> str:
+    """The zip's name: the sheet's, or one that no sheet can have for all chapters."""
+    name = sheets[0].name if len(sheets) == 1 else "mini_attn-exercises"
+    return f"{name}-{sheets[0].version}.zip"
+
+
+def pack(folder: Path, name: str) -> None:
+    """One zip of a folder's files, with the same bytes whenever and wherever it is made."""
+    paths = sorted(folder.iterdir())
+    top = Path(name).stem
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in paths:
+            entry = zipfile.ZipInfo(f"{top}/{path.name}", FIRST_DAY)
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, UNIX
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, path.read_bytes())
+
+
+def write(sheets: list[Sheet], folder: Path) -> None:
+    """All files of a release."""
+    for sheet in sheets:
+        text = nbformat.writes(student_notebook(sheet)) + "\n"
+        data = text.encode()
+        (folder / f"{sheet.name}.ipynb").write_bytes(data)
+        facts = json.dumps(manifest(sheet, data), indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{sheet.name}.json").write_text(facts, encoding="utf-8")
+    wheel = build_wheel(folder)
+    (folder / "README.md").write_text(readme(sheets, wheel.name), encoding="utf-8")
+    pack(folder, archive_name(sheets))
+
+
+def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
+    """Write a release, unless a solution is in it.
+
+    Parameters
+    ----------
+    sheets : list of Sheet
+        What to hand out.
+    out : Path
+        The release goes into a folder of its version in here.
+
+    Returns
+    -------
+    list of Path
+        The files, by name.
+
+    Raises
+    ------
+    ConfigError
+        If a file holds a solution; then nothing is written.
+    """
+    target = out / sheets[0].version
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix=".unfinished-") as name:
+        folder = Path(name)
+        write(sheets, folder)
+        paths = sorted(folder.iterdir())
+        found = [place for path in paths for place in leaks(path)]
+        if found:
+            raise ConfigError(f"nothing was released: a solution stands in {', '.join(found)}")
+        target.mkdir(exist_ok=True)
+        for path in paths:
+            os.replace(path, target / path.name)
+    return [target / path.name for path in paths]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(prog="release", description=__doc__)
+    add_choice(parser)
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of the releases")
+    options = parser.parse_args(arguments)
+    try:
+        sheets = choice(options)
+        paths = release(sheets, options.out)
+    except MiniAttnError as problem:
+        print(f"[release] {problem}", file=sys.stderr)
+        return 2
+    folder = paths[0].parent
+    exercises = sum(len(sheet.exercises) for sheet in sheets)
+    count = f"{len(sheets)} notebook{'s' * (len(sheets) > 1)}"
+    print(f"[release] {count} with {exercises} exercises in all; no file holds a solution")
+    print(f"[release] hand out {folder / archive_name(sheets)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

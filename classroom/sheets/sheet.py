@@ -1,0 +1,188 @@
+"""What is handed out: exercises with their cells, taken from the chapters' notebooks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from classroom import BOOK, ROOT
+from mini_attn import __version__
+from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
+
+__all__ = ["Sheet", "Task", "chapters", "chosen", "sheet_of_file", "task", "tasks_of"]
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+HEADING = re.compile(r"^### Exercise \d+: ")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One exercise as it stands in its chapter.
+
+    Parameters
+    ----------
+    exercise : Exercise
+        Its data from the bank.
+    text : str
+        Markdown of the task as in the chapter, without its heading and the line of difficulty.
+    starter, check : str
+        Source of the two code cells.
+    name : str
+        What the check cell hands over: the function's name, or ``answer`` for a number.
+    """
+
+    exercise: Exercise
+    text: str
+    starter: str
+    check: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Exercises that are handed out and graded together.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case letters, digits and hyphens; names the files.
+    exercises : tuple of str
+        Ids, in the order of the sheet.
+    version : str
+        Version of the project that it is made from.
+    """
+
+    name: str
+    exercises: tuple[str, ...]
+    version: str
+
+    @property
+    def points(self) -> int:
+        """What the whole sheet earns."""
+        return sum(exercise(i).points for i in self.exercises)
+
+    def as_data(self) -> dict[str, Any]:
+        """For the notebook's metadata and for the file beside it."""
+        return {"sheet": self.name, "version": self.version, "exercises": list(self.exercises)}
+
+
+def chapters() -> list[str]:
+    """Page stems of the chapters with exercises, in the order of the book."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    with_exercises = {exercise(i).page for i in exercise_ids()}
+    pages = [Path(c["file"]).name for part in toc["parts"] for c in part["chapters"]]
+    return [page for page in pages if page in with_exercises]
+
+
+def _handed_over(check: str) -> str:
+    """The second argument of the check cell."""
+    call = ast.parse(check).body[0]
+    assert isinstance(call, ast.Expr)
+    assert isinstance(call.value, ast.Call)
+    return ast.unparse(call.value.args[1])
+
+
+@cache
+def tasks_of(page: str) -> dict[str, Task]:
+    """The exercises of a chapter by id, in the order of the page."""
+    cells = nbformat.read(BOOK / f"{page}.ipynb", as_version=4).cells
+    sources: dict[str, dict[str, str]] = {}
+    text = ""
+    for cell in cells:
+        if cell.cell_type == "markdown" and HEADING.match(cell.source):
+            # The heading, the line with difficulty and points, then the task.
+            text = cell.source.split("\n\n", 2)[2]
+        tag = cell.metadata.get("exercise")
+        if tag:
+            sources.setdefault(tag["id"], {"text": text})[tag["role"]] = cell.source
+    return {
+        key: Task(exercise(key), found["text"], found["starter"], found["check"],
+                  _handed_over(found["check"]))
+        for key, found in sources.items()
+    }  # fmt: skip
+
+
+def task(exercise_id: str) -> Task:
+    """One exercise with its cells.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such exercise.
+    """
+    return tasks_of(exercise(exercise_id).page)[exercise_id]
+
+
+def chosen(
+    *, chapter: str | None = None, exercises: str | None = None, name: str | None = None
+) -> list[Sheet]:
+    """The sheets that a command was asked for.
+
+    Parameters
+    ----------
+    chapter : str or None
+        Page stem; None for every chapter. Each chapter is a sheet.
+    exercises : str or None
+        Ids, separated by blanks or commas: one problem sheet in this order.
+    name : str or None
+        Name of the problem sheet; None for ``sheet``. Only with ``exercises``.
+
+    Returns
+    -------
+    list of Sheet
+        One or more.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown chapter or exercise, an exercise named twice, both choices at once, or a
+        name that makes no good file name.
+    """
+    if exercises is None:
+        if name:
+            raise ConfigError("a name goes with a list of exercises; a chapter has its own")
+        known = chapters()
+        if chapter and chapter not in known:
+            raise ConfigError(f"there is no chapter {chapter!r}; there are {', '.join(known)}")
+        pages = [chapter] if chapter else known
+        return [Sheet(page, tuple(tasks_of(page)), __version__) for page in pages]
+    if chapter:
+        raise ConfigError("choose a chapter or a list of exercises, not both")
+    ids = tuple(exercises.replace(",", " ").split())
+    if not ids:
+        raise ConfigError("the list of exercises is empty")
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise ConfigError(f"named twice: {', '.join(twice)}")
+    for exercise_id in ids:
+        exercise(exercise_id)
+    title = name or "sheet"
+    if not NAME.fullmatch(title):
+        raise ConfigError(f"a sheet's name has small letters, digits and hyphens, not {title!r}")
+    if title in chapters() and ids != tuple(tasks_of(title)):
+        raise ConfigError(f"{title!r} is a chapter: give the sheet another name")
+    return [Sheet(title, ids, __version__)]
+
+
+def sheet_of_file(path: Path) -> Sheet:
+    """The sheet that a release wrote beside its notebook.
+
+    Raises
+    ------
+    ConfigError
+        If the file is none, or an exercise of it is no more.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return chosen(exercises=" ".join(data["exercises"]), name=data["sheet"])[0]
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        raise ConfigError(f"{path} is not the file of a sheet: {error}") from None

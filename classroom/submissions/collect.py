@@ -1,0 +1,134 @@
+"""Reads what students sent: whose each file is, and which of several answers counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from classroom.submissions.files import MISTAKEN, find
+from classroom.submissions.notebook import Notebook, read_notebook, untouched
+from mini_attn.exercises.spec import exercise_ids
+
+__all__ = ["Submission", "moodle_name", "read"]
+
+# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart.
+MOODLE = re.compile(r"(.+)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
+DIGITS = re.compile(r"(\d{1,9})")
+
+
+@dataclass
+class Submission:
+    """All that one student sent.
+
+    Parameters
+    ----------
+    student : str
+        The first part of the files' place: a folder's or a file's name without its ending.
+    written_name : str or None
+        What stands in the cell for the name.
+    files : list of str
+        The notebooks that were read.
+    problems : list of str
+        Files and cells that could not be used, in words.
+    cells : dict of str to list of str
+        Sources by exercise, in the order of the notebook.
+    """
+
+    student: str
+    written_name: str | None = None
+    files: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    cells: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _students(notebooks: list[Notebook]) -> list[tuple[str, Notebook]]:
+    """Whose each notebook is."""
+    first = {notebook.parts[0] for notebook in notebooks}
+    depth = 0
+    if len(first) == 1 and first.pop().lower().endswith(".zip"):
+        # The whole class in one archive, perhaps in a folder of its own.
+        depth = 1
+        below = [n.parts[1:] for n in notebooks]
+        shared = len({parts[:1] for parts in below}) == 1 and all(len(p) > 1 for p in below)
+        if shared and len({parts[1] for parts in below}) > 1:
+            depth = 2
+    return [(_student(n.parts[min(depth, len(n.parts) - 1) :]), n) for n in notebooks]
+
+
+def _student(parts: tuple[str, ...]) -> str:
+    """A student's name, of the place of a file from the student's own entry on."""
+    entry = parts[0]
+    kind = entry.rsplit(".", 1)[-1].lower() if "." in entry else ""
+    if kind in ("ipynb", "zip") or (kind in MISTAKEN and len(parts) == 1):
+        entry = entry.rsplit(".", 1)[0] or entry
+    moodle = MOODLE.fullmatch(entry)
+    return moodle[1] + moodle[2] if moodle else entry
+
+
+def moodle_name(student: str, places: Iterable[str]) -> str | None:
+    """The name alone, if the files' places show that Moodle put a number behind it."""
+    found = re.fullmatch(r"(.+)_\d+", student, re.DOTALL)
+    ours = found and any(f"{student}_assignsubmission_" in place for place in places)
+    return found[1] if found and ours else None
+
+
+def _turn(notebook: Notebook) -> tuple[bool, list[list[tuple[int, str]]]]:
+    """Which of a student's files comes later and counts: 2 before 10, "x" before "x (1)".
+
+    What Jupyter kept as a copy comes first.
+    """
+    stems = [part.rsplit(".", 1)[0] for part in notebook.parts]
+    pieces = [[(int(p), "") if p.isdecimal() else (-1, p) for p in DIGITS.split(s)] for s in stems]
+    return not stems[-1].endswith("-checkpoint"), pieces
+
+
+def _add(sent: Submission, notebook: Notebook) -> None:
+    """One more file of a student: a later answer takes the place of an earlier one.
+
+    A cell as it was handed out takes the place of nothing.
+    """
+    place = "/".join(notebook.parts)
+    sent.problems += notebook.problems
+    if notebook.cells:
+        sent.files.append(place)
+    again = []
+    for key, sources in notebook.cells.items():
+        earlier = sent.cells.get(key)
+        if earlier is not None and untouched(key, sources):
+            continue
+        if earlier is not None and earlier != sources and not untouched(key, earlier):
+            again.append(key)
+        sent.cells[key] = sources
+    if again:
+        words = "answers differ from those in another file; these count"
+        sent.problems.append(f"{place}: {words}: {', '.join(again)}")
+    sent.written_name = sent.written_name or notebook.written_name
+
+
+def read(folder: Path) -> list[Submission]:
+    """Read a folder of submissions.
+
+    Parameters
+    ----------
+    folder : Path
+        As in `classroom.submissions.files.find`. Each entry is a student's: a notebook, a folder
+        or a zip file. If the only entry is a zip file, its entries are.
+
+    Returns
+    -------
+    list of Submission
+        By student, sorted.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder.
+    """
+    known = set(exercise_ids())
+    notebooks = [read_notebook(file, known) for file in find(folder)]
+    students: dict[str, Submission] = {}
+    for student, notebook in sorted(_students(notebooks), key=lambda pair: _turn(pair[1])):
+        _add(students.setdefault(student, Submission(student)), notebook)
+    return [students[name] for name in sorted(students)]

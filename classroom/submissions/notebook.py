@@ -1,0 +1,157 @@
+"""Reads one notebook that a student sent: which cells belong to which exercise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from classroom.sheets.sheet import task
+from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
+from classroom.submissions.files import Found
+from mini_attn import __version__
+
+__all__ = ["Notebook", "read_notebook", "untouched"]
+
+# Both look at a text of any length and origin: no two neighbours in them match the same letter.
+CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
+DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
+NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
+PROBLEMS = 20  # of one file
+
+
+def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
+    """Tagged starter cells, with untagged code between a starter and its check.
+
+    A cell that a student put between the two is taken for a helper of that answer.
+    """
+    found: dict[str, list[str]] = {}
+    current = None
+    for cell in cells:
+        if cell.role == "starter" and cell.exercise and cell.kind == "code":
+            current = cell.exercise
+            found.setdefault(current, []).append(cell.source)
+        elif cell.role is not None or (cell.kind == "markdown" and cell.source.startswith("#")):
+            current = None
+        elif cell.kind == "code" and current and not CHECK.search(cell.source):
+            found[current].append(cell.source)
+        elif cell.kind == "code":
+            current = None
+    return found
+
+
+def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
+    """Without tags: the code above each check, up to the heading or check before it."""
+    found: dict[str, list[str]] = {}
+    above: list[str] = []
+    for cell in cells:
+        if cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
+            above = []
+        elif cell.kind == "code":
+            check = CHECK.search(cell.source)
+            own = cell.source[: check.start()] if check else cell.source
+            above += [own] if own.strip() else []
+            if check:
+                if above:
+                    found.setdefault(check[1], []).extend(above)
+                above = []
+    return found
+
+
+def untouched(key: str, sources: list[str]) -> bool:
+    """Whether an answer is as it was handed out."""
+    return "".join(sources).strip() == task(key).starter.strip()
+
+
+def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
+    """Answers in cells of the student's own, below the check or above another check of it.
+
+    The last cell that defines what the check asks for, and those before it.
+    """
+    names = {key: re.escape(task(key).name) for key in keys}
+    defines = {k: re.compile(DEFINES.format(name), re.MULTILINE) for k, name in names.items()}
+    own: dict[str, list[str]] = {key: [] for key in names}
+    found: dict[str, list[str]] = {}
+    current = None
+    for cell in cells:
+        if cell.role is not None:
+            current = cell.exercise
+        elif cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
+            current = None
+        elif cell.kind == "code":
+            check = CHECK.search(cell.source)
+            key = check[1] if check else current
+            if key in own:
+                own[key].append(cell.source[: check.start()] if check else cell.source)
+                if defines[key].search(own[key][-1]):
+                    found[key] = list(own[key])
+    return found
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """What one file holds that can be graded: small, however large the file is."""
+
+    parts: tuple[str, ...]
+    cells: dict[str, list[str]]
+    problems: list[str]
+    written_name: str | None = None
+
+
+def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """Sources by exercise, and what was odd about their places."""
+    found, odd = _by_tags(cells), []
+    untagged = {k: v for k, v in _by_checks(cells).items() if k in known and k not in found}
+    if untagged:
+        odd.append(f"found by the check below, as the cells lost their tags: {', '.join(untagged)}")
+    open_ones = [key for key in found if key in known and untouched(key, found[key])]
+    moved = _elsewhere(cells, open_ones)
+    if moved:
+        odd.append(f"answered in another cell than the one meant for it: {', '.join(moved)}")
+    return found | moved | untagged, odd
+
+
+def _name(cells: list[Cell]) -> str | None:
+    """What stands in the cell for the name, also if its tag is lost."""
+    tagged = [cell for cell in cells if cell.role == "name"]
+    others = [cell for cell in cells if cell.kind == "markdown" and cell.source.startswith("**")]
+    names = [NAME.match(cell.source) for cell in tagged or others]
+    return next((found[1].strip() for found in names if found), None)
+
+
+def read_notebook(file: Found, known: set[str]) -> Notebook:
+    """Read one file.
+
+    Parameters
+    ----------
+    file : Found
+        As it was found.
+    known : set of str
+        Ids of all exercises.
+
+    Returns
+    -------
+    Notebook
+        The cells by exercise, and what could not be used.
+    """
+    place = "/".join(file.parts)
+    parsed = read_cells(file.content) if file.content is not None else str(file.problem)
+    if isinstance(parsed, str):
+        return Notebook(file.parts, {}, [f"{place}: {parsed}"])
+    cells, made, problems = parsed
+    if made not in (None, __version__):
+        problems.append(f"handed out by version {made}, graded by {__version__}")
+    found, odd = _answers(cells, known)
+    problems += odd
+    kept: dict[str, list[str]] = {}
+    for key, sources in found.items():
+        if key not in known:
+            problems.append(f"there is no exercise {key[:40]!r}")
+        elif sum(map(len, sources)) > SOURCE_CHARACTERS:
+            problems.append(f"the cells of {key} are too long")
+        else:
+            kept[key] = sources
+    if not found:
+        problems.append("no exercise in this notebook")
+    said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
+    return Notebook(file.parts, kept, said, _name(cells))

@@ -1,0 +1,90 @@
+"""The state of a cache, and what its positions come to: pure functions of whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.errors import ConfigError, ShapeError
+
+__all__ = ["Filled", "Held", "counted_on", "counts", "follow", "read"]
+
+Array = NDArray[Any]
+
+
+class Held(NamedTuple):
+    """What the tokens of a step may attend to, and how much its order says."""
+
+    k: Any
+    v: Any
+    positions: Any
+    counted: bool  # every row holds positions 0, 1, 2, … in this order
+    every: bool  # a lone newest token may attend to all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The state of a cache; none of its numbers changes, a step gives another state."""
+
+    slots: int
+    arrays: tuple[Any, ...]  # the backend's, written only where no state looks
+    counted: bool = True  # every row holds positions 0, 1, 2, …
+    padded: bool = False
+    rows: Any = None  # positions (batch, slots or more); None while all rows count
+    mirror: Any = None  # the same in the backend's type
+    ends: Array | None = None  # last position of each row (batch, 1), -1 where it has none
+    lengths: Array | None = None  # tokens of each row (batch,), padding left out
+
+
+def counts(state: Filled, batch: int) -> tuple[Array, Array]:
+    """Last position (batch, 1) and number of tokens (batch,) of each row."""
+    if state.ends is None or state.lengths is None:
+        return np.full((batch, 1), state.slots - 1), np.full(batch, state.slots)
+    return state.ends, state.lengths
+
+
+def follow(state: Filled, given: Array | None, batch: int, new: int) -> Array:
+    """Checked positions (batch, new) of the tokens to come."""
+    ends, _ = counts(state, batch)
+    if given is None:
+        return np.asarray(ends + 1 + np.arange(new))
+    if given.shape not in ((new,), (batch, new)):
+        raise ShapeError(f"positions must be ({new},) or ({batch}, {new}), got {given.shape}")
+    fresh = np.broadcast_to(given, (batch, new)).astype(np.int64)
+    # A real position must exceed all before it in its row; padding is not compared.
+    before = np.maximum.accumulate(np.concatenate([ends, fresh], axis=1), axis=1)[:, :-1]
+    if (fresh < -1).any() or ((fresh >= 0) & (fresh <= before)).any():
+        raise ConfigError(
+            "positions must be -1 (padding) or grow within a row, "
+            f"got {fresh.tolist()!s:.80} after {ends.ravel().tolist()!s:.40}"
+        )
+    return fresh
+
+
+def counted_on(state: Filled, fresh: Array) -> Filled:
+    """What is known of each row once it has got tokens that do not just count on."""
+    ends, lengths = counts(state, len(fresh))
+    real = fresh >= 0
+    return replace(
+        state,
+        counted=False,
+        padded=state.padded or not bool(real.all()),
+        ends=np.maximum(ends, fresh.max(axis=1, keepdims=True)),
+        lengths=lengths + real.sum(axis=1),
+    )
+
+
+def read(rows: Array) -> dict[str, Any]:
+    """What positions (batch, slots) say of themselves."""
+    if bool((rows == np.arange(rows.shape[1])).all()):
+        return {"counted": True, "padded": False, "ends": None, "lengths": None}
+    real = rows >= 0
+    return {
+        "counted": False,
+        "padded": not bool(real.all()),
+        "ends": rows.max(axis=1, keepdims=True, initial=-1),
+        "lengths": real.sum(axis=1),
+    }

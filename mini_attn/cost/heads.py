@@ -1,0 +1,83 @@
+"""What attention with keys and values of heads costs: one layer, asked through the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.cost.work import attention_flops
+
+__all__ = ["HeadsCost"]
+
+
+class HeadsCost:
+    """Costs of one layer whose cache holds keys and values of heads.
+
+    An entry of the registry names this class, or one with the same methods; a variant that
+    differs in one of them inherits the others. Everywhere ``model`` has the sizes by name.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> from mini_attn.variants import variant
+    >>> variant("gqa").costs().parameters(MODELS["llama-3-8b"])
+    41943040
+    """
+
+    def flops(
+        self,
+        model: Any,
+        *,
+        q_len: int,
+        kv_len: int,
+        batch: int = 1,
+        causal: str = "full",
+        form: str | None = None,
+        window: int | None = None,
+    ) -> dict[str, int]:
+        """FLOPs by part: ``projections``, ``scores``, ``weighted sum`` and ``output``."""
+        rows, d_model = batch * q_len, model.d_model
+        heads = {key: getattr(model, key) for key in ("n_heads", "head_dim", "v_head_dim")}
+        pairs = attention_flops(q_len, kv_len, **heads, causal=causal, window=window)
+        return {
+            "projections": 2 * rows * d_model * self._projected(model),
+            **{part: batch * flops for part, flops in pairs.items()},
+            "output": 2 * rows * model.n_heads * model.v_head_dim * d_model,
+        }
+
+    def parameters(self, model: Any) -> int:
+        """Weights and biases, norms of queries and keys included."""
+        d_model, rows = model.d_model, self._projected(model)
+        out = model.n_heads * model.v_head_dim * d_model
+        biases = {"none": 0, "qkv": rows, "all": rows + d_model}[model.biases]
+        norms = {"none": 0, "head": 2 * model.head_dim, "width": self._queries_and_keys(model)}
+        sinks = model.n_heads if model.sinks else 0
+        return int(d_model * rows + out + biases + norms[model.qk_norm] + sinks)
+
+    def normed(self, model: Any) -> int:
+        """Numbers of a token that norms inside the layer take."""
+        return 0 if model.qk_norm == "none" else self._queries_and_keys(model)
+
+    def compared(self, model: Any) -> tuple[int, int]:
+        """Numbers that a head multiplies for one cached token: for its score, and to sum up."""
+        return model.head_dim, model.v_head_dim
+
+    def handed_on(
+        self, model: Any, *, q_len: int, kv_len: int, batch: int, fused: bool
+    ) -> dict[str, int]:
+        """Numbers that the products read and write beside weights and cache, by part."""
+        rows, d_model = batch * q_len, model.d_model
+        queries, outputs = model.n_heads * model.head_dim, model.n_heads * model.v_head_dim
+        return {
+            "projections": rows * (d_model + queries),
+            "attention": rows * (queries + outputs),
+            "scores": 0 if fused else 4 * batch * model.n_heads * q_len * kv_len,
+            "output": rows * (outputs + d_model),
+        }
+
+    def _queries_and_keys(self, model: Any) -> int:
+        """Numbers of a token's queries and keys."""
+        return int((model.n_heads + model.n_kv_heads) * model.head_dim)
+
+    def _projected(self, model: Any) -> int:
+        """Numbers that a token is projected to: queries, keys and values."""
+        return self._queries_and_keys(model) + int(model.n_kv_heads * model.v_head_dim)

@@ -1,0 +1,319 @@
+"""Every public function and method of both backends, given a wrong kind for each argument.
+
+A word, None, a list or the other backend's array must give an error of this package that
+names the argument. What does not yet is listed, so that the list can only become shorter.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+
+import numpy as np
+import pytest
+import torch
+
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, NTKAware, RopeConfig
+from mini_attn.errors import DTypeError, MiniAttnError
+from tests.backends.test_parity import STEMS, pair, public
+
+HEADS = AttentionConfig(8, 4, 2)
+LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=RopeConfig("half"))
+DECODER = DecoderConfig(13, 1, HEADS, d_ff=6, max_positions=9)
+SIZES = {"batch": 1, "n_kv_heads": 4, "head_dim": 2, "capacity": 8}
+CLASSES = {  # the arguments that make one of each
+    "BlockPool": {"n_blocks": 4, "n_kv_heads": 4, "head_dim": 2, "block_size": 2},
+    "KVCache": SIZES,
+    "LatentCache": {"batch": 1, "kv_lora_rank": 4, "qk_rope_head_dim": 4, "capacity": 8},
+    "QuantizedKVCache": SIZES,
+    "SlidingWindowCache": {**SIZES, "window": 3},
+    "Decoder": {"config": DECODER},
+    "DecoderLayer": {"config": DECODER},
+    "GroupedQueryAttention": {"config": HEADS},
+    "MultiHeadAttention": {"config": HEADS},
+    "MultiQueryAttention": {"config": AttentionConfig(8, 4, 2, n_kv_heads=1)},
+    "SlidingWindowAttention": {"config": AttentionConfig(8, 4, 2, window=3)},
+    "MultiHeadLatentAttention": {"config": LATENT},
+    "MLP": {"d_model": 8, "d_ff": 6},
+    "GatedMLP": {"d_model": 8, "d_ff": 6},
+    "Embedding": {"rows": 13, "d_model": 8},
+    "LearnedPositions": {"rows": 13, "d_model": 8},
+    "Linear": {"in_features": 8, "out_features": 6},
+    "Norm": {"d_model": 8, "kind": "rms_norm"},
+    "RelativePositions": {"head_dim": 2, "max_distance": 3},
+}
+
+
+def floats(*shape):
+    return np.ones(shape, "float32")
+
+
+Q = {name: floats(1, 4, 3, 2) for name in "qkv"}
+PLACES = np.arange(3)
+CALLS = {  # the arguments that a call needs
+    "attention_backward": {"d_out": floats(1, 4, 3, 2), **Q},
+    "scaled_dot_product_attention": Q,
+    "online_attention": Q,
+    "merge_attention": {"out_a": floats(1, 4, 3, 2), "lse_a": floats(1, 4, 3),
+                        "out_b": floats(1, 4, 3, 2), "lse_b": floats(1, 4, 3)},
+    "KVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "LatentCache.append": {"k": floats(1, 2, 4), "v": floats(1, 2, 4)},
+    "PagedKVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "QuantizedKVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "SlidingWindowCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "BlockPool.references": {"block": 0},
+    "BlockPool.share": {"block": 0},
+    "BlockPool.release": {"block": 0},
+    "KVCache.next_positions": {"new": 2},
+    "KVCache.crop": {"n": 0},
+    "KVCache.reorder": {"index": np.array([0])},
+    "PagedKVCache.crop": {"n": 0},
+    "QuantizedKVCache.crop": {"n": 0},
+    "SlidingWindowCache.next_positions": {"new": 2},
+    "SlidingWindowCache.crop": {"n": 0},
+    "Decoder.__call__": {"tokens": np.array([[1, 2]])},
+    "DecoderLayer.__call__": {"x": floats(1, 3, 8)},
+    "Decoder.new_caches": {"batch": 1, "capacity": 4},
+    "beam_search": {"tokens": np.array([[1, 2]]), "n_beams": 2, "max_new_tokens": 1},
+    "decode_step": {"token": np.array([[1]])},
+    "generate": {"tokens": np.array([[1, 2]]), "max_new_tokens": 2},
+    "prefill": {"tokens": np.array([[1, 2]])},
+    "GroupedQueryAttention.__call__": {"x": floats(1, 3, 8)},
+    "GroupedQueryAttention.new_cache": {"batch": 1, "capacity": 4},
+    "GroupedQueryAttention.project": {"x": floats(1, 3, 8), "context": floats(1, 3, 8)},
+    "merge_heads": {"x": floats(1, 4, 3, 2)},
+    "split_heads": {"x": floats(1, 3, 8), "n_heads": 4},
+    "MultiHeadLatentAttention.__call__": {"x": floats(1, 3, 8)},
+    "MultiHeadLatentAttention.new_cache": {"batch": 1, "capacity": 4},
+    "MLP.__call__": {"x": floats(1, 3, 8)},
+    "GatedMLP.__call__": {"x": floats(1, 3, 8)},
+    "Embedding.__call__": {"index": np.array([[1, 2]])},
+    "LearnedPositions.__call__": {"index": np.array([[1, 2]])},
+    "Linear.__call__": {"x": floats(1, 3, 8)},
+    "Norm.__call__": {"x": floats(1, 3, 8)},
+    "activate": {"x": floats(3), "name": "silu"},
+    "layer_norm": {"x": floats(1, 3, 8), "weight": floats(8)},
+    "rms_norm": {"x": floats(1, 3, 8), "weight": floats(8)},
+    "causal_mask": {"q_len": 2, "kv_len": 3},
+    "combine_masks": {"masks": np.ones((2, 2), bool)},
+    "visible": {"q_positions": PLACES, "kv_positions": PLACES},
+    "RelativePositions.score_bias": {
+        "q": floats(1, 4, 3, 2), "q_positions": PLACES, "kv_positions": PLACES},
+    "RelativePositions.value_sum": {
+        "weights": floats(1, 4, 3, 3), "q_positions": PLACES, "kv_positions": PLACES},
+    "alibi_bias": {"slopes": floats(4), "q_positions": PLACES, "kv_positions": PLACES},
+    "alibi_slopes": {"n_heads": 4},
+    "relative_position_bucket": {"relative_position": PLACES, "bidirectional": True},
+    "sinusoidal_positions": {"positions": PLACES, "d_model": 8},
+    "apply_rope": {
+        "x": floats(1, 4, 3, 2), "cos": floats(3, 1), "sin": floats(3, 1), "layout": "half"},
+    "convert_rope_layout": {
+        "weight": floats(8, 8), "n_heads": 4, "source": "half", "target": "interleaved"},
+    "rope_frequencies": {"rotary_dim": 4},
+    "rope_table": {"positions": PLACES, "inv_freq": np.ones(1)},
+    "scale_frequencies": {
+        "inv_freq": np.ones(4), "scaling": NTKAware(2.0), "theta": 1e4, "rotary_dim": 8},
+    "filter_logits": {"logits": floats(2, 5)},
+    "sample_token": {"logits": floats(2, 5)},
+    "pool_kv_heads": {"config": HEADS, "n_kv_heads": 2},
+    "prune_heads": {"config": HEADS, "heads": [0]},
+    "logsumexp": {"scores": floats(2, 3)},
+    "softmax": {"scores": floats(2, 3)},
+    "softmax_backward": {"d_weights": floats(2, 3), "weights": floats(2, 3)},
+}  # fmt: skip
+SURFACE = {name: thing for stem in STEMS for name, thing in public(pair(stem)[0]).items()}
+
+
+def made(lib, name):
+    """An object of a class."""
+    if name == "PagedKVCache":
+        return lib.PagedKVCache(made(lib, "BlockPool"), 1)
+    return getattr(lib.module, name)(**CLASSES[name])
+
+
+def call_of(lib, name):
+    """What is called, and arguments that it takes."""
+    owner, _, method = name.partition(".")
+    arguments = {
+        key: lib.array(value) if isinstance(value, np.ndarray) else value
+        for key, value in (CALLS.get(name) or CLASSES.get(name) or {}).items()
+    }
+    if name == "PagedKVCache":
+        arguments = {"pool": made(lib, "BlockPool"), "batch": 1}
+    if name in ("pool_kv_heads", "prune_heads"):
+        arguments["state"] = made(lib, "MultiHeadAttention").state_dict()
+    if name in ("generate", "prefill", "decode_step", "beam_search"):
+        arguments["model"] = made(lib, "Decoder")
+    if name in ("prefill", "decode_step"):
+        arguments["caches"] = arguments["model"].new_caches(1, 4)
+    if not method:
+        return getattr(lib.module, name), arguments
+    thing = made(lib, owner)
+    if owner == "BlockPool":
+        thing.take()
+    return thing if method == "__call__" else getattr(thing, method), arguments
+
+
+def parameters(name):
+    """Name -> annotation of what a caller gives."""
+    thing = SURFACE[name]
+    found = dict(inspect.signature(thing).parameters)
+    found.pop("self", None)
+    return {key: str(parameter.annotation) for key, parameter in found.items()}
+
+
+def foreign(lib, array):
+    """The same numbers in the other backend's kind of array."""
+    return torch.from_numpy(array) if lib.name == "numpy" else lib.numpy(array).copy()
+
+
+def wrong_for(lib, annotation, right):
+    """Values of another kind than the annotation says; `right` is a value that it allows."""
+    none = [] if "None" in annotation or annotation == "Any" else [None]
+    if "Array" in annotation and "Mapping" not in annotation and "Callable" not in annotation:
+        others = [np.ones((1, 4, 3, 2), "float32"), np.arange(3)]
+        if lib.name == "numpy":
+            others = [torch.from_numpy(array) for array in others]
+        if right is not None:  # of the right shape, so that nothing else can be wrong with it
+            others.append(foreign(lib, right))
+        return [*none, "text", 3.5, [[1.0]], object(), *others]
+    if annotation.startswith("bool"):
+        return ["false", 1, None]
+    if annotation.startswith("int"):
+        return [*none, "2", 1.5, [2], True]
+    if annotation.startswith("float"):
+        return [*none, "2", [2.0]]
+    if annotation.startswith("str"):
+        return [*none, 3, ["half"]]
+    return [*none, 3, "text"]  # configurations, caches, models, state dicts, generators
+
+
+def given(function, arguments):
+    """Call, where a name stands for any number of arguments without one."""
+    if "masks" in arguments:
+        return function(arguments["masks"])
+    return function(**arguments)
+
+
+def faults_of(lib, name):
+    """``argument: what happened`` for each wrong kind that is not refused by name."""
+    found = []
+    for key, annotation in parameters(name).items():
+        for wrong in wrong_for(lib, annotation, call_of(lib, name)[1].get(key)):
+            function, arguments = call_of(lib, name)
+            try:
+                given(function, {**arguments, key: wrong})
+                happened = "was taken"
+            except MiniAttnError as fault:
+                named = key.removesuffix("s") in str(fault)
+                happened = "" if named else f"another name: {fault!s:.80}"
+            except Exception as fault:
+                happened = f"{type(fault).__name__}: {fault!s:.60}"
+            if happened:
+                came = " ".join(repr(wrong).split())
+                found.append(f"{key} = {came:.40}: {happened}")
+    return found
+
+
+KNOWN = {  # what is not refused by name yet, in both backends
+    "Decoder.__call__": "caches last_only",
+    "DecoderLayer.__call__": "cache",
+    "GatedMLP": "bias d_ff d_model",
+    "GroupedQueryAttention.__call__": "cache causal",
+    "GroupedQueryAttention.project": "context",
+    "LatentCache.append": "k v",
+    "Linear": "bias",
+    "MLP": "bias d_ff d_model",
+    "MultiHeadLatentAttention.__call__": "cache causal",
+    "Norm": "eps",
+    "activate": "name",
+    "apply_rope": "cos sin x",
+    "attention_backward": "causal q",
+    "beam_search": "caches lengths model",
+    "convert_rope_layout": "weight",
+    "decode_step": "caches model",
+    "generate": "caches chunk model step stop_token",
+    "layer_norm": "eps weight",
+    "logsumexp": "axis",
+    "merge_attention": "lse_a lse_b",
+    "merge_heads": "x",
+    "online_attention": "causal q",
+    "prefill": "caches model",
+    "rms_norm": "eps weight",
+    "rope_frequencies": "seq_len theta",
+    "rope_table": "dtype rope_factor",
+    "scale_frequencies": "inv_freq rotary_dim theta",
+    "scaled_dot_product_attention": "causal q return_lse return_weights",
+    "softmax": "axis",
+    "softmax_backward": "axis d_weights weights",
+    "split_heads": "x",
+    "visible": "causal",
+}
+TORCH_ONLY = {
+    "GatedMLP.__call__": "x",
+    "GroupedQueryAttention.__call__": "x",
+    "GroupedQueryAttention.project": "x",
+    "Linear.__call__": "x",
+    "MLP.__call__": "x",
+    "MultiHeadLatentAttention.__call__": "x",
+}
+NAMES = sorted(
+    name
+    for name, thing in SURFACE.items()
+    if (isinstance(thing, types.FunctionType) or name in CLASSES or name == "PagedKVCache")
+    and parameters(name)
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_right_kinds_are_taken(lib, name):
+    """The calls below fail for their wrong argument alone."""
+    given(*call_of(lib, name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_kinds_are_refused_by_name(lib, name):
+    faults = faults_of(lib, name)
+    known = set(KNOWN.get(name, "").split())
+    if lib.name == "torch":
+        known |= set(TORCH_ONLY.get(name, "").split())
+    found = {fault.partition(" = ")[0] for fault in faults}
+    assert found - known == set(), faults
+    assert known - found == set(), "these are refused now: take them off the list"
+
+
+def test_the_list_names_what_there_is():
+    for name, arguments in [*KNOWN.items(), *TORCH_ONLY.items()]:
+        assert name in NAMES
+        assert set(arguments.split()) <= parameters(name).keys()
+
+
+class Careless:
+    """A backend whose one function checks nothing, or speaks of something else."""
+
+    name = "numpy"
+    module = types.SimpleNamespace()
+
+    @staticmethod
+    def array(values):
+        return values
+
+
+@pytest.mark.parametrize(
+    ("softmax", "words"),
+    [
+        (lambda scores, axis=-1: None, "was taken"),
+        (lambda scores, axis=-1: scores.nothing, "AttributeError"),
+    ],
+)
+def test_the_sweep_can_fail(monkeypatch, softmax, words):
+    monkeypatch.setattr(Careless, "module", types.SimpleNamespace(softmax=softmax))
+    assert any(words in fault for fault in faults_of(Careless(), "softmax"))
+
+
+def test_the_sweep_asks_for_the_name(monkeypatch):
+    def refuses(scores, axis=-1):
+        raise DTypeError("input must be an array")
+
+    monkeypatch.setattr(Careless, "module", types.SimpleNamespace(softmax=refuses))
+    assert all("another name" in fault for fault in faults_of(Careless(), "softmax"))

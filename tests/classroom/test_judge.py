@@ -1,0 +1,185 @@
+"""One answer, run in its own process and judged here, says what the notebook says."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import threading
+from typing import Any
+
+import pytest
+
+from classroom.grading import process
+from classroom.grading.judge import Judged, judge, probe
+from classroom.grading.process import end_all
+from classroom.sheets.sheet import task
+from mini_attn.errors import ConfigError
+from mini_attn.exercises import exercise_ids
+from mini_attn.exercises.checker import examine
+
+SEED = 7
+
+
+def judged(key: str, *cells: str, **limits: Any) -> Judged:
+    asked = task(key)
+    return judge(asked.exercise, list(cells), asked.name, seed=SEED, **limits)
+
+
+def reference(key: str) -> str:
+    """A cell that a student who has solved it may have written."""
+    module = importlib.import_module(f"solutions.{key}")
+    asked = task(key)
+    if asked.exercise.kind == "pencil":
+        return f"answer = {module.REFERENCE!r}"
+    source = inspect.getsource(module).split("\nREFERENCE", 1)[0]
+    return f"{source}\n{asked.name} = {module.REFERENCE.__name__}"
+
+
+@pytest.mark.parametrize("key", exercise_ids())
+def test_references_earn_everything(key: str) -> None:
+    report = judged(key, reference(key)).report
+    assert report.failed is None, report.message
+    assert report.notes == []
+    assert report.points == task(key).exercise.points
+
+
+@pytest.mark.parametrize("key", exercise_ids())
+def test_starters_earn_nothing(key: str) -> None:
+    found = judged(key, task(key).starter)
+    assert found.report.points == 0
+    assert not found.stopped
+
+
+@pytest.mark.parametrize("key", ["chunk_mask", "expand_heads", "tiled_heads"])
+def test_a_wrong_answer_hears_the_same_words_as_in_the_notebook(key: str) -> None:
+    module = importlib.import_module(f"solutions.{key}")
+    source = inspect.getsource(module)
+    for number, (name, wrong, _, words) in enumerate(module.WRONG):
+        here = examine(key, wrong, seed=SEED)
+        # In a namespace of its own: a wrong answer may call the right one by its name.
+        cell = f"own = {{}}\nexec({source!r}, own)\n{task(key).name} = own['WRONG'][{number}][1]"
+        there = judged(key, cell).report
+        assert there.failed == here.failed, name
+        assert words in there.message, name
+
+
+def test_an_error_in_a_trial_line_does_not_lose_the_answer() -> None:
+    cells = ["print(no_such_name)\n1 / 0\n", reference("expand_heads") + "\nexpand_heads(1, 2)"]
+    found = judged("expand_heads", *cells)
+    assert found.report.failed is None
+    assert [note.split(":")[1].strip() for note in found.notes] == [
+        "It raised NameError", "It raised ZeroDivisionError", "It raised AttributeError",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def expand_heads(k, n_heads:\n    pass", "cannot be read: .* in line 1"),
+        ("x = 1", "no function called expand_heads"),
+        ("expand_heads = 3", "should be a function; it is a int"),
+        ("def expand_heads(k, n_heads):\n    import mini_attn", "mini_attn is not there"),
+        ("def expand_heads(k, n_heads): return ma.softmax(k)", "mini_attn is not there"),
+        ("from torch import nn", "torch is not there"),
+        ("import solutions.expand_heads", "solutions is not there .* .line 1 of"),
+        ("def expand_heads(k, n_heads): return [1]", "NumPy array; it is a list"),
+        ("def expand_heads(k, n_heads): return k.astype(object)", "shape|dtype|floating"),
+        ("def expand_heads(k, n_heads): open('x')", "no files where an answer is graded"),
+    ],
+)
+def test_what_is_wrong_is_said(cell: str, words: str) -> None:
+    report = judged("expand_heads", cell).report
+    assert report.points == 0
+    assert re.search(words, report.message), report.message
+
+
+def test_lines_for_the_notebook_alone_are_left_out() -> None:
+    cell = "%matplotlib inline\n" + reference("expand_heads") + "\n!ls\n"
+    assert judged("expand_heads", cell).report.failed is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "np.random.default_rng(0).normal()", "np.ma.masked_array([1.0])", "np.fft.fft(k[0, 0])",
+        "np.testing.assert_allclose(k, k)", "np.polynomial.Polynomial([1])", "np.linalg.norm(k)",
+        "from concurrent.futures import Future", "import collections, dataclasses, typing",
+        "import random, statistics, decimal, fractions, itertools, functools, operator, copy, time",
+        "import json, re, string, textwrap, warnings, math, heapq, bisect, enum, abc",
+        "print(np.array2string(k), repr(k))", "warnings = __import__('warnings').warn('careful')",
+    ],
+)  # fmt: skip
+def test_honest_tools_are_there(line: str) -> None:
+    cell = reference("expand_heads") + (
+        "\nright = expand_heads\ndef expand_heads(k, n_heads):\n"
+        f"    {line}\n    return right(k, n_heads)"
+    )
+    report = judged("expand_heads", cell).report
+    assert report.failed is None, report.message
+
+
+def test_calls_of_check_and_hint_in_a_cell_are_harmless() -> None:
+    cell = 'hint("expand_heads")\n' + reference("expand_heads")
+    assert judged("expand_heads", cell + "\nprogress()").notes == []
+
+
+def test_what_an_answer_printed_and_changed_is_noted() -> None:
+    cell = reference("expand_heads") + (
+        "\nright = expand_heads\ndef expand_heads(k, n_heads):\n    out = right(k, n_heads).copy()"
+        "\n    k += 1\n    print('hello')\n    return out"
+    )
+    report = judged("expand_heads", cell).report
+    assert report.failed is None
+    assert any("changed its input k" in note for note in report.notes)
+    assert any("it printed: hello" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["print({'a', 'b', 'c'}, hash('a'))", "print(object())", "raise ValueError(object())",
+     "print(np.random.normal())", "import random; print(random.random())"],
+)  # fmt: skip
+def test_the_same_answer_is_told_the_same_words(line: str) -> None:
+    cell = f"def expand_heads(k, n_heads):\n    {line}\n    return k"
+    one, other = (judged("expand_heads", cell).report for _ in range(2))
+    assert (one.message, one.notes) == (other.message, other.notes)
+    assert one.notes or "ValueError" in one.message
+
+
+def test_an_answer_that_waits_is_ended() -> None:
+    cell = "import time\ndef expand_heads(k, n_heads): time.sleep(1000)"
+    found = judged("expand_heads", cell, wall_seconds=3)
+    assert found.stopped
+    assert "did not come to an end" in found.report.message
+
+
+def test_all_answers_can_be_ended_at_once() -> None:
+    found: list[Judged] = []
+    cell = "import time\ndef expand_heads(k, n_heads): time.sleep(1000)"
+    thread = threading.Thread(target=lambda: found.append(judged("expand_heads", cell)))
+    thread.start()
+    while thread.is_alive():
+        end_all()
+        thread.join(0.1)
+    assert found[0].stopped
+    assert not process._running
+
+
+def test_a_machine_that_cannot_run_answers_is_no_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "RUNNER", process.RUNNER / "nowhere")
+    with pytest.raises(ConfigError, match="cannot be run on this machine"):
+        probe()
+
+
+def test_a_judge_that_fails_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    def broken(inputs: Any, outputs: Any) -> str:
+        raise ZeroDivisionError
+
+    asked = task("expand_heads")
+    faulty = replace(asked.exercise, judge=broken)
+    found = judge(faulty, [reference("expand_heads")], asked.name, seed=SEED)
+    assert "check itself failed" in found.report.message
+    assert not found.stopped
