@@ -174,11 +174,8 @@ class GroupedQueryAttention(Module):
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
-        self._cache_sizes = {
-            "n_kv_heads": config.n_kv_heads,
-            "head_dim": config.head_dim,
-            "v_head_dim": config.v_head_dim,
-        }
+        sizes = ("n_kv_heads", "head_dim", "v_head_dim")
+        self._cache_sizes = {name: getattr(config, name) for name in sizes}
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:

@@ -13,7 +13,7 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.torch import _triton
+from mini_attn.torch import _fused, _triton
 from mini_attn.torch._visibility import Visibility
 
 DEVICE = os.environ["KERNEL_DEVICE"]
