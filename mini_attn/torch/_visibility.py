@@ -119,6 +119,19 @@ class Visibility:
         return placed[:, None] if placed.ndim == 3 else placed[None, None]
 
 
+def of_one_token(positions: Tensor, kv_positions: Tensor, window: int | None) -> Visibility:
+    """What one token of each row sees of all slots of a cache, free ones too."""
+    return Visibility(
+        1,
+        kv_positions.shape[-1],
+        positions.device,
+        causal=True,
+        window=window,
+        q_positions=positions,
+        kv_positions=kv_positions,
+    )
+
+
 def cut(tensor: Tensor, rows: slice, columns: slice) -> Tensor:
     """A tile of (batch, n_heads, q_len, kv_len), axes of one left as they are."""
     every = slice(None)

@@ -217,17 +217,12 @@ def faults_of(lib, name):
 
 KNOWN = {  # what is not refused by name yet, in both backends
     "GatedMLP": "bias d_ff d_model",
-    "KVCache.check_fits": "batch dtype sizes",
-    "KVCache.stage": "k positions transaction v",
     "LatentCache.append": "k v",
     "Linear": "bias",
     "MLP": "bias d_ff d_model",
     "Norm": "eps",
-    "PagedKVCache.stage": "k positions transaction v",
-    "QuantizedKVCache.stage": "k positions transaction v",
-    "SlidingWindowCache.stage": "k positions transaction v",
     "activate": "name",
-    "beam_search": "caches model",
+    "beam_search": "caches lengths model",
     "decode_step": "model",
     "generate": "caches model stop_token",
     "layer_norm": "eps weight",
@@ -240,13 +235,13 @@ KNOWN = {  # what is not refused by name yet, in both backends
     "softmax": "axis",
     "softmax_backward": "axis d_weights weights",
 }
-TORCH_ONLY = {
-    "beam_search": "lengths",
-}
+TORCH_ONLY: dict[str, str] = {}
+BARE = ("stage", "check_fits", "upcoming")  # what layers ask of a cache, after their own checks
 NAMES = sorted(
     name
     for name, thing in SURFACE.items()
-    if (isinstance(thing, types.FunctionType) or name in CLASSES or name == "PagedKVCache")
+    if name.rpartition(".")[2] not in BARE
+    and (isinstance(thing, types.FunctionType) or name in CLASSES or name == "PagedKVCache")
     and parameters(name)
 )
 
