@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.numpy._module import Module, check_array, check_tokens
+from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy._visibility import check_visibility
@@ -73,8 +73,7 @@ def split_heads(x: Array, n_heads: int) -> Array:
     >>> split_heads(np.zeros((1, 5, 8)), 2).shape
     (1, 2, 5, 4)
     """
-    width = named_shapes(x=(x, "batch seq width"))["width"]
-    check_array("x", x)
+    width = named_shapes(np.ndarray, x=(x, "batch seq width"))["width"]
     if width % check_count("n_heads", n_heads):
         raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
     return split(x, n_heads)
@@ -119,8 +118,7 @@ def merge_heads(x: Array) -> Array:
     >>> merge_heads(np.zeros((1, 2, 5, 4))).shape
     (1, 5, 8)
     """
-    named_shapes(x=(x, "batch n_heads seq head_dim"))
-    check_array("x", x)
+    named_shapes(np.ndarray, x=(x, "batch n_heads seq head_dim"))
     return merge(x)
 
 
@@ -185,11 +183,8 @@ class GroupedQueryAttention(Module):
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
-        self._cache_sizes = {
-            "n_kv_heads": config.n_kv_heads,
-            "head_dim": config.head_dim,
-            "v_head_dim": config.v_head_dim,
-        }
+        sizes = ("n_kv_heads", "head_dim", "v_head_dim")
+        self._cache_sizes = {name: getattr(config, name) for name in sizes}
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:
@@ -212,14 +207,10 @@ class GroupedQueryAttention(Module):
         ConfigError
             If a number is below 1.
         """
-        config = self.config
-        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
-        dtype = self.q_proj.weight.dtype.name
-        if config.window is None:
-            return KVCache(*sizes, v_head_dim=config.v_head_dim, dtype=dtype)
-        return SlidingWindowCache(
-            *sizes, window=config.window, v_head_dim=config.v_head_dim, dtype=dtype
-        )
+        kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
+        if self.config.window is None:
+            return KVCache(batch, capacity=capacity, **kind)
+        return SlidingWindowCache(batch, capacity=capacity, window=self.config.window, **kind)
 
     def __call__(
         self,

@@ -159,6 +159,21 @@ def check_visibility(
     )
 
 
+def static_visibility(
+    positions: Tensor, kv_positions: Tensor, window: int | None = None
+) -> Visibility:
+    """What one token sees of all slots of a cache, the free ones among them."""
+    return Visibility(
+        1,
+        kv_positions.shape[-1],
+        kv_positions.device,
+        causal=True,
+        window=window,
+        q_positions=positions,
+        kv_positions=kv_positions,
+    )
+
+
 def fit_positions(name: str, positions: Tensor, batch: int, seq: int) -> None:
     """Refuse positions that are not (seq,), (1, seq) or (batch, seq)."""
     check_positions(name, positions)

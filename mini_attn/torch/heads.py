@@ -10,10 +10,10 @@ from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import Module, check_array, check_tokens
+from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
-from mini_attn.torch._visibility import Visibility, check_visibility
+from mini_attn.torch._visibility import check_visibility, static_visibility
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
@@ -70,8 +70,7 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     >>> split_heads(torch.zeros(1, 5, 8), 2).shape
     torch.Size([1, 2, 5, 4])
     """
-    width = named_shapes(x=(x, "batch seq width"))["width"]
-    check_array("x", x)
+    width = named_shapes(Tensor, x=(x, "batch seq width"))["width"]
     if width % check_count("n_heads", n_heads):
         raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
     return split(x, n_heads)
@@ -116,8 +115,7 @@ def merge_heads(x: Tensor) -> Tensor:
     >>> merge_heads(torch.zeros(1, 2, 5, 4)).shape
     torch.Size([1, 5, 8])
     """
-    named_shapes(x=(x, "batch n_heads seq head_dim"))
-    check_array("x", x)
+    named_shapes(Tensor, x=(x, "batch n_heads seq head_dim"))
     return merge(x)
 
 
@@ -193,11 +191,8 @@ class GroupedQueryAttention(Module):
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
-        self._cache_sizes = {
-            "n_kv_heads": config.n_kv_heads,
-            "head_dim": config.head_dim,
-            "v_head_dim": config.v_head_dim,
-        }
+        sizes = ("n_kv_heads", "head_dim", "v_head_dim")
+        self._cache_sizes = {name: getattr(config, name) for name in sizes}
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:
@@ -220,16 +215,10 @@ class GroupedQueryAttention(Module):
         ConfigError
             If a number is below 1.
         """
-        config, weight = self.config, self.q_proj.weight
-        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
-        kind: Any = {
-            "v_head_dim": config.v_head_dim,
-            "dtype": str(weight.dtype).removeprefix("torch."),
-            "device": weight.device,
-        }
-        if config.window is None:
-            return KVCache(*sizes, **kind)
-        return SlidingWindowCache(*sizes, window=config.window, **kind)
+        kind = {**self._cache_sizes, **kind_of(self.q_proj.weight)}
+        if self.config.window is None:
+            return KVCache(batch, capacity=capacity, **kind)
+        return SlidingWindowCache(batch, capacity=capacity, window=self.config.window, **kind)
 
     def forward(
         self,
@@ -346,15 +335,7 @@ class GroupedQueryAttention(Module):
         bias = None
         if self._slopes is not None:
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
-        visibility = Visibility(
-            1,
-            kv_positions.shape[-1],
-            x.device,
-            causal=True,
-            window=self.config.window,
-            q_positions=positions,
-            kv_positions=kv_positions,
-        )
+        visibility = static_visibility(positions, kv_positions, self.config.window)
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
         return self.o_proj(merge(out))

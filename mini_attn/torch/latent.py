@@ -12,10 +12,10 @@ from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
 from mini_attn.torch._latent_attention import attend_latents, each_head
-from mini_attn.torch._module import Module, check_tokens
+from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
-from mini_attn.torch._visibility import Visibility
+from mini_attn.torch._visibility import Visibility, static_visibility
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache_latent import LatentCache
 from mini_attn.torch.heads import merge, split
@@ -125,9 +125,7 @@ class MultiHeadLatentAttention(Module):
             If a number is below 1.
         """
         sizes = (self.config.kv_lora_rank, self.config.qk_rope_head_dim)
-        weight = self.o_proj.weight
-        kind = str(weight.dtype).removeprefix("torch.")
-        return LatentCache(batch, *sizes, capacity, dtype=kind, device=weight.device)
+        return LatentCache(batch, *sizes, capacity, **kind_of(self.o_proj.weight))
 
     def forward(
         self,
@@ -219,14 +217,7 @@ class MultiHeadLatentAttention(Module):
         q_nope, q_rope, latent, rope_key = self._project(x, tables)
         for cached, new in zip(arrays, (latent, rope_key), strict=True):
             cached.index_copy_(1, slot, new)
-        visibility = Visibility(
-            1,
-            kv_positions.shape[-1],
-            x.device,
-            causal=True,
-            q_positions=positions,
-            kv_positions=kv_positions,
-        )
+        visibility = static_visibility(positions, kv_positions)
         latent, rope_key = arrays
         return self.o_proj(merge(self._absorbed(q_nope, q_rope, latent, rope_key, visibility)))
 
