@@ -7,6 +7,7 @@ names the argument.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 
 import numpy as np
@@ -206,7 +207,7 @@ def faults_of(lib, name):
                 given(function, {**arguments, key: wrong})
                 happened = "was taken"
             except MiniAttnError as fault:
-                named = key.removesuffix("s") in str(fault)
+                named = re.search(rf"\b{key.removesuffix('s')}", str(fault))
                 happened = "" if named else f"another name: {fault!s:.80}"
             except Exception as fault:
                 happened = f"{type(fault).__name__}: {fault!s:.60}"
