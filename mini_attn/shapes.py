@@ -145,7 +145,7 @@ def check_heads(n_heads: int, n_kv_heads: int) -> int:
     return n_heads // n_kv_heads
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> int:
+def check_count(name: str, value: Any, *, least: float = 1) -> int:
     """A whole number that is not too small.
 
     Parameters
@@ -154,8 +154,8 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
         What the number is, for the message.
     value : int
         The number; booleans and floats are refused.
-    least : int
-        Smallest allowed value.
+    least : float
+        Smallest allowed value; ``-inf`` sets no bound.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Filled, Held
@@ -118,14 +119,12 @@ class LatentCache(KVCache):
         >>> cache.append(latent, rope_key)[1].shape
         (1, 3, 2)
         """
-        for name, given, width in (
-            ("latent", k, self.kv_lora_rank),
-            ("rope_key", v, self.qk_rope_head_dim),
-        ):
-            sizes = named_shapes(**{name: (given, "batch q_len dim")})
-            if (sizes["batch"], sizes["dim"]) != (self.batch, width):
+        for name, given, axis in (("k", k, "kv_lora_rank"), ("v", v, "qk_rope_head_dim")):
+            sizes = named_shapes(np.ndarray, **{name: (given, f"batch q_len {axis}")})
+            width = getattr(self, axis)
+            if (sizes["batch"], sizes[axis]) != (self.batch, width):
                 raise ShapeError(
-                    f"{name} must be (batch, q_len, dim) = ({self.batch}, q_len, {width}), "
+                    f"{name} must be (batch, q_len, {axis}) = ({self.batch}, q_len, {width}), "
                     f"got {tuple(given.shape)}"
                 )
         return super().append(k[:, None], v[:, None], positions=positions)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_caches
 from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.numpy._module import check_whole
@@ -20,6 +21,19 @@ from mini_attn.shapes import check_count, named_shapes
 __all__ = ["beam_search", "decode_step", "generate", "prefill"]
 
 Array = NDArray[Any]
+
+
+def _check_model(model: Any) -> None:
+    """Refuse what is no decoder of this backend."""
+    if not isinstance(model, Decoder):
+        raise ConfigError(f"model must be a {Decoder.__module__}.Decoder, got {type(model)}")
+
+
+def _check_caches(model: Decoder, caches: Sequence[Any] | None, batch: int) -> None:
+    """Refuse what is not one cache for each layer: without its own a layer would forget."""
+    for i, cache in enumerate(check_caches(caches, model.config.n_layers, batch)):
+        if cache is None and caches is not None:
+            raise ConfigError(f"caches[{i}] must be a cache, got None: its layer would forget")
 
 
 def _padded_positions(
@@ -90,7 +104,8 @@ def prefill(
     DTypeError
         If tokens or lengths are not int32 or int64.
     ConfigError
-        If a token is out of range, a length is not 1 to seq, or caches do not fit the layers.
+        If the model is no decoder of this backend, a token is out of range, a length is not
+        1 to seq, or caches do not fit the layers.
     CacheOverflowError
         If the prompt does not fit. After any error the caches are as they were.
     CacheStateError
@@ -116,6 +131,7 @@ def prefill(
     >>> prefill(model, np.array([[3, 1, 4]]), model.new_caches(1, 8)).shape
     (1, 16)
     """
+    _check_model(model)
     if caches is None:
         raise ConfigError("prefill fills caches, got None: without caches call the model")
     seq = named_shapes(tokens=(tokens, "batch seq"))["seq"]
@@ -157,7 +173,8 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
     DTypeError
         If the tokens are not int32 or int64.
     ConfigError
-        If a token or its position is out of range, or caches do not fit the layers.
+        If the model is no decoder of this backend, a token or its position is out of range, or
+        caches do not fit the layers.
     CacheOverflowError
         If a cache is full. After any error the caches are as they were.
 
@@ -179,6 +196,7 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
     >>> decode_step(model, np.array([[3]]), model.new_caches(1, 8)).shape
     (1, 16)
     """
+    _check_model(model)
     if caches is None:
         raise ConfigError("a cached step needs caches, got None: without them call the model")
     if named_shapes(token=(token, "batch seq"))["seq"] != 1:
@@ -268,7 +286,8 @@ def generate(
     DTypeError
         If tokens or lengths are not int32 or int64.
     ConfigError
-        If a number is out of range, or the result would exceed ``max_positions``.
+        If the model is no decoder of this backend, a number is out of range, there is not one
+        cache per layer, or the result would exceed ``max_positions``.
     CacheOverflowError
         If prompt and new tokens do not fit; nothing is written.
     CacheStateError
@@ -296,9 +315,11 @@ def generate(
     >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     (1, 5)
     """
+    _check_model(model)
     check_token_ids(tokens)
     check_count("max_new_tokens", max_new_tokens, least=0)
     _check_unread(caches, chunk=chunk, step=step)
+    _check_caches(model, caches, len(tokens))
     stops = check_stop("stop_token", stop_token, model.config.vocab_size)
     positions = _padded_positions(tokens, lengths, caches)
     _check_room(model, caches or (), tokens, positions, new=max_new_tokens)
@@ -369,7 +390,8 @@ def beam_search(
     DTypeError
         If tokens or lengths are not int32 or int64.
     ConfigError
-        If a number is out of range, or the result would exceed ``max_positions``.
+        If the model is no decoder of this backend, a number is out of range, there is not one
+        cache per layer, or the result would exceed ``max_positions``.
     CacheOverflowError
         If prompt and new tokens do not fit; nothing is written.
     CacheStateError
@@ -395,12 +417,16 @@ def beam_search(
     >>> found.shape
     (1, 3, 4)
     """
+    _check_model(model)
     check_token_ids(tokens)
     check_count("n_beams", n_beams)
     check_count("max_new_tokens", max_new_tokens, least=0)
     rows = np.repeat(tokens, n_beams, axis=0)  # the beams of a prompt lie below each other
-    rows_lengths = None if lengths is None else np.repeat(lengths, n_beams)
-    positions = _padded_positions(rows, rows_lengths, caches)
+    _check_caches(model, caches, len(rows))
+    positions = _padded_positions(tokens, lengths, caches)
+    if lengths is not None and positions is not None:
+        lengths = np.repeat(lengths, n_beams)
+        positions = np.repeat(positions, n_beams, axis=0)
     _check_room(model, caches or (), rows, positions, new=max_new_tokens)
     scores = np.full((len(tokens), n_beams), -np.inf)
     scores[:, 0] = 0.0  # all beams begin equal: only the first counts
@@ -408,7 +434,7 @@ def beam_search(
         if caches is None:
             logits = model(rows, positions=positions, last_only=True)
         elif step == 0:
-            logits = prefill(model, rows, caches, lengths=rows_lengths)
+            logits = prefill(model, rows, caches, lengths=lengths)
         else:
             logits = decode_step(model, rows[:, -1:], caches)
         scores, origin, token = _best(logits, scores)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._heads import merge, split
-from mini_attn.numpy._module import Module, check_array, check_tokens
+from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy._visibility import check_visibility
@@ -73,8 +74,7 @@ def split_heads(x: Array, n_heads: int) -> Array:
     >>> split_heads(np.zeros((1, 5, 8)), 2).shape
     (1, 2, 5, 4)
     """
-    width = named_shapes(x=(x, "batch seq width"))["width"]
-    check_array("x", x)
+    width = named_shapes(np.ndarray, x=(x, "batch seq width"))["width"]
     if width % check_count("n_heads", n_heads):
         raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
     return split(x, n_heads)
@@ -114,8 +114,7 @@ def merge_heads(x: Array) -> Array:
     >>> merge_heads(np.zeros((1, 2, 5, 4))).shape
     (1, 5, 8)
     """
-    named_shapes(x=(x, "batch n_heads seq head_dim"))
-    check_array("x", x)
+    named_shapes(np.ndarray, x=(x, "batch n_heads seq head_dim"))
     return merge(x)
 
 
@@ -198,14 +197,10 @@ class GroupedQueryAttention(Module):
         ConfigError
             If a number is below 1.
         """
-        config = self.config
-        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
-        dtype = self.q_proj.weight.dtype.name
-        if config.window is None:
-            return KVCache(*sizes, v_head_dim=config.v_head_dim, dtype=dtype)
-        return SlidingWindowCache(
-            *sizes, window=config.window, v_head_dim=config.v_head_dim, dtype=dtype
-        )
+        kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
+        if self.config.window is None:
+            return KVCache(batch, capacity=capacity, **kind)
+        return SlidingWindowCache(batch, capacity=capacity, window=self.config.window, **kind)
 
     def __call__(
         self,

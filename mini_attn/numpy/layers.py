@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.numpy._module import Module, check_tokens, check_whole, dtype_of
-from mini_attn.shapes import check_count
+from mini_attn.numpy._module import (
+    Module,
+    check_array,
+    check_tokens,
+    check_whole,
+    dtype_of,
+)
+from mini_attn.shapes import check_choice, check_count, check_flag, check_number
 
 __all__ = ["MLP", "Embedding", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
 
@@ -18,16 +24,16 @@ Array = NDArray[Any]
 ACTIVATIONS = ("gelu_tanh", "gelu", "silu", "relu")
 
 
-def _check_rows(x: Array, **vectors: Array | None) -> None:
+def _check_rows(x: Array, **vectors: Any) -> None:
     """Vectors must fit the last axis of x, all in one floating-point dtype."""
     if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
         raise DTypeError(f"x must be a floating-point NumPy array, got {x!r:.60}")
     for name, vector in vectors.items():
-        if vector is None:
+        if vector is None and name == "bias":
             continue
-        shape = getattr(vector, "shape", None)
-        if x.ndim < 1 or shape != x.shape[-1:]:
-            raise ShapeError(f"{name} must be (d,) to fit x of shape {x.shape}, got {shape}")
+        check_array(name, vector)
+        if x.ndim < 1 or vector.shape != x.shape[-1:]:
+            raise ShapeError(f"{name} must be (d,) to fit x of shape {x.shape}, got {vector.shape}")
         if vector.dtype != x.dtype:
             raise DTypeError(f"{name} is {vector.dtype}, x is {x.dtype}")
 
@@ -57,6 +63,8 @@ def rms_norm(x: Array, weight: Array, *, eps: float = 1e-6) -> Array:
         If a vector does not fit the last axis of ``x``.
     DTypeError
         If dtypes differ or are not floating point.
+    ConfigError
+        If ``eps`` is no finite number.
 
     Notes
     -----
@@ -73,6 +81,7 @@ def rms_norm(x: Array, weight: Array, *, eps: float = 1e-6) -> Array:
     array([0.849, 1.131])
     """
     _check_rows(x, weight=weight)
+    check_number("eps", eps)
     return normalise_rms(x, weight, eps)
 
 
@@ -110,6 +119,8 @@ def layer_norm(x: Array, weight: Array, bias: Array | None = None, *, eps: float
         If a vector does not fit the last axis of ``x``.
     DTypeError
         If dtypes differ or are not floating point.
+    ConfigError
+        If ``eps`` is no finite number.
 
     Notes
     -----
@@ -126,6 +137,7 @@ def layer_norm(x: Array, weight: Array, bias: Array | None = None, *, eps: float
     array([-1.,  1.])
     """
     _check_rows(x, weight=weight, bias=bias)
+    check_number("eps", eps)
     return _layer_norm(x, weight, bias, eps)
 
 
@@ -141,12 +153,6 @@ def _layer_norm(x: Array, weight: Array, bias: Array | None, eps: float) -> Arra
 def _erf(x: Array) -> Array:
     """The error function; NumPy has none, so Python's own is called for each element."""
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), dtype=x.dtype)
-
-
-def _check_activation(name: str) -> str:
-    if name not in ACTIVATIONS:
-        raise ConfigError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}")
-    return name
 
 
 def activate(x: Array, name: str) -> Array:
@@ -188,7 +194,7 @@ def activate(x: Array, name: str) -> Array:
     array([0., 2.])
     """
     _check_rows(x)
-    _check_activation(name)
+    check_choice("name", name, ACTIVATIONS)
     return _activate(x, name)
 
 
@@ -227,7 +233,7 @@ class Linear(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the seed is negative.
+        If a size is below 1, the seed is negative or ``bias`` no bool.
     DTypeError
         If the data type is unknown.
 
@@ -259,6 +265,7 @@ class Linear(Module):
         check_count("seed", seed, least=0)
         check_count("in_features", in_features)
         check_count("out_features", out_features)
+        check_flag("bias", bias)
         rng, bound = np.random.default_rng(seed), in_features**-0.5
         drawn = rng.uniform(-bound, bound, (out_features, in_features))
         self.weight = drawn.astype(dtype_of(dtype))
@@ -353,7 +360,7 @@ class Norm(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the kind is unknown.
+        If a size is below 1, the kind is unknown or ``eps`` no finite number.
     DTypeError
         If the data type is unknown.
 
@@ -377,8 +384,8 @@ class Norm(Module):
         self, d_model: int, kind: str, *, eps: float = 1e-5, dtype: str = "float32"
     ) -> None:
         check_count("d_model", d_model)
-        if kind not in ("layer_norm", "rms_norm"):
-            raise ConfigError(f"kind must be layer_norm or rms_norm, got {kind!r}")
+        check_choice("kind", kind, ("layer_norm", "rms_norm"))
+        check_number("eps", eps)
         self.kind, self.eps = kind, eps
         self.weight = np.ones(d_model, dtype=dtype_of(dtype))
         self.bias = np.zeros_like(self.weight) if kind == "layer_norm" else None
@@ -415,7 +422,7 @@ class MLP(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the activation is unknown.
+        If a size is below 1, the activation is unknown or ``bias`` no bool.
     DTypeError
         If the data type is unknown.
 
@@ -444,7 +451,10 @@ class MLP(Module):
         seed: int = 0,
         dtype: str = "float32",
     ) -> None:
-        self.activation = _check_activation(activation)
+        check_choice("activation", activation, ACTIVATIONS)
+        check_count("d_model", d_model)
+        check_count("d_ff", d_ff)
+        self.activation = activation
         self.up_proj = Linear(d_model, d_ff, bias=bias, seed=seed, dtype=dtype)
         self.down_proj = Linear(d_ff, d_model, bias=bias, seed=seed + 1, dtype=dtype)
 
@@ -478,7 +488,7 @@ class GatedMLP(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the activation is unknown.
+        If a size is below 1, the activation is unknown or ``bias`` no bool.
     DTypeError
         If the data type is unknown.
 
@@ -507,7 +517,10 @@ class GatedMLP(Module):
         seed: int = 0,
         dtype: str = "float32",
     ) -> None:
-        self.activation = _check_activation(activation)
+        check_choice("activation", activation, ACTIVATIONS)
+        check_count("d_model", d_model)
+        check_count("d_ff", d_ff)
+        self.activation = activation
         self.gate_proj = Linear(d_model, d_ff, bias=bias, seed=seed, dtype=dtype)
         self.up_proj = Linear(d_model, d_ff, bias=bias, seed=seed + 1, dtype=dtype)
         self.down_proj = Linear(d_ff, d_model, bias=bias, seed=seed + 2, dtype=dtype)

@@ -11,7 +11,7 @@ from mini_attn.config import RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import check_array, check_floating, check_positions
 from mini_attn.numpy.rope_scaling import scale_frequencies
-from mini_attn.shapes import check_choice, check_count, check_positive, named_shapes
+from mini_attn.shapes import check_choice, check_count, check_number, named_shapes
 
 __all__ = ["apply_rope", "convert_rope_layout", "rope_frequencies", "rope_table"]
 
@@ -75,7 +75,9 @@ def rope_frequencies(
     array([1.  , 0.01])
     """
     pairs = np.arange(0, _check_even(rotary_dim), 2)
-    check_positive("theta", theta)
+    check_number("theta", theta, above=0)
+    if seq_len is not None:
+        check_count("seq_len", seq_len)
     inv_freq = np.asarray(float(theta) ** (-pairs / rotary_dim))
     if scaling is None:
         return inv_freq, 1.0, 1.0
@@ -111,6 +113,8 @@ def rope_table(
         If a shape is wrong.
     DTypeError
         If the positions are not int32 or int64, the frequencies not float64, or the type another.
+    ConfigError
+        If ``rope_factor`` is no finite number.
 
     Notes
     -----
@@ -133,7 +137,8 @@ def rope_table(
     if inv_freq.dtype != np.float64:
         raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
     if dtype not in ("float32", "float64"):
-        raise DTypeError(f"tables come in float32 or float64, got {dtype!r}")
+        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
+    check_number("rope_factor", rope_factor)
     return turns(positions, inv_freq, rope_factor, np.dtype(dtype))
 
 

@@ -18,7 +18,8 @@ from mini_attn.config import (
     YaRN,
 )
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.shapes import check_count, check_positive, named_shapes
+from mini_attn.numpy._module import check_floating
+from mini_attn.shapes import check_count, check_number, named_shapes
 
 __all__ = ["scale_frequencies"]
 
@@ -60,6 +61,8 @@ def scale_frequencies(
     ------
     ShapeError
         If there is not one frequency per pair.
+    DTypeError
+        If the frequencies are not floating point.
     ConfigError
         If a number is out of range, or the rule is none of the six.
 
@@ -88,11 +91,13 @@ def scale_frequencies(
     >>> scaled
     array([0.25  , 0.0025])
     """
+    check_floating("inv_freq", inv_freq)
+    check_count("rotary_dim", rotary_dim)
     if named_shapes(inv_freq=(inv_freq, "pairs"))["pairs"] * 2 != rotary_dim:
         raise ShapeError(
             f"{rotary_dim} numbers make {rotary_dim / 2:g} pairs, got {len(inv_freq)} frequencies"
         )
-    check_positive("theta", theta)
+    check_number("theta", theta, above=0)
     if seq_len is not None:
         check_count("seq_len", seq_len)
     if isinstance(scaling, PositionInterpolation):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.shapes import check_count
 
 __all__ = ["logsumexp", "softmax", "softmax_backward"]
 
 Array = NDArray[Any]
 
 
-def _statistics(scores: Array, axis: int) -> Array:
+def _statistics(name: str, scores: Array, axis: int) -> Array:
     """The scores in the type in which sums and maxima are taken: float32 or wider."""
     if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f":
         kind = getattr(scores, "dtype", type(scores).__name__)
-        raise DTypeError(f"scores must be a floating-point array, got {kind}")
+        raise DTypeError(f"{name} must be a floating-point array, got {kind}")
+    check_count("axis", axis, least=-math.inf)
     if not -scores.ndim <= axis < scores.ndim:
         raise ShapeError(f"axis = {axis} does not exist in shape {scores.shape}")
     return scores.astype(np.float32) if scores.dtype == np.float16 else scores
@@ -47,6 +50,8 @@ def softmax(scores: Array, *, axis: int = -1) -> Array:
         If the scores are not floating point.
     ShapeError
         If the axis does not exist.
+    ConfigError
+        If the axis is no whole number.
 
     Notes
     -----
@@ -63,7 +68,7 @@ def softmax(scores: Array, *, axis: int = -1) -> Array:
     >>> softmax(np.array([0.0, 0.0, -np.inf]))
     array([0.5, 0.5, 0. ])
     """
-    return normalise(_statistics(scores, axis), axis).astype(scores.dtype, copy=False)
+    return normalise(_statistics("scores", scores, axis), axis).astype(scores.dtype, copy=False)
 
 
 def normalise(wide: Array, axis: int = -1) -> Array:
@@ -99,6 +104,8 @@ def logsumexp(scores: Array, *, axis: int = -1) -> Array:
         If the scores are not floating point.
     ShapeError
         If the axis does not exist.
+    ConfigError
+        If the axis is no whole number.
 
     Notes
     -----
@@ -114,7 +121,7 @@ def logsumexp(scores: Array, *, axis: int = -1) -> Array:
     >>> float(logsumexp(np.zeros(4)).round(4))
     1.3863
     """
-    wide = _statistics(scores, axis)
+    wide = _statistics("scores", scores, axis)
     top = wide.max(axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isinf(top), 0, top).astype(wide.dtype)  # inf - inf is NaN
     with np.errstate(divide="ignore"):  # log(0) = -inf is the answer for an empty row
@@ -147,6 +154,8 @@ def softmax_backward(d_weights: Array, weights: Array, *, axis: int = -1) -> Arr
         If the arrays are not floating point.
     ShapeError
         If the two arrays differ in shape or dtype, or the axis does not exist.
+    ConfigError
+        If the axis is no whole number.
 
     Notes
     -----
@@ -162,7 +171,8 @@ def softmax_backward(d_weights: Array, weights: Array, *, axis: int = -1) -> Arr
     >>> softmax_backward(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     array([ 0.25, -0.25])
     """
-    d_wide, wide = _statistics(d_weights, axis), _statistics(weights, axis)
+    d_wide = _statistics("d_weights", d_weights, axis)
+    wide = _statistics("weights", weights, axis)
     if d_wide.shape != wide.shape or d_weights.dtype != weights.dtype:
         raise ShapeError(
             f"d_weights {d_weights.shape} {d_weights.dtype} must be like "

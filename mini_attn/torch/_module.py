@@ -78,6 +78,11 @@ def check_tokens(name: str, x: Tensor, weight: Tensor) -> None:
         raise DTypeError(f"{name} is {x.dtype}, the weights are {weight.dtype}")
 
 
+def kind_of(weight: Tensor) -> dict[str, Any]:
+    """Name of the data type, and device: what a cache shares with its layer's weights."""
+    return {"dtype": str(weight.dtype).removeprefix("torch."), "device": weight.device}
+
+
 def parameter(drawn: Tensor, dtype: str, device: Any) -> nn.Parameter:
     """A trainable (out, in) matrix that lies in memory column by column.
 

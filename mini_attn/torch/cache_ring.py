@@ -210,7 +210,8 @@ class SlidingWindowCache(Ring, KVCache):
     def _held(self, state: Filled) -> Held:
         """Views of the slots in the order in which they lie."""
         if state.slots > self._size:  # all of it
-            return Held(*state.arrays, state.mirror, counted=False, every=state.counted)
+            k, v = state.arrays
+            return Held(k, v, state.mirror, counted=False, every=state.counted)
         k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
         rows = state.mirror.narrow(1, 0, state.slots)
         return Held(k, v, rows, counted=state.counted, every=state.counted)

@@ -11,7 +11,7 @@ from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._heads import merge, split
-from mini_attn.torch._module import Module, check_array, check_tokens
+from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._visibility import check_visibility, of_one_token
@@ -71,8 +71,7 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     >>> split_heads(torch.zeros(1, 5, 8), 2).shape
     torch.Size([1, 2, 5, 4])
     """
-    width = named_shapes(x=(x, "batch seq width"))["width"]
-    check_array("x", x)
+    width = named_shapes(Tensor, x=(x, "batch seq width"))["width"]
     if width % check_count("n_heads", n_heads):
         raise ShapeError(f"the last axis, {width}, is no multiple of n_heads = {n_heads}")
     return split(x, n_heads)
@@ -112,8 +111,7 @@ def merge_heads(x: Tensor) -> Tensor:
     >>> merge_heads(torch.zeros(1, 2, 5, 4)).shape
     torch.Size([1, 5, 8])
     """
-    named_shapes(x=(x, "batch n_heads seq head_dim"))
-    check_array("x", x)
+    named_shapes(Tensor, x=(x, "batch n_heads seq head_dim"))
     return merge(x)
 
 
@@ -207,13 +205,10 @@ class GroupedQueryAttention(Module):
         ConfigError
             If a number is below 1.
         """
-        config, weight = self.config, self.q_proj.weight
-        sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
-        dtype = str(weight.dtype).removeprefix("torch.")
-        kind: Any = {"v_head_dim": config.v_head_dim, "dtype": dtype, "device": weight.device}
-        if config.window is None:
-            return KVCache(*sizes, **kind)
-        return SlidingWindowCache(*sizes, window=config.window, **kind)
+        kind = {**self._cache_sizes, **kind_of(self.q_proj.weight)}
+        if self.config.window is None:
+            return KVCache(batch, capacity=capacity, **kind)
+        return SlidingWindowCache(batch, capacity=capacity, window=self.config.window, **kind)
 
     def forward(
         self,

@@ -13,7 +13,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
 from mini_attn.torch._heads import merge, split
 from mini_attn.torch._latent_attention import attend_latents, each_head
-from mini_attn.torch._module import Module, check_tokens
+from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._visibility import Visibility, of_one_token
@@ -125,9 +125,7 @@ class MultiHeadLatentAttention(Module):
             If a number is below 1.
         """
         sizes = (self.config.kv_lora_rank, self.config.qk_rope_head_dim)
-        weight = self.o_proj.weight
-        kind = str(weight.dtype).removeprefix("torch.")
-        return LatentCache(batch, *sizes, capacity, dtype=kind, device=weight.device)
+        return LatentCache(batch, *sizes, capacity, **kind_of(self.o_proj.weight))
 
     def forward(
         self,

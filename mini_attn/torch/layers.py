@@ -10,24 +10,33 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_count
-from mini_attn.torch._module import Module, check_tokens, check_whole, dtype_of, parameter, wide
+from mini_attn.shapes import check_choice, check_count, check_flag, check_number
+from mini_attn.torch._module import (
+    Module,
+    check_array,
+    check_tokens,
+    check_whole,
+    dtype_of,
+    parameter,
+    wide,
+)
 
 __all__ = ["MLP", "Embedding", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
 
 ACTIVATIONS = ("gelu_tanh", "gelu", "silu", "relu")
 
 
-def _check_rows(x: Tensor, **vectors: Tensor | None) -> None:
+def _check_rows(x: Tensor, **vectors: Any) -> None:
     """Vectors must fit the last axis of x, all in one floating-point dtype."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
         raise DTypeError(f"x must be a floating-point tensor, got {x!r:.60}")
     for name, vector in vectors.items():
-        if vector is None:
+        if vector is None and name == "bias":
             continue
-        shape = getattr(vector, "shape", None)
-        if x.ndim < 1 or shape != x.shape[-1:]:
-            raise ShapeError(f"{name} must be (d,) to fit x of shape {tuple(x.shape)}, got {shape}")
+        check_array(name, vector)
+        if x.ndim < 1 or vector.shape != x.shape[-1:]:
+            shapes = f"x of shape {tuple(x.shape)}, got {tuple(vector.shape)}"
+            raise ShapeError(f"{name} must be (d,) to fit {shapes}")
         if vector.dtype != x.dtype and not torch.is_autocast_enabled(x.device.type):
             raise DTypeError(f"{name} is {vector.dtype}, x is {x.dtype}")
 
@@ -57,6 +66,8 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
         If a vector does not fit the last axis of ``x``.
     DTypeError
         If dtypes differ or are not floating point.
+    ConfigError
+        If ``eps`` is no finite number.
 
     Notes
     -----
@@ -73,6 +84,12 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
     tensor([0.8485, 1.1314])
     """
     _check_rows(x, weight=weight)
+    check_number("eps", eps)
+    return _rms_norm(x, weight, eps)
+
+
+def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """`rms_norm` without checks."""
     normed = F.rms_norm(wide(x), x.shape[-1:], eps=eps)
     return (normed * weight).to(x.dtype)
 
@@ -106,6 +123,8 @@ def layer_norm(
         If a vector does not fit the last axis of ``x``.
     DTypeError
         If dtypes differ or are not floating point.
+    ConfigError
+        If ``eps`` is no finite number.
 
     Notes
     -----
@@ -122,13 +141,8 @@ def layer_norm(
     tensor([-1.,  1.])
     """
     _check_rows(x, weight=weight, bias=bias)
+    check_number("eps", eps)
     return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
-
-
-def _check_activation(name: str) -> str:
-    if name not in ACTIVATIONS:
-        raise ConfigError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}")
-    return name
 
 
 def activate(x: Tensor, name: str) -> Tensor:
@@ -170,7 +184,7 @@ def activate(x: Tensor, name: str) -> Tensor:
     tensor([0., 2.])
     """
     _check_rows(x)
-    _check_activation(name)
+    check_choice("name", name, ACTIVATIONS)
     if name == "gelu_tanh":
         return F.gelu(x, approximate="tanh")
     if name == "gelu":
@@ -227,7 +241,7 @@ class Linear(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the seed is negative.
+        If a size is below 1, the seed is negative or ``bias`` no bool.
     DTypeError
         If the data type is unknown.
 
@@ -263,6 +277,7 @@ class Linear(Module):
         check_count("seed", seed, least=0)
         check_count("in_features", in_features)
         check_count("out_features", out_features)
+        check_flag("bias", bias)
         bound, rng = in_features**-0.5, torch.Generator().manual_seed(seed)
         drawn = torch.empty(out_features, in_features).uniform_(-bound, bound, generator=rng)
         self.weight = parameter(drawn, dtype, device)
@@ -367,7 +382,7 @@ class Norm(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the kind is unknown.
+        If a size is below 1, the kind is unknown or ``eps`` no finite number.
     DTypeError
         If the data type is unknown.
 
@@ -398,17 +413,18 @@ class Norm(Module):
     ) -> None:
         super().__init__()
         check_count("d_model", d_model)
-        if kind not in ("layer_norm", "rms_norm"):
-            raise ConfigError(f"kind must be layer_norm or rms_norm, got {kind!r}")
+        check_choice("kind", kind, ("layer_norm", "rms_norm"))
+        check_number("eps", eps)
         self.kind, self.eps = kind, eps
         self.weight = nn.Parameter(torch.ones(d_model, dtype=dtype_of(dtype), device=device))
         self.bias = nn.Parameter(torch.zeros_like(self.weight)) if kind == "layer_norm" else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise each vector of a tensor (..., d_model)."""
+        _check_rows(x, weight=self.weight)
         if self.kind == "rms_norm":
-            return rms_norm(x, self.weight, eps=self.eps)
-        return layer_norm(x, self.weight, self.bias, eps=self.eps)
+            return _rms_norm(x, self.weight, self.eps)
+        return F.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)
 
 
 class MLP(Module):
@@ -434,7 +450,7 @@ class MLP(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the activation is unknown.
+        If a size is below 1, the activation is unknown or ``bias`` no bool.
     DTypeError
         If the data type is unknown.
 
@@ -466,7 +482,10 @@ class MLP(Module):
     ) -> None:
         super().__init__()
         kind: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
-        self.activation = _check_activation(activation)
+        check_choice("activation", activation, ACTIVATIONS)
+        check_count("d_model", d_model)
+        check_count("d_ff", d_ff)
+        self.activation = activation
         self.up_proj = Linear(d_model, d_ff, seed=seed, **kind)
         self.down_proj = Linear(d_ff, d_model, seed=seed + 1, **kind)
 
@@ -498,7 +517,7 @@ class GatedMLP(Module):
     Raises
     ------
     ConfigError
-        If a size is below 1 or the activation is unknown.
+        If a size is below 1, the activation is unknown or ``bias`` no bool.
     DTypeError
         If the data type is unknown.
 
@@ -530,7 +549,10 @@ class GatedMLP(Module):
     ) -> None:
         super().__init__()
         kind: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
-        self.activation = _check_activation(activation)
+        check_choice("activation", activation, ACTIVATIONS)
+        check_count("d_model", d_model)
+        check_count("d_ff", d_ff)
+        self.activation = activation
         self.gate_proj = Linear(d_model, d_ff, seed=seed, **kind)
         self.up_proj = Linear(d_model, d_ff, seed=seed + 1, **kind)
         self.down_proj = Linear(d_ff, d_model, seed=seed + 2, **kind)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mini_attn.config import RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_choice, check_count, check_positive, named_shapes
+from mini_attn.shapes import check_choice, check_count, check_number, named_shapes
 from mini_attn.torch._module import check_array, check_floating, check_positions
 from mini_attn.torch.rope_scaling import scale_frequencies
 
@@ -73,7 +73,9 @@ def rope_frequencies(
     tensor([1.0000, 0.0100], dtype=torch.float64)
     """
     pairs = torch.arange(0, _check_even(rotary_dim), 2, dtype=torch.float64)
-    check_positive("theta", theta)
+    check_number("theta", theta, above=0)
+    if seq_len is not None:
+        check_count("seq_len", seq_len)
     inv_freq = torch.as_tensor(float(theta) ** (-pairs / rotary_dim))
     if scaling is None:
         return inv_freq, 1.0, 1.0
@@ -109,6 +111,8 @@ def rope_table(
         If a shape is wrong.
     DTypeError
         If the positions are not int32 or int64, the frequencies not float64, or the type another.
+    ConfigError
+        If ``rope_factor`` is no finite number.
 
     Notes
     -----
@@ -131,7 +135,8 @@ def rope_table(
     if inv_freq.dtype != torch.float64:
         raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
     if dtype not in ("float32", "float64"):
-        raise DTypeError(f"tables come in float32 or float64, got {dtype!r}")
+        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
+    check_number("rope_factor", rope_factor)
     return turns(positions, inv_freq, rope_factor, getattr(torch, dtype))
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.shapes import check_count
 from mini_attn.torch._module import wide
 
 __all__ = ["logsumexp", "softmax", "softmax_backward"]
 
 
-def _statistics(scores: Tensor, axis: int) -> Tensor:
+def _statistics(name: str, scores: Tensor, axis: int) -> Tensor:
     """The scores in the type in which sums and maxima are taken: float32 or wider."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         kind = getattr(scores, "dtype", type(scores).__name__)
-        raise DTypeError(f"scores must be a floating-point tensor, got {kind}")
+        raise DTypeError(f"{name} must be a floating-point tensor, got {kind}")
+    check_count("axis", axis, least=-math.inf)
     if not -scores.ndim <= axis < scores.ndim:
         raise ShapeError(f"axis = {axis} does not exist in shape {tuple(scores.shape)}")
     return wide(scores)
@@ -44,6 +48,8 @@ def softmax(scores: Tensor, *, axis: int = -1) -> Tensor:
         If the scores are not floating point.
     ShapeError
         If the axis does not exist.
+    ConfigError
+        If the axis is no whole number.
 
     Notes
     -----
@@ -60,7 +66,7 @@ def softmax(scores: Tensor, *, axis: int = -1) -> Tensor:
     >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
     tensor([0.5000, 0.5000, 0.0000])
     """
-    given = _statistics(scores, axis)
+    given = _statistics("scores", scores, axis)
     # An empty row is neutralised before the exponential: afterwards its gradient would be NaN.
     empty = torch.isneginf(given).all(dim=axis, keepdim=True)
     weights = torch.softmax(given.masked_fill(empty, 0), dim=axis).masked_fill(empty, 0)
@@ -90,6 +96,8 @@ def logsumexp(scores: Tensor, *, axis: int = -1) -> Tensor:
         If the scores are not floating point.
     ShapeError
         If the axis does not exist.
+    ConfigError
+        If the axis is no whole number.
 
     Notes
     -----
@@ -105,7 +113,7 @@ def logsumexp(scores: Tensor, *, axis: int = -1) -> Tensor:
     >>> round(float(logsumexp(torch.zeros(4))), 4)
     1.3863
     """
-    given = _statistics(scores, axis)
+    given = _statistics("scores", scores, axis)
     empty = torch.isneginf(given).all(dim=axis, keepdim=True)
     lse = torch.logsumexp(given.masked_fill(empty, 0), dim=axis)
     return lse.masked_fill(empty.squeeze(axis), -torch.inf)
@@ -136,6 +144,8 @@ def softmax_backward(d_weights: Tensor, weights: Tensor, *, axis: int = -1) -> T
         If the tensors are not floating point.
     ShapeError
         If the two tensors differ in shape or dtype, or the axis does not exist.
+    ConfigError
+        If the axis is no whole number.
 
     Notes
     -----
@@ -151,7 +161,8 @@ def softmax_backward(d_weights: Tensor, weights: Tensor, *, axis: int = -1) -> T
     >>> softmax_backward(torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5]))
     tensor([ 0.2500, -0.2500])
     """
-    d_wide, w_wide = _statistics(d_weights, axis), _statistics(weights, axis)
+    d_wide = _statistics("d_weights", d_weights, axis)
+    w_wide = _statistics("weights", weights, axis)
     if d_wide.shape != w_wide.shape or d_weights.dtype != weights.dtype:
         raise ShapeError(
             f"d_weights {tuple(d_weights.shape)} {d_weights.dtype} must be like "

@@ -135,7 +135,7 @@ def test_refusals(lib):
         lib.activate(lib.array([1]), "relu")
     with pytest.raises(ConfigError, match="swish"):
         lib.MLP(3, 4, activation="swish")
-    with pytest.raises(ConfigError, match="in_features must be at least 1, got 0"):
+    with pytest.raises(ConfigError, match="d_model must be at least 1, got 0"):
         lib.GatedMLP(0, 4)
     with pytest.raises(ConfigError, match="whole number"):
         lib.Linear(3, 4.0)
