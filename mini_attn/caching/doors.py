@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["Joined", "check_cache", "check_caches", "check_is_cache"]
+__all__ = ["check_cache", "check_caches", "check_is_cache", "joined"]
 
 
 def check_is_cache(name: str, cache: Any) -> None:
@@ -59,28 +60,16 @@ def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> lis
     return list(caches)
 
 
-class Joined:
-    """A cache as a layer from outside meets it: what is appended belongs to the pass."""
+def joined(cache: Any, transaction: Transaction) -> Any:
+    """A cache as a layer from outside meets it in a pass: what it appends belongs to the pass.
 
-    def __init__(self, cache: Any, transaction: Transaction) -> None:
-        self._cache, self._transaction = cache, transaction
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def upcoming(self, new: int, _: Transaction) -> Any:
-        """Positions of the next tokens, as the pass sees them."""
-        return self._cache.upcoming(new, self._transaction)
-
-    def next_positions(self, new: int) -> Any:
-        """Positions of the next tokens, as the pass sees them."""
-        return self._cache.upcoming(new, self._transaction)
-
-    def stage(self, k: Any, v: Any, positions: Any, _: Transaction) -> Any:
-        """Append within the pass, whoever asks."""
-        return self._cache.stage(k, v, positions, self._transaction)
-
-    def append(self, k: Any, v: Any, *, positions: Any = None) -> tuple[Any, Any, Any]:
-        """The same as `stage`, for those who know the public protocol only."""
-        staged = self._cache.stage(k, v, positions, self._transaction)
-        return staged.k, staged.v, staged.positions
+    It is a copy that shares the cache's state and arrays, so that a class of its own keeps its
+    own `append`; whatever transaction is asked for, it is the pass's.
+    """
+    if not hasattr(cache, "stage"):
+        return cache  # from outside too, and none of ours beneath: it writes at once
+    twin, kind = copy.copy(cache), type(cache)
+    twin._within = transaction
+    twin.stage = lambda k, v, positions, _: kind.stage(twin, k, v, positions, transaction)
+    twin.upcoming = lambda new, _: kind.upcoming(twin, new, transaction)
+    return twin

@@ -41,7 +41,7 @@ class Groups(Slots):
         return max(0, slots - state.sealed - self.residual) // self.group_size
 
     def _crop(self, state: Any, n: int) -> None:
-        before = self._entry[0]
+        before = self._cell[0][0]
         assert isinstance(before, Sealed)
         if before.sealed < state.sealed and before.sealed <= n <= before.slots:
             state = before  # the latest append is taken back: what it has sealed is still there
@@ -49,4 +49,4 @@ class Groups(Slots):
             raise CacheStateError(
                 f"cannot keep {n} of {state.slots} slots: the first {state.sealed} are sealed"
             )
-        self._begin(self._shortened(state, n))
+        self._set(self._shortened(state, n))

@@ -72,7 +72,7 @@ class Ring(Slots):
         What the step itself has written need not be kept: chunk after chunk, no more than the
         ring is put aside.
         """
-        before, _, owner, _ = self._entry
+        before, _, owner, _ = self._cell[0]
         settled = before.slots if owner is transaction else state.slots
         first = max(state.slots - self._size, 0)
         end = min(state.slots + new - self._size, state.slots, settled)
@@ -80,9 +80,9 @@ class Ring(Slots):
 
     def _crop(self, state: Filled, n: int) -> None:
         if state.slots <= self._size:  # nothing has been overwritten
-            self._begin(self._shortened(state, n))
+            self._set(self._shortened(state, n))
             return
-        before, _, _, overwritten = self._entry
+        before, _, _, overwritten = self._cell[0]
         if before is state or n > before.slots or n < before.slots > self._size:
             raise CacheStateError(
                 f"cannot keep {n} of {state.slots} slots: the ring of {self._size} has wrapped"

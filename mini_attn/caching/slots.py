@@ -248,7 +248,7 @@ class Slots(Versioned[Filled]):
             self._crop(state, n)
 
     def _crop(self, state: Filled, n: int) -> None:
-        self._begin(self._shortened(state, n))
+        self._set(self._shortened(state, n))
 
     def _shortened(self, state: Filled, n: int) -> Filled:
         """The state with its first slots alone; padding and gaps may be gone with the others."""
@@ -288,7 +288,9 @@ class Slots(Versioned[Filled]):
         4
         """
         twin = copy.copy(self)
-        twin._entry = self._moved(np.arange(self.batch))
+        for own in ("stage", "upcoming", "_within"):  # of a copy that belongs to a pass
+            vars(twin).pop(own, None)
+        twin._cell = [self._moved(np.arange(self.batch))]
         return twin
 
     def reorder(self, index: Any) -> None:
@@ -334,12 +336,12 @@ class Slots(Versioned[Filled]):
         self._reorder(rows.astype(np.int64))
 
     def _reorder(self, index: Array) -> None:
-        self._entry = self._moved(index)
+        self._cell[0] = self._moved(index)
 
     def _moved(self, index: Array) -> Any:
         """The entry with other rows of the batch, in arrays of its own."""
         self._state  # noqa: B018 - settles what an unfinished step has left
-        before, after, transaction, overwritten = self._entry
+        before, after, transaction, overwritten = self._cell[0]
         copies: dict[int, Any] = {}
 
         def moved(array: Any) -> Any:

@@ -49,39 +49,45 @@ _SETTLED.commit()
 class Versioned(Generic[State]):
     """What has a state that transactions replace; states are never changed in place."""
 
-    _entry: tuple[State, State, Transaction, tuple[Overwritten, ...]]
+    # One place that copies of an object may share: see `joined`.
+    _cell: list[tuple[State, State, Transaction, tuple[Overwritten, ...]]]
+    _within: Transaction | None = None  # the pass that such a copy is looked at from
 
     def _begin(self, state: State) -> None:
         """The first state."""
-        self._entry = (state, state, _SETTLED, ())
+        self._cell = [(state, state, _SETTLED, ())]
+
+    def _set(self, state: State) -> None:
+        """Another state, at once."""
+        self._cell[0] = (state, state, _SETTLED, ())
 
     @property
     def _state(self) -> State:
         """The state that counts; what an unfinished step has overwritten is put back first."""
-        before, after, transaction, overwritten = self._entry
-        if transaction.done:
+        before, after, transaction, overwritten = self._cell[0]
+        if transaction.done or transaction is self._within:
             return after
         for array, index, old in reversed(overwritten):
             array[index] = old
         transaction.lost = True
-        self._begin(before)
+        self._set(before)
         return before
 
     def _state_in(self, transaction: Transaction) -> State:
         """The state that a step sees: its own, if it has staged one."""
-        _, after, owner, _ = self._entry
+        _, after, owner, _ = self._cell[0]
         return after if owner is transaction or owner.done else self._state
 
     def _stage(
         self, state: State, transaction: Transaction, overwritten: Iterable[Overwritten] = ()
     ) -> None:
         """Give the state to come; call it before anything is overwritten."""
-        before, after, owner, kept = self._entry
+        before, after, owner, kept = self._cell[0]
         if owner is not transaction:
             before, kept = after if owner.done else self._state, ()
-        self._entry = (before, state, transaction, (*kept, *overwritten))
+        self._cell[0] = (before, state, transaction, (*kept, *overwritten))
 
     def _revoke(self, before: State) -> None:
         """Take the latest transaction back, for this cache alone, and go on from a state."""
-        _, after, _, overwritten = self._entry
-        self._entry = (before, after, Transaction(), overwritten)
+        _, after, _, overwritten = self._cell[0]
+        self._cell[0] = (before, after, Transaction(), overwritten)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import Joined, check_is_cache
+from mini_attn.caching.doors import check_is_cache, joined
 from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy._rotary import Rotary
@@ -133,6 +133,6 @@ def run_layer(layer: Any, x: Array, steps: Pass, cache: Any) -> Array:
     if kind.__call__ is getattr(kind, "_door", None):  # nobody has put another call before it
         out: Array = layer._run(x, steps, cache)
     else:
-        inside = Joined(cache, steps.transaction) if hasattr(cache, "stage") else cache
+        inside = joined(cache, steps.transaction)
         out = layer(x, cache=inside, positions=steps.given)
     return out

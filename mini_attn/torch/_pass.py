@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.modules import module as _everywhere
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import Joined, check_is_cache
+from mini_attn.caching.doors import check_is_cache, joined
 from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
@@ -140,7 +140,7 @@ def run_layer(layer: Any, x: Tensor, steps: Pass, cache: Any) -> Tensor:
     if _calls_forward_alone(layer):
         out: Tensor = layer._run(x, steps, cache)
     else:
-        inside = Joined(cache, steps.transaction) if hasattr(cache, "stage") else cache
+        inside = joined(cache, steps.transaction)
         out = layer(x, cache=inside, positions=steps.given)
     return out
 
