@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from operator import eq
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.position import alibi_slopes
@@ -44,8 +46,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value):
         return "Distances are counted in tokens: the answer is a whole number."
     if value < 1:

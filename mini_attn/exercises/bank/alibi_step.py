@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-9
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -34,7 +38,7 @@ def _of(slopes: Array, distance: Array) -> Array:
     return np.asarray(-slopes[:, None, None] * distance)
 
 
-def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the bias would be with one idea missing."""
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
@@ -66,11 +70,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     right = ma.alibi_bias(slopes, np.arange(kv_len - q_len, kv_len), np.arange(kv_len))
     bias = outputs["bias"]
-    if np.allclose(bias, right, rtol=0, atol=TOLERANCE):
+    if _close(bias, right):
         return None
-    for guess, message in _slips(inputs):
-        if np.allclose(bias, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(bias, _guesses(inputs), _close):
+        return idea
     h, i, j = np.argwhere(np.abs(bias - right) > TOLERANCE)[0]
     return (
         f"Head {h}, query {i} of {q_len} and key {j} of {kv_len} are "

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+_close = partial(np.allclose, rtol=1e-9, atol=0)
 
 
 def _case(n_heads: int, kv: list[int], head_dim: int, kv_len: int, each: int) -> Inputs:
@@ -34,7 +39,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"intensity": (inputs["n_kv_heads"].shape, "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What comes out with one idea missing."""
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
     right = 2 * heads / kv / each
@@ -60,11 +65,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
     right = 2 * heads / kv / each
     got = outputs["intensity"]
-    if np.allclose(got, right, rtol=1e-9, atol=0):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=1e-9, atol=0):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     i = int(np.abs(got / right - 1).argmax())
     return (
         f"With {heads} query heads on {kv[i]:.0f} key/value heads and {each} bytes a number it "

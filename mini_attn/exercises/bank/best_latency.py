@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
@@ -12,28 +13,31 @@ PARAMETERS = cost.parameter_count(MODEL)
 ANSWER = 1e3 * 2 * PARAMETERS / (DEVICES * DEVICE.bytes_per_second)  # milliseconds
 
 _WORK = 2 * PARAMETERS / (DEVICES * DEVICE.flops_per_second["bfloat16"])
-MISTAKES = [
-    (
-        DEVICES * ANSWER,
-        "That is one device alone, or bits for bytes. Eight devices read their eighths at once.",
+MISTAKES = {
+    DEVICES * ANSWER: (
+        "That is one device alone, or bits for bytes. Eight devices read their eighths at once."
     ),
-    (ANSWER / 2, "Half of the bytes are missing: a weight in bfloat16 has 2."),
-    (2 * ANSWER, "Twice too long: a weight in bfloat16 has 2 bytes, not 4."),
-    (ANSWER / 1e3, "That is seconds."),
-    (1e3 / ANSWER, "That is tokens a second: the question is the time of one."),
-    (1e3 * _WORK, "That is the arithmetic. The weights take longer to arrive."),
-    (ANSWER * DEVICES**2, "The bytes are multiplied by the devices. Each reads its own eighth."),
-]
+    ANSWER / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
+    2 * ANSWER: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
+    ANSWER / 1e3: "That is seconds.",
+    1e3 / ANSWER: "That is tokens a second: the question is the time of one.",
+    1e3 * _WORK: "That is the arithmetic. The weights take longer to arrive.",
+    ANSWER * DEVICES**2: "The bytes are multiplied by the devices. Each reads its own eighth.",
+}
+
+
+def _near(value: float, number: float) -> bool:
+    """With or without the embedding's rows."""
+    return abs(value / number - 1) < 0.02
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if abs(value / ANSWER - 1) < 0.02:  # with or without the embedding's rows
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES:
-        if abs(value / wrong - 1) < 0.02:
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if value <= 0:
         return "A time is above 0."
     return (

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, block: int) -> Inputs:
@@ -72,7 +76,7 @@ def _each_alone(inputs: Inputs, blocks: list[slice]) -> np.ndarray:
     return np.mean(parts, axis=0)
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     k, block = inputs["k"], inputs["block"]
     blocks = [slice(start, start + block) for start in range(0, len(k), block)]
@@ -102,11 +106,10 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     right = _blocked(inputs)
-    if np.allclose(outputs["out"], right, rtol=0, atol=TOLERANCE):
+    if _close(outputs["out"], right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(outputs["out"], pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), _close):
+        return idea
     worst = float(np.abs(outputs["out"] - right).max())
     return (
         f"The output differs from plain attention by up to {worst:.3g}, with {len(inputs['k'])} "

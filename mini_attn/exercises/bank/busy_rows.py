@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import ceil
+from operator import eq
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
@@ -40,8 +42,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if ceil(value) == ANSWER:
         return "Rows are whole: round up to the first number that is enough."
     if value < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 
@@ -65,15 +66,14 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (2 * right,
          "A factor 2 too many: `numbers` counts all that a token leaves in a layer, keys and "
          "values together."),
+        *((right // inputs[name], f"The factor {name} = {inputs[name]} is missing.")
+          for name in ("n_layers", "batch", "dtype_bytes")),
+        # Only where it divides: what no whole number explains is not named.
+        (np.where(right % context, -1, right // context),
+         "That is one token: each of the tokens that are kept leaves its numbers."),
     ]  # fmt: skip
-    for guess, message in guesses:
-        if np.array_equal(got, guess):
-            return message
-    for name in ("n_layers", "batch", "dtype_bytes"):
-        if np.array_equal(got * inputs[name], right):
-            return f"The factor {name} = {inputs[name]} is missing."
-    if np.array_equal(got * context, right):
-        return "That is one token: each of the tokens that are kept leaves its numbers."
+    if idea := explain(got, guesses, np.array_equal):
+        return idea
     i = int(np.flatnonzero(got != right)[0])
     return (
         f"Layout {i} with {inputs['numbers'][i]} numbers a token should keep {right[i]:,} bytes, "

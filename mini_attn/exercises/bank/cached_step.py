@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
@@ -72,7 +73,7 @@ def _judge_cache(inputs: Inputs, outputs: Outputs) -> str | None:
     return None
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     at, size = inputs["length"], inputs["q"].shape[-1]
     k = np.concatenate([inputs["k_cache"][:, :, :at], inputs["k_new"]], axis=2)
@@ -112,9 +113,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right = _out(inputs, outputs["k_cache"][:, :, : at + 1], outputs["v_cache"][:, :, : at + 1])
     if _close(outputs["out"], right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if _close(outputs["out"], guess):
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), _close):
+        return idea
     worst = np.abs(outputs["out"] - right).max()
     return (
         "The output is not the softmax of the scaled scores times the values: it differs by up to "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 
@@ -38,7 +39,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
@@ -76,9 +77,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     mask = outputs["mask"]
     if np.array_equal(mask, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.array_equal(mask, pattern):
-            return message
+    if idea := explain(mask, _guesses(inputs), np.array_equal):
+        return idea
     i, j = np.argwhere(mask != right)[0]
     verb = "may" if right[i, j] else "may not"
     return f"The query at position {q[i, 0]} {verb} see the key at position {kv[0, j]}."

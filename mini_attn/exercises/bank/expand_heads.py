@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+_close = partial(np.allclose, rtol=0, atol=1e-12)
 
 
 def _case(rng: np.random.Generator, batch: int, kv_heads: int, group: int, kv_len: int,
@@ -31,7 +36,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"k": ((batch, inputs["n_heads"], kv_len, size), "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What comes out with one idea missing."""
     k, heads = inputs["k"], inputs["n_heads"]
     kv_heads = k.shape[1]
@@ -59,9 +64,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     got = outputs["k"]
     if np.array_equal(got, np.repeat(k, group, axis=1)):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=0, atol=1e-12):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     head = next(h for h in range(heads) if not np.array_equal(got[:, h], k[:, h // group]))
     return f"Query head {head} should get key/value head {head} // {group} = {head // group}."
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
@@ -52,7 +55,7 @@ def _read(inputs: Inputs, key_rule: Callable[[int], int], value_rule: Callable[[
     return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
     group = heads // kv_heads
@@ -99,11 +102,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     right = np.asarray(ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"]))
     out = outputs["out"]
-    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+    if _close(out, right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(out, _guesses(inputs), _close):
+        return idea
     wrong = [h for h in range(out.shape[1]) if not np.allclose(out[:, h], right[:, h])]
     return (
         f"Query heads {', '.join(map(str, wrong))} of {out.shape[1]} have another output than "

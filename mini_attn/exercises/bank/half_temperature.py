@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
@@ -30,14 +31,17 @@ MISTAKES = {
 TOLERANCE = 6e-4
 
 
+def _near(value: float, number: float) -> bool:
+    return abs(value - number) < TOLERANCE
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or on which side another one is."""
     value = float(outputs["answer"])
-    if abs(value - ANSWER) < TOLERANCE:
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES.items():
-        if abs(value - wrong) < TOLERANCE:
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if abs(value - 100 * ANSWER) < 100 * TOLERANCE:
         return "Write the share as a part of 1, not in percent."
     if not 0 < value < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
@@ -31,14 +32,17 @@ MISTAKES = {
 }
 
 
+def _near(value: float, number: float) -> bool:
+    return abs(value - number) <= 0.005 * number
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if abs(value - ANSWER) <= 0.005 * ANSWER:
+    if _near(value, ANSWER):
         return None
-    for foreseen, message in MISTAKES.items():
-        if abs(value - foreseen) <= 0.005 * foreseen:
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if 0 < value < 1e6:
         return "The answer is in bytes: write the number out, or as 1.23e9."
     far = max(value / ANSWER, ANSWER / value) if value > 0 else float("inf")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -26,7 +30,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"weights": (inputs["scores"].shape, "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the weights would be with one idea missing."""
     scores = inputs["scores"]
     seen = np.tril(np.ones(scores.shape, bool))
@@ -54,11 +58,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     scores, weights = inputs["scores"], outputs["weights"]
     seen = np.tril(np.ones(scores.shape, bool))
     right = ma.softmax(np.where(seen, scores, -np.inf))
-    if np.allclose(weights, right, rtol=0, atol=TOLERANCE):
+    if _close(weights, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(weights, pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(weights, _guesses(inputs), _close):
+        return idea
     if np.abs(weights[~seen]).max(initial=0) > TOLERANCE:
         i, j = np.argwhere(~seen & (np.abs(weights) > TOLERANCE))[0]
         return f"The query at place {i} gives weight {weights[i, j]:.3g} to the later place {j}."

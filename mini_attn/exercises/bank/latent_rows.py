@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 EPS = 1e-6
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _case(rng: np.random.Generator, first: int, seq: int, rank: int, rope: int) -> Inputs:
@@ -115,17 +119,16 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     turned_round = outputs["latent"].shape == rope_key.shape and np.allclose(
         outputs["latent"], rope_key, rtol=0, atol=TOLERANCE
     )
-    if turned_round and not np.allclose(latent, rope_key, rtol=0, atol=TOLERANCE):
+    if turned_round and not _close(latent, rope_key):
         return "The two come in the other order: first the latent, then the rotated key."
     for name, right, guesses in (
         ("latent", latent, _latents(inputs)),
         ("rope_key", rope_key, _keys(inputs)),
     ):
-        if np.allclose(outputs[name], right, rtol=0, atol=TOLERANCE):
+        if _close(outputs[name], right):
             continue
-        for guess, message in guesses:
-            if np.allclose(outputs[name], guess, rtol=0, atol=TOLERANCE):
-                return message
+        if idea := explain(outputs[name], guesses, _close):
+            return idea
         worst = np.abs(outputs[name] - right).max()
         return f"{name} differs by up to {worst:.3g} for the tokens at {inputs['positions']}."
     return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
@@ -37,8 +40,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if abs(value - ANSWER) < 1:
         return "A token fits whole or not at all: give the whole number, rounded down."
     if abs(value / ANSWER - 1) < 0.005:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 PARTS = ("the projections", "the scores", "the weighted sum", "the output projection")
@@ -47,7 +48,7 @@ def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     ], dtype=np.int64)  # fmt: skip
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the counts would be with one idea missing."""
     right, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
     full = _right({**inputs, "causal": False})
@@ -87,13 +88,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     flops = outputs["flops"]
     if np.array_equal(flops, right):
         return None
-    patterns = _patterns(inputs)
-    for pattern, message in patterns:
-        if np.array_equal(flops, pattern):
-            return message
-    for pattern, message in patterns:
-        if ((flops == right) | (flops == pattern)).all():  # the slip, in some of the parts
-            return message
+    guesses = _guesses(inputs)
+    if idea := explain(flops, guesses, np.array_equal):
+        return idea
+    # The slip, in some of the parts.
+    if idea := explain(flops, guesses, lambda a, slip: ((a == right) | (a == slip)).all()):
+        return idea
     i = int(np.argmax(flops != right))
     far = float(flops[i]) / float(right[i])
     sizes = ", ".join(f"{key} = {value}" for key, value in inputs.items())

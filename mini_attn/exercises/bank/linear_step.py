@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-9
@@ -51,21 +52,27 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
     state, total = old + np.outer(k, v), old_total + k
     if not _close(outputs["state"], state):
-        if _close(outputs["state"], old):
-            return "The state is the old one: the new token's k and v have to go into it."
-        if _close(outputs["state"], np.outer(k, v)):
-            return "The state holds the new token only: it is a sum over all tokens so far."
-        if _close(outputs["state"], old + np.outer(q, v)):
-            return "The state took q for k. A query is used once; keys stay for later queries."
-        return "The state should be the sum of k vᵀ, features in rows, values in columns."
+        guesses = [
+            (old, "The state is the old one: the new token's k and v have to go into it."),
+            (np.outer(k, v),
+             "The state holds the new token only: it is a sum over all tokens so far."),
+            (old + np.outer(q, v),
+             "The state took q for k. A query is used once; keys stay for later queries."),
+        ]  # fmt: skip
+        return explain(outputs["state"], guesses, _close) or (
+            "The state should be the sum of k vᵀ, features in rows, values in columns."
+        )
     if not _close(outputs["total"], total):
-        if _close(outputs["total"], old_total):
-            return "The total is the old one: it sums the keys, the new one included."
-        return "The total should be the sum of all keys so far, one number for each feature."
+        guesses = [
+            (old_total, "The total is the old one: it sums the keys, the new one included."),
+        ]
+        return explain(outputs["total"], guesses, _close) or (
+            "The total should be the sum of all keys so far, one number for each feature."
+        )
     right = q @ state / (q @ total)
     if _close(outputs["out"], right):
         return None
-    for guess, message in (
+    guesses = [
         (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
         (q @ old / max(q @ old_total, 1e-300),
          "The token does not see itself: put it into the sums before the output is taken."),
@@ -75,9 +82,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "The new token is in the sum of the weights, not in the numerator."),
         (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
         (k @ state / (k @ total), "The state is asked with k. The query asks."),
-    ):  # fmt: skip
-        if _close(outputs["out"], guess):
-            return message
+    ]  # fmt: skip
+    if idea := explain(outputs["out"], guesses, _close):
+        return idea
     worst = float(np.abs(outputs["out"] - right).max())
     return (
         "The sums are right. The output should be q times the state, divided by q times the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
@@ -50,7 +51,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     mask, v, size = inputs["mask"], inputs["v"], inputs["q"].shape[-1]
     scores = inputs["q"] @ inputs["k"].T * size**-0.5
@@ -91,9 +92,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right = _out(inputs, inputs["mask"])
     if _close(outputs["out"], right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if _close(outputs["out"], guess):
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), _close):
+        return idea
     worst = np.abs(outputs["out"] - right).max()
     return (
         "The output is not the softmax of the scaled, masked scores times the values: it differs "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
@@ -70,7 +73,7 @@ def _layer(
     return np.asarray(out[0].transpose(1, 2, 0).reshape(len(inputs["x"]), -1))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     x, W_o, n_heads = inputs["x"], inputs["W_o"], inputs["n_heads"]
     size = len(W_o) // n_heads
@@ -117,11 +120,11 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     right = _layer(inputs) @ inputs["W_o"]
     bound = TOLERANCE * max(1.0, float(np.abs(right).max()))
-    if np.abs(outputs["out"] - right).max() <= bound:
+    close = partial(np.allclose, rtol=0, atol=bound)
+    if close(outputs["out"], right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.abs(outputs["out"] - guess).max() <= bound:
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), close):
+        return idea
     worst = np.abs(outputs["out"] - right).max()
     return (
         f"The output differs by up to {worst:.3g} with {inputs['n_heads']} heads and "

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mini_attn.config import NTKAware
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
+
+_close = partial(np.allclose, rtol=1e-6, atol=0)
 
 
 def _case(rotary_dim: int, theta: float, factor: float) -> Inputs:
@@ -34,7 +39,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"inv_freq": ((inputs["rotary_dim"] // 2,), "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the frequencies would be with one idea missing."""
     size, theta, factor = inputs["rotary_dim"], inputs["theta"], inputs["factor"]
     exponents = -np.arange(0, size, 2) / size
@@ -68,11 +73,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     rule = NTKAware(inputs["factor"])
     right = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"], scaling=rule)[0]
     got = outputs["inv_freq"]
-    if np.allclose(got, right, rtol=1e-6, atol=0):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=1e-6, atol=0):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     plain = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"])[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         first, last = (float(plain[i] / got[i]) for i in (0, -1))

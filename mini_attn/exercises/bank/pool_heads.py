@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-9
@@ -43,7 +44,7 @@ def _flat(blocks: np.ndarray) -> np.ndarray:
     return blocks.reshape(blocks.shape[0], -1)
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What comes out with one idea missing."""
     weight, heads, kv_heads = (inputs[name] for name in ("weight", "n_heads", "n_kv_heads"))
     blocks = _blocks(inputs)
@@ -74,15 +75,18 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE)
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the pooled weight lacks."""
     right = _flat(_blocks(inputs).mean(axis=2))
     got = outputs["weight"]
-    if np.allclose(got, right, rtol=0, atol=TOLERANCE):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if pattern.shape == got.shape and np.allclose(got, pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     return (
         f"The columns of key/value head g should be the mean of those of heads g · group to "
         f"(g + 1) · group − 1, with group = {inputs['n_heads'] // inputs['n_kv_heads']}: they "

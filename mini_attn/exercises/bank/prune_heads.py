@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 
@@ -50,7 +51,7 @@ def _blocks(matrix: np.ndarray, n_heads: int, keep: np.ndarray, style: str) -> n
     return cut[chosen].reshape(-1, matrix.shape[1])
 
 
-MESSAGES = {
+STYLES = {
     "removed": "These are the heads that should go: `keep` names the heads that stay.",
     "sorted": "The heads stand in ascending order. Give them in the order of `keep`, in all four "
     "matrices alike.",
@@ -69,10 +70,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         rows = got.T if flip else got
         if np.array_equal(rows, _blocks(given, n_heads, keep, "right")):
             continue
-        for style, message in MESSAGES.items():
-            guess = _blocks(given, n_heads, keep, style)
-            if guess.shape == rows.shape and np.array_equal(rows, guess):
-                return f"{name}: {message}"
+        guesses = [(_blocks(given, n_heads, keep, style), idea) for style, idea in STYLES.items()]
+        if idea := explain(rows, guesses, np.array_equal):
+            return f"{name}: {idea}"
         if np.allclose(rows * len(keep) / n_heads, _blocks(given, n_heads, keep, "right")):
             return (
                 f"{name} was scaled up to make up for the heads that went. The others' part of "

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mini_attn.exercises.pencil import cases, expected, times_too_many
+from operator import eq
+
+from mini_attn.exercises.guesses import explain, times_too_many
+from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
@@ -35,8 +38,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value <= 0:
         return "Heads that go take parameters along: the number is above zero."
     return (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from operator import eq
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
@@ -30,8 +32,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if abs(value - RIDGE) < 1 and value != int(value):
         return "The quotient is right. A batch is a whole number, and it has to reach the ridge."
     if 0 < value < 0.1:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _case(rng: np.random.Generator, past: int, new: int, window: int, size: int) -> Inputs:
@@ -72,9 +76,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     window, out = len(inputs["k_ring"]), outputs["out"]
     right = _attend(inputs, window)
-    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+    if _close(out, right):
         return None
-    for guess, message in (
+    guesses = [
         (_overwritten(inputs),
          "The chunk is written into the ring before its queries look: the last new tokens have "
          "overwritten keys that the first new tokens still see."),
@@ -87,9 +91,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "The window is missing: each query sees all keys at hand."),
         (_attend(inputs, window, causal=False),
          "New tokens see later ones: inside the chunk the mask is causal."),
-    ):  # fmt: skip
-        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
-            return message
+    ]  # fmt: skip
+    if idea := explain(out, guesses, _close):
+        return idea
     i = int(np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE).all(axis=1))[0, 0])
     return (
         f"Row {i} of the chunk (position {inputs['start'] + i}) is wrong: it sees the keys from "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 Array = np.ndarray
@@ -37,7 +38,7 @@ def _written(n_tokens: int, window: int) -> Array:
     return slots
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the slots would hold with one idea missing."""
     n, window = inputs["n_tokens"], inputs["window"]
     right, slots = _written(n, window), np.arange(window)
@@ -67,9 +68,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right, made = _written(n, window), outputs["positions"]
     if np.array_equal(made, right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.array_equal(made, guess):
-            return message
+    if idea := explain(made, _guesses(inputs), np.array_equal):
+        return idea
     slot = int(np.argwhere(made != right)[0, 0])
     return (
         f"After {n:,} tokens slot {slot} of {window:,} should hold position {right[slot]:,}, not "

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _turn(x: Array, positions: Array) -> Array:
@@ -52,7 +56,7 @@ def _scores(inputs: Inputs, q_at: Array, k_at: Array, again: Array | None = None
     return np.asarray(_turn(inputs["q"], q_at) @ keys.T * inputs["q"].shape[1] ** -0.5)
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the scores would be with one idea missing."""
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     start, here, all_old = np.arange(new), past + np.arange(new), np.arange(past)
@@ -80,11 +84,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     here = past + np.arange(new)
     right, scores = _scores(inputs, here, here), outputs["scores"]
-    if np.allclose(scores, right, rtol=0, atol=TOLERANCE):
+    if _close(scores, right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.allclose(scores, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(scores, _guesses(inputs), _close):
+        return idea
     i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
     where = "its own chunk" if j >= past else "the cache"
     return (

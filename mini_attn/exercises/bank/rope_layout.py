@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 Array = np.ndarray
@@ -35,7 +36,7 @@ def _order(rows: int, n_heads: int) -> Array:
     return np.asarray(per_head.swapaxes(1, 2).reshape(rows))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the weight would be with one idea missing."""
     weight, n_heads = inputs["weight"], inputs["n_heads"]
     rows, columns = weight.shape
@@ -71,9 +72,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     order = _order(len(weight), inputs["n_heads"])
     if np.array_equal(made, weight[order]):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.array_equal(made, guess):
-            return message
+    if idea := explain(made, _guesses(inputs), np.array_equal):
+        return idea
     i = int(np.argwhere((made != weight[order]).any(axis=1))[0, 0])
     return (
         f"With {inputs['n_heads']} heads of {len(weight) // inputs['n_heads']}, row {i} should be "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from operator import eq
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
@@ -41,8 +43,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value):
         return "A plane comes full circle or it does not: the answer is a whole number."
     if not 0 < value < PAIRS:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-5
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _turned(
@@ -102,11 +106,10 @@ def _slips_of_pairs(inputs: Inputs) -> list[tuple[Array, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the result lacks."""
     out, right = outputs["out"], _right(inputs)
-    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+    if _close(out, right):
         return None
-    for guess, message in _slips_of_angles(inputs) + _slips_of_pairs(inputs):
-        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(out, _slips_of_angles(inputs) + _slips_of_pairs(inputs), _close):
+        return idea
     squares = np.square(out).sum(axis=1)
     if not np.allclose(squares, np.square(inputs["x"]).sum(axis=1), rtol=1e-4):
         return "A turn keeps the length of a vector; here the length changes."

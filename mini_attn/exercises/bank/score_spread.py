@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
@@ -13,29 +15,34 @@ SIZE, WIDTH, Q_SPREAD, K_SPREAD = GPT2.head_dim, GPT2.d_model, 1.0, 2.0
 
 _DOT = math.sqrt(SIZE) * Q_SPREAD * K_SPREAD
 ANSWER = _DOT / math.sqrt(WIDTH)
-MISTAKES = (
-    (_DOT, "That is the spread of q·k itself: it is still to be divided."),
-    (_DOT / math.sqrt(SIZE), "That would be the root of head_dim below, or a sum of 768 products "
-     "above. The sum has 64 products, and somebody divided by the root of d_model."),
-    (_DOT / K_SPREAD / math.sqrt(WIDTH), "The key's entries have a spread of 2, not of 1: it is a "
-     "factor of every product."),
-    (_DOT * K_SPREAD / math.sqrt(WIDTH), "A spread of 2 counts once. The variance is 4; that is "
-     "its square."),
-    (_DOT**2 / WIDTH, "That is the variance of the scores. Their spread is its root."),
-    (_DOT / WIDTH, "That is divided by d_model itself; it was divided by its root."),
-    (SIZE * K_SPREAD / math.sqrt(WIDTH), "Variances add over the 64 products, so the spread grows "
-     "with the root of 64."),
-)  # fmt: skip
+MISTAKES = {
+    _DOT: "That is the spread of q·k itself: it is still to be divided.",
+    _DOT / math.sqrt(SIZE): (
+        "That would be the root of head_dim below, or a sum of 768 products above. The sum has "
+        "64 products, and somebody divided by the root of d_model."
+    ),
+    _DOT / K_SPREAD / math.sqrt(WIDTH): (
+        "The key's entries have a spread of 2, not of 1: it is a factor of every product."
+    ),
+    _DOT * K_SPREAD / math.sqrt(WIDTH): (
+        "A spread of 2 counts once. The variance is 4; that is its square."
+    ),
+    _DOT**2 / WIDTH: "That is the variance of the scores. Their spread is its root.",
+    _DOT / WIDTH: "That is divided by d_model itself; it was divided by its root.",
+    SIZE * K_SPREAD / math.sqrt(WIDTH): (
+        "Variances add over the 64 products, so the spread grows with the root of 64."
+    ),
+}
+_near = partial(math.isclose, rel_tol=0.005)
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if math.isclose(value, ANSWER, rel_tol=0.005):
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES:
-        if math.isclose(value, wrong, rel_tol=0.005):
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if value <= 0:
         return "A spread is above 0."
     side, far = ("large", value / ANSWER) if value > ANSWER else ("small", ANSWER / value)

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 OTHERS, WEIGHT = 4, 0.9
 RATIO = WEIGHT / (1 - WEIGHT)  # what the fifth has for each unit of the others together
 ANSWER = math.log(RATIO * OTHERS)
-MISTAKES = (
-    (math.log(RATIO), "That is right for one other key. Four of them share the remaining 0.1."),
-    (math.log(RATIO * (OTHERS + 1)), "The others are four. The fifth key is on the other side of "
-     "the equation, with its own exponential."),
-    (RATIO * OTHERS, "That is the exponential of the score. The score is its logarithm."),
-    (math.log10(RATIO * OTHERS), "The softmax has the base e: take the natural logarithm."),
-    (math.log2(RATIO * OTHERS), "The softmax has the base e: take the natural logarithm."),
-    (math.log(RATIO / OTHERS), "The four others add up: their exponentials are multiplied by four, "
-     "not divided."),
-    (WEIGHT, "That is the weight. The softmax takes the exponential of the score first."),
-    (math.log(OTHERS), "That makes the fifth equal to the four others together: weight 0.5."),
-)  # fmt: skip
+MISTAKES = {
+    math.log(RATIO): "That is right for one other key. Four of them share the remaining 0.1.",
+    math.log(RATIO * (OTHERS + 1)): (
+        "The others are four. The fifth key is on the other side of the equation, with its own "
+        "exponential."
+    ),
+    RATIO * OTHERS: "That is the exponential of the score. The score is its logarithm.",
+    math.log10(RATIO * OTHERS): "The softmax has the base e: take the natural logarithm.",
+    math.log2(RATIO * OTHERS): "The softmax has the base e: take the natural logarithm.",
+    math.log(RATIO / OTHERS): (
+        "The four others add up: their exponentials are multiplied by four, not divided."
+    ),
+    WEIGHT: "That is the weight. The softmax takes the exponential of the score first.",
+    math.log(OTHERS): "That makes the fifth equal to the four others together: weight 0.5.",
+}
+_near = partial(math.isclose, rel_tol=0.003)
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or the weight that another score would give."""
     value = float(outputs["answer"])
-    if math.isclose(value, ANSWER, rel_tol=0.003):
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES:
-        if math.isclose(value, wrong, rel_tol=0.003):
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     weight = 1 / (1 + OTHERS * math.exp(-max(min(value, 700.0), -700.0)))
     return (
         f"A score of {value:.4g} gives the weight {weight:.3g}. Write the weight as a quotient of "

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -46,7 +50,7 @@ def _right(inputs: Inputs) -> Array:
     return np.asarray(scale * q @ k.T + bias)
 
 
-def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the scores would be with one idea missing."""
     q, k, table = inputs["q"], inputs["k"], inputs["table"]
     most, n, scale = len(table) // 2, len(q), q.shape[1] ** -0.5
@@ -83,12 +87,11 @@ def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the scores lack."""
     scores, right = outputs["scores"], _right(inputs)
-    if np.allclose(scores, right, rtol=0, atol=TOLERANCE):
+    if _close(scores, right):
         return None
-    for guess, message in _slips(inputs):
-        if np.allclose(scores, guess, rtol=0, atol=TOLERANCE):
-            return message
-    if np.allclose(np.tril(scores), np.tril(right), rtol=0, atol=TOLERANCE):
+    if idea := explain(scores, _guesses(inputs), _close):
+        return idea
+    if _close(np.tril(scores), np.tril(right)):
         return "Keys ahead are hidden or wrong. There is no mask here: all pairs have a score."
     i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
     return (

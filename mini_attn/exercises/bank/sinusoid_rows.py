@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _woven(angles: Array, first: str = "sin") -> Array:
@@ -41,7 +45,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"rows": ((len(inputs["positions"]), inputs["d_model"]), "f")}
 
 
-def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the rows would be with one idea missing."""
     positions, d_model = inputs["positions"], inputs["d_model"]
     right = _angles(positions, d_model)
@@ -69,11 +73,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the rows lack."""
     rows = outputs["rows"]
     right = ma.sinusoidal_positions(inputs["positions"], inputs["d_model"], dtype="float64")
-    if np.allclose(rows, right, rtol=0, atol=TOLERANCE):
+    if _close(rows, right):
         return None
-    for guess, message in _slips(inputs):
-        if np.allclose(rows, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(rows, _guesses(inputs), _close):
+        return idea
     s, n = np.argwhere(np.abs(rows - right) > TOLERANCE)[0]
     return (
         f"Position {inputs['positions'][s]}, number {n} of the row: it should be "

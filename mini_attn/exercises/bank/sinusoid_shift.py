@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-6
 PLACES = np.array([0, 1, 5, 12, 300])
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _blocks(d_model: int, angles: Array) -> Array:
@@ -47,7 +51,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         ma.sinusoidal_positions(places, d_model, dtype="float64")
         for places in (PLACES + 1000, PLACES + 1000 + steps)
     )
-    if np.allclose(rows @ matrix, moved, rtol=0, atol=TOLERANCE):
+    if _close(rows @ matrix, moved):
         return None
     speeds = _speeds(d_model)
     slips = [
@@ -62,9 +66,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (_blocks(d_model, steps * np.sqrt(speeds)),
          "The exponent of pair i is 2i / d_model; half of that is used."),
     ]  # fmt: skip
-    for guess, message in slips:
-        if np.allclose(matrix, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(matrix, slips, _close):
+        return idea
     outside = matrix - matrix * np.kron(np.eye(d_model // 2), np.ones((2, 2)))
     if np.abs(outside).max() > TOLERANCE:
         return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-9
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, width: int) -> Inputs:
@@ -39,7 +43,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mixed": ((len(inputs["queries"]), inputs["values"].shape[1]), "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the answer would be with one idea missing."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     scores = q @ k.T
@@ -67,11 +71,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     right = np.asarray(ma.softmax(q @ k.T)) @ v
     mixed = outputs["mixed"]
-    if np.allclose(mixed, right, rtol=0, atol=TOLERANCE):
+    if _close(mixed, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(mixed, pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(mixed, _guesses(inputs), _close):
+        return idea
     worst = np.abs(mixed - right).max()
     return (
         "The result is not the values mixed by the softmax of the dot products: it differs by up "

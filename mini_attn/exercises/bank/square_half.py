@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.guesses import explain, times_too_many
+from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
@@ -38,8 +41,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value <= 0:
         return "A number of tokens is above zero."
     return (

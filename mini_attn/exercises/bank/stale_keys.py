@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.config import DynamicNTK
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 THETA, TRAINED = 100.0, 4
+_close = partial(np.allclose, rtol=0, atol=1e-8)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -77,11 +81,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (_scores(inputs, max(kv_len - 1, 1), [max(kv_len - 1, 1)] * kv_len),
          "The base is that of one token less: the new token counts."),
     ]  # fmt: skip
-    if np.allclose(outputs["scores"], right, rtol=0, atol=1e-8):
+    if _close(outputs["scores"], right):
         return None
-    for guess, message in guesses:
-        if np.allclose(outputs["scores"], guess, rtol=0, atol=1e-8):
-            return message
+    if idea := explain(outputs["scores"], guesses, _close):
+        return idea
     worst = int(np.abs(outputs["scores"] - right).argmax())
     return (
         f"The score of key {worst} is {outputs['scores'][worst]:.4g} and should be "

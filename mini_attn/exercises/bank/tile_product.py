@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TOLERANCE = 1e-9
@@ -37,7 +38,7 @@ def _whole(size: int, tile: int) -> int:
     return size - size % tile
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the product would be with one idea missing."""
     a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
     (m, k), n = a.shape, b.shape[1]
@@ -58,6 +59,7 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          "smaller, but it belongs to the product."),
         (np.where(inside, a[:, :cut] @ b[:cut], 0), "Tiles at the edge are missing: loop to the "
          "end of each size; a slice beyond the end is cut off by itself."),
+        (np.abs(a) @ np.abs(b), "The signs are lost on the way."),
     ]  # fmt: skip
 
 
@@ -72,11 +74,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     out, right = outputs["out"], inputs["a"] @ inputs["b"]
     if _close(out, right):
         return None
-    for guess, message in _patterns(inputs):
-        if _close(out, guess):
-            return message
-    if _close(out, np.abs(inputs["a"]) @ np.abs(inputs["b"])):
-        return "The signs are lost on the way."
+    if idea := explain(out, _guesses(inputs), _close):
+        return idea
     i, j = np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE))[0]
     return (
         f"Entry ({i}, {j}) is {out[i, j]:.4g}; row {i} of a times column {j} of b is "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 
@@ -28,7 +31,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"counts": ((3,), "i")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
+def _guesses(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
     """The counts with one idea missing."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
     across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
@@ -57,9 +60,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     counts = tuple(int(x) for x in outputs["counts"])
     if counts == right:
         return None
-    for guess, message in _patterns(inputs):
-        if counts == guess:
-            return message
+    if idea := explain(counts, _guesses(inputs), eq):
+        return idea
     names = ("numbers read of a", "numbers read of b", "numbers written")
     wrong = next(i for i in range(3) if counts[i] != right[i])
     much = "many" if counts[wrong] > right[wrong] else "few"

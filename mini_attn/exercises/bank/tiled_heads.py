@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import eq
+
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
@@ -31,8 +34,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value) or not 0 <= value <= HEADS:
         return f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
     return (

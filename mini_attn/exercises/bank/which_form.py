@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 
@@ -56,7 +57,7 @@ def _right(inputs: Inputs) -> np.ndarray:
     return np.array([form == "absorbed" for form in chosen])
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the choice would be with one idea missing."""
     q, kv, rank = inputs["q_len"], inputs["kv_len"], inputs["kv_lora_rank"]
     both = inputs["qk_nope_head_dim"] + inputs["v_head_dim"]
@@ -89,9 +90,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right, absorb = _right(inputs), outputs["absorb"]
     if np.array_equal(absorb, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.array_equal(absorb, np.broadcast_to(pattern, absorb.shape)):
-            return message
+    if idea := explain(absorb, _guesses(inputs), lambda a, guess: (a == guess).all()):
+        return idea
     i = int(np.argwhere(absorb != right)[0, 0])
     verb = "fewer" if right[i] else "no fewer"
     return (
