@@ -9,6 +9,20 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write one decode step without making a key or a value. Given are the new token's queries `q_nope`
+`(n_heads, qk_nope_head_dim)` and `q_rope` `(n_heads, qk_rope_head_dim)`, already turned, the
+cache `latent` `(kv_len, kv_lora_rank)` and `rope_key` `(kv_len, qk_rope_head_dim)`, and the
+weights `w_uk` `(n_heads, kv_lora_rank, qk_nope_head_dim)` and `w_uv` `(n_heads, kv_lora_rank,
+v_head_dim)`. The new token is in the cache already and sees everything. Return `mixed` `(n_heads,
+kv_lora_rank)`, the weighted sum of latents of each head, and `out` `(n_heads, v_head_dim)`.
+"""
+STARTER = '''
+def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+    """One absorbed decode step: (mixed, out)."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 NAMES = ("q_nope", "q_rope", "latent", "rope_key", "w_uk", "w_uv")
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
@@ -132,10 +146,14 @@ EXERCISE = Exercise(
     page="mla",
     title="The absorbed step",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="Absorbing the expansion",
+    definition="The scale stays",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "The query goes to where the keys would have come from. Then it meets the latents "
         "themselves, and the weights mix the latents themselves.",

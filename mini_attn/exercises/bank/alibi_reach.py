@@ -6,9 +6,14 @@ import math
 from operator import eq
 
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.position import alibi_slopes
+
+TEXT = """
+With pencil and paper (and a calculator for one logarithm): ALiBi with 8 heads, last head, slope
+1/256. All keys have the same content. What is the smallest distance at which a key has less than
+a tenth of the weight of the key at distance 0?
+"""
 
 N_HEADS, SHARE = 8, 0.1
 SLOPES = alibi_slopes(N_HEADS)
@@ -63,10 +68,15 @@ EXERCISE = Exercise(
     page="position",
     title="How far the last head looks",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="ALiBi: a penalty that grows",
+    definition="ALiBi: a penalty that grows",
+    text=TEXT,
+    unit="tokens",
+    mistakes=MISTAKES,
     hints=(
         "All keys have the same content, so their scores differ by the bias alone. What does the "
         "softmax make of a difference of two scores?",
@@ -77,7 +87,5 @@ EXERCISE = Exercise(
         "Letting the weight fall in a line. The score does.",
         "Taking the logarithm to base 10 or 2.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -10,6 +10,21 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function should give what ALiBi adds to the scores when the queries are the last `q_len` of
+`kv_len` tokens: an array `(n_heads, q_len, kv_len)`. It was tested with whole prompts. Find out
+when it is wrong, and repair it. Keys ahead of their query get 0; a mask hides them.
+"""
+STARTER = '''
+def alibi(slopes, q_len, kv_len):
+    """ALiBi's bias for the last queries: (n_heads, q_len, kv_len)."""
+    distance = np.arange(q_len)[:, None] - np.arange(kv_len)
+    return -slopes[:, None, None] * np.maximum(distance, 0)
+
+
+alibi(np.array([0.5]), 4, 4) + 0.0  # a whole prompt: looks right
+'''
+
 TOLERANCE = 1e-9
 Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
@@ -87,10 +102,14 @@ EXERCISE = Exercise(
     page="position",
     title="The bias that vanished",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="With a cache, the query is the last token",
+    definition="ALiBi: a penalty that grows",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Print the bias for one query and six keys. How far is the first of these keys away?",
         "The queries are the last q_len of kv_len tokens. Give each its true position before you "

@@ -8,6 +8,18 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write the backward pass of one head without a mask. `q` is `(q_len, head_dim)`, `k` is `(kv_len,
+head_dim)`, `v` is `(kv_len, v_head_dim)`, and `d_out`, the gradient of the loss by the output, is
+`(q_len, v_head_dim)`. The scale is one over the root of `head_dim`. Return `(d_q, d_k, d_v)` in
+the shapes of `q`, `k` and `v`.
+"""
+STARTER = '''
+def attention_gradient(q, k, v, d_out):
+    """Gradients of the loss by q, k and v."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 
 
@@ -100,10 +112,13 @@ EXERCISE = Exercise(
     page="attention",
     title="The way back",
     kind="write",
-    points=5,
+    groups={"random": 2, "property": 2, "edges": 1},
     minutes=25,
     difficulty=4,
     assessed=True,
+    section="The way back: gradients",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Go back one step at a time: output, weights, scores, queries and keys. A product's "
         "gradient is a product with the other factor, transposed.",

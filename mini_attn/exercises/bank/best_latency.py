@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: Llama-3-70B has 70.55 billion parameters in bfloat16. Eight H100 hold an
+eighth of them each and read 3.35 TB/s each, all at the same time. What is the least time for one
+token of one short conversation, in milliseconds?
+"""
 
 MODEL, DEVICE, DEVICES = MODELS["llama-3-70b"], cost.DEVICES["h100"], 8
 PARAMETERS = cost.parameter_count(MODEL)
@@ -51,10 +56,15 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="As fast as the weights arrive",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=True,
+    section="The step-time bound",
+    text=TEXT,
+    starter="answer = ...  # milliseconds",
+    unit="ms",
+    mistakes=MISTAKES,
     hints=(
         "One sequence: hardly any arithmetic, and no cache to speak of. What has to be read for a "
         "token, and how fast do eight devices read?",
@@ -64,7 +74,5 @@ EXERCISE = Exercise(
         "Dividing by the rate of one device.",
         "Using the arithmetic rate, which is hundreds of times too optimistic here.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

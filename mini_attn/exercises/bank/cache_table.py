@@ -7,6 +7,18 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Compute the column *cache* for any number of layouts at once. `numbers` is an integer array: how
+many numbers a token leaves in one layer, keys and values together. `windows` is an integer array
+of the same shape: how many tokens a layer keeps at most, 0 where it keeps all. Return the bytes
+of the caches of all layers and sequences, whole numbers in an array of the same shape.
+"""
+STARTER = '''
+def cache_table(numbers, windows, n_layers, context, batch, dtype_bytes):
+    """Bytes of each layout's cache."""
+    raise NotImplementedError
+'''
+
 
 def _case(
     numbers: list[int], windows: list[int], n_layers: int, context: int, batch: int, size: int
@@ -86,10 +98,17 @@ EXERCISE = Exercise(
     page="choosing",
     title="A column of the table",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=1,
     assessed=False,
+    section="The same shape, five caches",
+    text=TEXT,
+    alone=(
+        "Compute the column *cache*",
+        "Compute one column of a table of attention variants, the size of the cache,",
+    ),
+    starter=STARTER,
     hints=(
         "Every layout obeys one formula. What differs is how many numbers a token leaves, and how "
         "many tokens are kept.",

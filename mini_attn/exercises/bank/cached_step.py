@@ -8,6 +8,19 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write one step of attention with a cache, in NumPy. The inputs are the new token's `q`, `k_new`,
+`v_new` of shape `(batch, heads, 1, head_dim)`, the arrays `k_cache` and `v_cache` of shape
+`(batch, heads, capacity, head_dim)`, and `length`, the number of slots that hold a token. Return
+`out` of the shape of `q`, and both caches with the new row in its slot. Slots that hold no token
+may contain anything, NaN too. Leave the arrays that were passed in as they are.
+"""
+STARTER = '''
+def cached_step(q, k_new, v_new, k_cache, v_cache, length):
+    """One cached attention step: (out, k_cache, v_cache)."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 
 
@@ -127,10 +140,13 @@ EXERCISE = Exercise(
     page="kv-cache",
     title="The cached step",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="The cached step",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "The new token brings one key and one value. First they go into the cache, then the query "
         "meets everything that is in it now.",

@@ -10,6 +10,16 @@ from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+A has shape `(m, p)`, B `(p, q)`, C `(q, n)`. Return an integer array of two counts: the FLOPs of
+(A B) C and those of A (B C), a multiply-add counted as 2. The sizes may be large.
+"""
+STARTER = '''
+def chain_flops(m, p, q, n):
+    """np.array([FLOPs of (A B) C, FLOPs of A (B C)])."""
+    raise NotImplementedError
+'''
+
 FLOPS = cost.product_flops
 
 
@@ -78,10 +88,13 @@ EXERCISE = Exercise(
     page="matmul",
     title="Where to put the brackets",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="Where the brackets stand",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Write the shape of the result inside the brackets first. It is the operand of the second "
         "product.",

@@ -11,6 +11,22 @@ from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
+TEXT = """
+Write equation {eq}`eq-roofline-step` for several batch sizes at once. `batch` is an array of
+numbers of sequences, each with `context` cached tokens. `weight_bytes` are read once;
+`cache_bytes` is what one cached token takes in one sequence. One row through the weights takes
+`row_flops`, one pair of a query and a cached token takes `pair_flops`. Return an array of the
+shape of `batch`: the seconds of a decode step, at the least.
+"""
+STARTER = '''
+def decode_bound(
+    batch, context, weight_bytes, cache_bytes, row_flops, pair_flops,
+    bytes_per_second, flops_per_second,
+):
+    """Least time of a decode step for each batch size."""
+    raise NotImplementedError
+'''
+
 NAMES = ("weight_bytes", "cache_bytes", "row_flops", "pair_flops",
          "bytes_per_second", "flops_per_second")  # fmt: skip
 _close = partial(np.allclose, rtol=1e-6, atol=0)
@@ -119,10 +135,14 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="The least time of a step",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="The step-time bound",
+    text=TEXT,
+    letters="$n$ is `context`, $\\beta$ is `bytes_per_second`, and $\\pi$ is `flops_per_second`.",
+    starter=STARTER,
     hints=(
         "Two clocks run at once: one for the bytes, one for the FLOPs. The step ends when both "
         "have stopped.",

@@ -11,6 +11,19 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write attention for any number of key/value heads, without a mask and without a loop over heads.
+`q` has the shape `(batch, n_heads, q_len, head_dim)`, `k` and `v` have `(batch, n_kv_heads,
+kv_len, head_dim)`, and `n_kv_heads` divides `n_heads`. Query head `h` reads key/value head `h //
+(n_heads // n_kv_heads)`. Return an array of the shape of `q`. Try to do it without a repeated
+copy of `k` and `v`.
+"""
+STARTER = '''
+def grouped_attention(q, k, v):
+    """Attention whose query heads share key/value heads in groups."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
@@ -118,10 +131,13 @@ EXERCISE = Exercise(
     page="mqa-gqa",
     title="Attention with shared heads",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="Groups between the ends",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Cut the query heads into as many groups as there are key/value heads. Within a group "
         "everything is as with one head.",

@@ -10,6 +10,21 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function is meant to give causal attention weights from a square array of scores, one row per
+query. Its upper triangle is 0, as it should be, and still the model that uses it learns to cheat.
+Find out why, and repair it. Return the weights in the shape of `scores`; scores may be large.
+"""
+STARTER = '''
+def causal_weights(scores):
+    """Weights of each query for the keys up to its own place."""
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    return np.tril(weights)
+
+
+causal_weights(np.array([[1.0, 2.0], [0.0, 0.0]]))  # zero where it should be
+'''
+
 TOLERANCE = 1e-6
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
@@ -77,10 +92,13 @@ EXERCISE = Exercise(
     page="attention",
     title="The mask that came too late",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="The causal mask, three ways",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Add up each row of the result. Then change a score in the upper triangle and look at the "
         "lower one.",

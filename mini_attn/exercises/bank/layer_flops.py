@@ -8,6 +8,18 @@ from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write the FLOPs of one attention layer as an array of four whole numbers: projections, scores,
+weighted sum, output projection. Keys and values have `n_kv_heads` heads, queries `n_heads`; all
+heads have size `head_dim`, and `n_heads * head_dim` need not be `d_model`. With `causal=True`
+count visible pairs only, with `causal=False` the full square. A multiply-add is 2 FLOPs.
+"""
+STARTER = '''
+def layer_flops(seq, d_model, n_heads, n_kv_heads, head_dim, causal):
+    """FLOPs of the four products: np.array([projections, scores, sum, output])."""
+    raise NotImplementedError
+'''
+
 PARTS = ("the projections", "the scores", "the weighted sum", "the output projection")
 
 
@@ -105,10 +117,13 @@ EXERCISE = Exercise(
     page="attention-cost",
     title="Count a layer",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="A layer, part by part",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Four matrix products. For each: how many rows, how many columns, how many terms in a sum?",
         "Projections: seq rows, d_model terms, head_dim · (n_heads + 2 n_kv_heads) columns. Scores "

@@ -7,6 +7,20 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = r"""
+Causal linear attention can run like a cache that never grows. Write one step of it for one head,
+after equation {eq}`eq-attention-cost-linear`. `q` and `k` are the new token's features
+$\varphi(q)$ and $\varphi(k)$, of shape `(features,)`; `v` is `(v_head_dim,)`; `state` of shape
+`(features, v_head_dim)` and `total` of shape `(features,)` are the two sums over the tokens
+before. Return `out` of shape `(v_head_dim,)`, the new `state` and the new `total`. A token sees
+itself. Leave the arrays that were passed in as they are.
+"""
+STARTER = '''
+def linear_step(q, k, v, state, total):
+    """One step of linear attention: (out, state, total)."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-9
 
 
@@ -97,10 +111,14 @@ EXERCISE = Exercise(
     page="attention-cost",
     title="A past of fixed size",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="Another order: linear attention",
+    text=TEXT,
+    letters="The sums run over the keys $j$ that query $i$ may see.",
+    starter=STARTER,
     hints=(
         "Write out = Σ (q·k_j) v_j / Σ q·k_j and pull q out of both sums. What is left does not "
         "depend on the query.",

@@ -8,6 +8,22 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function was tested with one head, where it is right. Find out what it does with two, and
+repair it. `q`, `k`, `v` are `(batch, n_heads, seq, head_dim)`; there is no mask. Return `(batch,
+seq, n_heads * head_dim)`, the heads of each token side by side, head 0 first.
+"""
+STARTER = '''
+def attend_all_heads(q, k, v):
+    """Attention of every head, the results side by side."""
+    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    out = weights @ v
+    batch, n_heads, seq, head_dim = out.shape
+    return out.reshape(batch, seq, n_heads * head_dim)
+'''
+
 TOLERANCE = 1e-9
 
 
@@ -77,10 +93,13 @@ EXERCISE = Exercise(
     page="multihead",
     title="Right with one head",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="Putting the heads together",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Let the values say where they come from, for example 10 · head + token, and print what "
         "comes out. Which rows hold numbers of the wrong token?",

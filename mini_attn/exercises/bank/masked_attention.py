@@ -8,6 +8,18 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write attention for one head in NumPy. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`,
+`v` is `(kv_len, v_head_dim)`, and `mask` is a boolean array `(q_len, kv_len)`, True where the
+query may attend. Return `out` of shape `(q_len, v_head_dim)`. Scores may be large, a hidden key
+may have any score, and a query that sees nothing gets zeros.
+"""
+STARTER = '''
+def masked_attention(q, k, v, mask):
+    """Scaled dot-product attention of one head."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 
 
@@ -106,10 +118,13 @@ EXERCISE = Exercise(
     page="attention",
     title="Attention with a mask",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=2,
     assessed=False,
+    section="Hiding the future",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Four steps: dot products, scale, softmax over the keys, weighted sum of the values. The "
         "mask belongs before the softmax.",

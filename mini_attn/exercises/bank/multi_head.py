@@ -10,6 +10,18 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write causal multi-head attention in NumPy, for one text. `x` is `(seq, d_model)`; `W_q`, `W_k`,
+`W_v` are `(d_model, n_heads * head_dim)` and `W_o` is `(n_heads * head_dim, d_model)`. Return
+`(seq, d_model)`. Mind that `head_dim` is not always `d_model // n_heads`, and that scores may be
+large.
+"""
+STARTER = '''
+def multi_head(x, W_q, W_k, W_v, W_o, n_heads):
+    """Causal multi-head attention of one text."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 
 
@@ -137,10 +149,13 @@ EXERCISE = Exercise(
     page="multihead",
     title="Many heads",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=2,
     assessed=False,
+    section="From one head to many",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Each head is attention of its own, on its own columns of the projected tokens. Only at "
         "the end, in the product with W_o, do the heads meet.",

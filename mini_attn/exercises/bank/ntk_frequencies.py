@@ -11,6 +11,18 @@ from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
 
+TEXT = """
+Write the frequencies of NTK-aware scaling. `rotary_dim` is an even number of at least 4, `theta`
+the base, `factor` the longer context over the trained one. Return an array `(rotary_dim / 2,)`,
+radians per token, the fastest plane first. The fastest plane keeps its speed; the slowest is
+slowed exactly `factor` times.
+"""
+STARTER = '''
+def ntk_frequencies(rotary_dim, theta, factor):
+    """Radians per token of each plane, with a larger base."""
+    raise NotImplementedError
+'''
+
 _close = partial(np.allclose, rtol=1e-6, atol=0)
 
 
@@ -91,10 +103,13 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="A larger base",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="NTK-aware scaling",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Only the base changes. Ask which base slows the last plane by the factor; the first has "
         "the exponent 0 and cannot change.",

@@ -7,6 +7,17 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write the pooling of equation {eq}`eq-gqa-pool` for one projection. `weight` has the shape
+`(d_model, n_heads * head_dim)`, the columns of head 0 first. Return `(d_model, n_kv_heads *
+head_dim)`, in which each new head is the mean of the neighbouring heads that will share it.
+"""
+STARTER = '''
+def pool_heads(weight, n_heads, n_kv_heads):
+    """The key or value projection with fewer heads."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-9
 
 
@@ -99,10 +110,14 @@ EXERCISE = Exercise(
     page="mqa-gqa",
     title="From many heads to few",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
     difficulty=2,
     assessed=False,
+    section="Fewer heads from a trained model",
+    text=TEXT,
+    letters="$H$ is `n_heads`, $H_{kv}$ is `n_kv_heads`, and $W_v$ is pooled as $W_k$ is.",
+    starter=STARTER,
     hints=(
         "The columns of one head lie side by side, and so do the heads of a group. Give each of "
         "these levels an axis of its own.",

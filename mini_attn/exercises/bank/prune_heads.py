@@ -7,6 +7,18 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Take heads out of a layer for good. The four matrices are as in exercise 1; `keep` is an array
+with the numbers of the heads that stay, in the order in which they shall stand. Return the four
+smaller matrices `W_q, W_k, W_v, W_o`. A layer with them computes what the large one computes with
+the other heads left out of the sum.
+"""
+STARTER = '''
+def prune_heads(W_q, W_k, W_v, W_o, n_heads, keep):
+    """The matrices of the heads that stay."""
+    raise NotImplementedError
+'''
+
 
 def _case(
     rng: np.random.Generator, d_model: int, n_heads: int, size: int, keep: list[int]
@@ -90,10 +102,18 @@ EXERCISE = Exercise(
     page="multihead",
     title="Take heads out",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=True,
+    section="Pruning and tying",
+    text=TEXT,
+    alone=(
+        "The four matrices are as in exercise 1;",
+        "`W_q`, `W_k`, `W_v` are `(d_model, n_heads * head_dim)` and `W_o` is `(n_heads * "
+        "head_dim, d_model)`, as in multi-head attention;",
+    ),
+    starter=STARTER,
     hints=(
         "A head owns columns of W_q, W_k and W_v, and rows of W_o. Everything else stays.",
         "With head_dim = width // n_heads, collect the indices h * head_dim to "

@@ -7,8 +7,13 @@ from operator import eq
 
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TEXT = """
+With pencil and paper: an H100 does 989.4 TFLOP/s in bfloat16 and reads 3.35 TB/s. From how many
+sequences on do the products with weights of a decode step use all of its arithmetic? Only the
+weights count as read.
+"""
 
 DEVICE = cost.DEVICES["h100"]
 RIDGE = DEVICE.flops_per_second["bfloat16"] / DEVICE.bytes_per_second
@@ -49,10 +54,15 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="Enough sequences to be busy",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="The ridge",
+    definition="The ridge",
+    text=TEXT,
+    unit="sequences",
+    mistakes=MISTAKES,
     hints=(
         "How many FLOPs for each byte does a product of B rows with a weight matrix do, when only "
         "the matrix is read?",
@@ -63,7 +73,5 @@ EXERCISE = Exercise(
         "Losing a factor 2, in the FLOPs or in the bytes.",
         "Rounding down.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

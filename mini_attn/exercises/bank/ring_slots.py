@@ -7,6 +7,17 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+After `n_tokens` tokens, counted from position 0, which position lies in each slot of a ring of
+`window` slots? Return an integer array of shape `(window,)`, with −1 for a slot that no token has
+reached. `n_tokens` may be 0, and it may be so large that a loop over all tokens takes too long.
+"""
+STARTER = '''
+def ring_slots(n_tokens, window):
+    """Position of the token in each slot (window,), -1 where none is."""
+    raise NotImplementedError
+'''
+
 Array = np.ndarray
 
 
@@ -82,10 +93,14 @@ EXERCISE = Exercise(
     page="sliding-window",
     title="Who lies where",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="The ring",
+    definition="The ring",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Of all positions that fall into a slot, the ring holds the last one.",
         "The tokens that are held are the last min(n_tokens, window). Write each position p into "

@@ -7,6 +7,17 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+`weight` has the shape `(n_heads * head_dim, d_model)`: one row for each number of each head. It
+belongs to the interleaved layout. Return the same rows in the order that the half layout needs,
+head by head, as in the formula under [Converting weights](#converting-weights).
+"""
+STARTER = '''
+def to_half(weight, n_heads):
+    """Rows of a query or key projection, reordered for the half layout."""
+    raise NotImplementedError
+'''
+
 Array = np.ndarray
 
 
@@ -86,10 +97,18 @@ EXERCISE = Exercise(
     page="rope",
     title="Weights for the other layout",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="Converting weights",
+    text=TEXT,
+    alone=(
+        "the formula under [Converting weights](#converting-weights)",
+        "equation {eq}`eq-rope-convert`",
+    ),
+    letters="$d$ is `head_dim`.",
+    starter=STARTER,
     hints=(
         "Each row of the weight makes one number of one head. Which two rows make a pair before, "
         "and where must these two stand afterwards?",

@@ -10,6 +10,18 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Turn the rows of `x`, shape `(seq, head_dim)`, to the integer `positions`, shape `(seq,)`.
+Neighbours make a pair, $(2i, 2i+1)$, and pair $i$ turns by `theta ** (-2i / head_dim)` radians a
+position. Return an array of the shape of `x`, and leave `x` as it is. Positions may be large and
+need not be in order.
+"""
+STARTER = '''
+def rope_turn(x, positions, theta):
+    """Rows of x (seq, head_dim), turned to their positions."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-5
 Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
@@ -122,10 +134,13 @@ EXERCISE = Exercise(
     page="rope",
     title="Turn every pair",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="The efficient form",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "A pair (a, b) at angle φ becomes (a cos φ − b sin φ, a sin φ + b cos φ). What is φ for "
         "row s and pair i?",

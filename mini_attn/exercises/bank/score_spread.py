@@ -6,9 +6,15 @@ import math
 from functools import partial
 
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: a model has 12 heads of 64, so `d_model` is 768. The entries of a query are
+independent with mean 0 and standard deviation 1, those of a key with mean 0 and standard
+deviation 2. Somebody divides q · k by the root of `d_model`. What is the standard deviation of
+the scores? Give at least three digits.
+"""
 
 GPT2 = MODELS["gpt2"]
 SIZE, WIDTH, Q_SPREAD, K_SPREAD = GPT2.head_dim, GPT2.d_model, 1.0, 2.0
@@ -57,10 +63,14 @@ EXERCISE = Exercise(
     page="attention",
     title="The wrong root",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=False,
+    section="The variance argument",
+    text=TEXT,
+    unit="(a number without a unit)",
+    mistakes=MISTAKES,
     hints=(
         "Variances of independent terms add. How many terms does one dot product have?",
         "One product has the variance 1² · 2² = 4. The sum of 64 has 64 times that. Take the root, "
@@ -70,7 +80,5 @@ EXERCISE = Exercise(
         "Adding spreads instead of variances.",
         "Summing over d_model: a head's query has head_dim numbers.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -6,8 +6,12 @@ import math
 from functools import partial
 
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TEXT = """
+With pencil and paper: a query sees five keys. Four of them have the score 0. Which score must the
+fifth have, so that its weight is 0.9? Give at least three digits.
+"""
 
 OTHERS, WEIGHT = 4, 0.9
 RATIO = WEIGHT / (1 - WEIGHT)  # what the fifth has for each unit of the others together
@@ -49,10 +53,14 @@ EXERCISE = Exercise(
     page="attention",
     title="A clear favourite",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="By hand, in four steps",
+    text=TEXT,
+    unit="(a number without a unit)",
+    mistakes=MISTAKES,
     hints=(
         "Write down the softmax of the five scores: one exponential over the sum of five.",
         "e^s / (e^s + 4) = 0.9, because e^0 = 1 four times. So e^s = 9 · 4, and s is its "
@@ -62,7 +70,5 @@ EXERCISE = Exercise(
         "Taking a score of 0 for a weight of 0.",
         "Forgetting that the four others share what is left.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

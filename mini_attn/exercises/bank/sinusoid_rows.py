@@ -10,6 +10,17 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write the rows of equation {eq}`eq-position-sinusoids`. `positions` is an integer array `(seq,)`,
+in any order, `d_model` is even. Return an array `(seq, d_model)` with sine and cosine of a pair
+as neighbours, in float64.
+"""
+STARTER = '''
+def sinusoids(positions, d_model):
+    """Sinusoidal rows of the positions: (seq, d_model)."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
@@ -89,10 +100,14 @@ EXERCISE = Exercise(
     page="position",
     title="A clock for every pair",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=1,
     assessed=False,
+    section="Sinusoids: a set of clocks",
+    text=TEXT,
+    letters="$p_s$ is the row of position $s$, and $d$ is `d_model`.",
+    starter=STARTER,
     hints=(
         "First the angles, one for each position and pair: positions in a column times speeds in "
         "a row.",

@@ -10,6 +10,17 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = r"""
+Write the matrix of shape `(d_model, d_model)` that moves every sinusoidal row by `steps` places:
+if `rows` are the rows of exercise 1 for the positions $s$, then `rows @ matrix` are those for $s
++ \text{steps}$, for all $s$ at once. `steps` is a whole number and may be negative.
+"""
+STARTER = '''
+def shift_matrix(d_model, steps):
+    """The matrix that moves sinusoidal rows by some steps: (d_model, d_model)."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
 PLACES = np.array([0, 1, 5, 12, 300])
 Array = np.ndarray
@@ -80,10 +91,18 @@ EXERCISE = Exercise(
     page="position",
     title="One matrix moves them all",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="A step is a turn",
+    text=TEXT,
+    alone=(
+        "rows of exercise 1",
+        "rows of equation {eq}`eq-position-sinusoids`",
+    ),
+    letters="$p_s$ is the row of position $s$, and $d$ is `d_model`.",
+    starter=STARTER,
     hints=(
         "Write sin(a + b) and cos(a + b) with the sines and cosines of a and of b. With a the "
         "angle of the place and b that of the steps, which numbers multiply sin a and cos a?",

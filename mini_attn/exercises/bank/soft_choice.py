@@ -8,6 +8,17 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write the softmax over the last axis of `scores`, an array of shape `(rows, n)`. Return an array
+of the same shape in which every row adds up to 1. Scores may be as large as 900 or as small as
+−700, and some may be minus infinity; a row that holds nothing else becomes zeros.
+"""
+STARTER = '''
+def soft_choice(scores):
+    """The softmax of each row."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-9
 
 
@@ -80,10 +91,13 @@ EXERCISE = Exercise(
     page="start",
     title="A softmax that no score can break",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="The score that breaks the formula",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Adding the same number to all scores of a row changes no weight. Which number would make "
         "it impossible that a power becomes too large?",

@@ -10,6 +10,23 @@ import mini_attn.numpy as ma
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This soft lookup takes `queries` of shape `(q_len, size)`, `keys` of shape `(kv_len, size)` and
+`values` of shape `(kv_len, width)`, and returns one mixture of the values for each query. It was
+tested with one query and one key. Find out what is wrong with more of them, and repair it.
+"""
+STARTER = '''
+def soft_lookup(queries, keys, values):
+    """Each query's mixture of the values, (q_len, width)."""
+    scores = queries @ keys.T  # (q_len, kv_len)
+    powers = np.exp(scores - scores.max(axis=0))
+    return powers / powers.sum(axis=0) @ values
+
+
+one = np.ones((1, 2))
+soft_lookup(one, one, np.array([[3.0, 4.0]]))  # one key: its value, as it should be
+'''
+
 TOLERANCE = 1e-9
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
@@ -87,10 +104,13 @@ EXERCISE = Exercise(
     page="start",
     title="The lookup that shared out the wrong thing",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="A soft lookup",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Print the weights and add them up, along each of the two axes. Which sums are 1, and "
         "which should be?",

@@ -7,6 +7,18 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Compute the column *step* and what binds it. `flops` and `n_bytes` are arrays of the same shape
+with what each step does and moves; the rates are numbers. Return `(seconds, memory_bound)`: the
+roofline's bound, and a boolean array that is true where reading takes at least as long as
+computing.
+"""
+STARTER = '''
+def step_bound(flops, n_bytes, flops_per_second, bytes_per_second):
+    """The least seconds of each step, and whether memory binds it."""
+    raise NotImplementedError
+'''
+
 
 def _case(flops: np.ndarray, n_bytes: np.ndarray, rate: float, bandwidth: float) -> Inputs:
     return {"flops": flops, "n_bytes": n_bytes, "flops_per_second": rate,
@@ -81,10 +93,17 @@ EXERCISE = Exercise(
     page="choosing",
     title="Which wall?",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=8,
     difficulty=1,
     assessed=True,
+    section="Side by side",
+    text=TEXT,
+    alone=(
+        "Compute the column *step*",
+        "Compute the least time of a decode step",
+    ),
+    starter=STARTER,
     hints=(
         "A step needs both: all its bytes read and all its FLOPs done. They can overlap.",
         "Divide each by its rate. The seconds are the larger of the two, number by number; "

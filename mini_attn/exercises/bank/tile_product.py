@@ -7,6 +7,30 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and one test
+passed. It has two faults. Find inputs that show them, and repair it. Return a float array `(m,
+n)` that equals the product for every tile size, also where the tile does not divide the sizes or
+is larger than them.
+"""
+STARTER = '''
+def tile_product(a, b, tile):
+    """The product of a and b, tile by tile."""
+    (m, k), n = a.shape, b.shape[1]
+    out = np.zeros((m, n))
+    for i in range(0, m - tile + 1, tile):
+        for j in range(0, n - tile + 1, tile):
+            for p in range(0, k - tile + 1, tile):
+                left = a[i : i + tile, p : p + tile]
+                right = b[p : p + tile, j : j + tile]
+                out[i : i + tile, j : j + tile] = left @ right
+    return out
+
+
+a_test, b_test = np.arange(16.0).reshape(4, 4), np.eye(4)
+assert np.allclose(tile_product(a_test, b_test, 4), a_test)  # looks right
+'''
+
 TOLERANCE = 1e-9
 
 
@@ -89,10 +113,13 @@ EXERCISE = Exercise(
     page="matmul",
     title="The product that forgot its tiles",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="Tiles",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Follow one tile of the result. Which tile products belong to it, and what happens to the "
         "first when the second arrives?",

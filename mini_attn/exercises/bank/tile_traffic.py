@@ -10,6 +10,18 @@ from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+A product of `(m, k)` and `(k, n)` is computed with square tiles of side `tile`, one of each
+matrix in fast memory, as in the picture. Return an integer array of three counts: numbers read of
+the left matrix, numbers read of the right one, numbers written. The tile need not divide the
+sizes, and tiles at the edge are smaller. Count by formula, not by loops.
+"""
+STARTER = '''
+def tile_traffic(m, k, n, tile):
+    """np.array([read of the left matrix, read of the right one, written])."""
+    raise NotImplementedError
+'''
+
 
 def _case(m: int, k: int, n: int, tile: int) -> Inputs:
     return {"m": m, "k": k, "n": n, "tile": tile}
@@ -74,10 +86,18 @@ EXERCISE = Exercise(
     page="matmul",
     title="What the tiles move",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="Tiles",
+    definition="Tiles",
+    text=TEXT,
+    alone=(
+        "one of each matrix in fast memory, as in the picture.",
+        "one of each matrix in fast memory: a tile of the result stays there until it is complete.",
+    ),
+    starter=STARTER,
     hints=(
         "Take one number of a. Which tiles of the result need it, and how often does it come into "
         "fast memory?",

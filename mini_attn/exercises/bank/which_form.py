@@ -10,6 +10,18 @@ from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write the rule that chooses the form. `q_len` and `kv_len` are integer arrays `(n,)`: new tokens,
+and all tokens, the new ones included. The three sizes are whole numbers. Count the
+multiplications of one head with $W_{UK}$ and $W_{UV}$ and those between queries and tokens, all
+`q_len * kv_len` pairs, and return a boolean array `(n,)`: True where the absorbed form has fewer.
+"""
+STARTER = '''
+def which_form(q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim):
+    """True where the absorbed form has fewer multiplications."""
+    raise NotImplementedError
+'''
+
 
 def _case(
     q_len: list[int], kv_len: list[int], rank: int = 512, nope: int = 128, v: int = 128
@@ -106,10 +118,14 @@ EXERCISE = Exercise(
     page="mla",
     title="Expand or absorb",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="What each form costs",
+    definition="What each form costs",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Count multiplications of one head in each form. Two kinds: with W_UK and W_UV, and "
         "between a query and a token.",

@@ -7,6 +7,25 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function is meant to say which keys each query may see: causally, at most `window` keys with
+its own, and never an empty slot. `q_positions` and `kv_positions` are integer arrays; a key at
+position −1 is an empty slot, and keys lie in the order of a ring. Find out what is wrong, and
+repair it. Return a boolean array `(q_len, kv_len)`.
+"""
+STARTER = '''
+def window_mask(q_positions, kv_positions, window):
+    """True where a query may attend to a key, within the window."""
+    past = len(kv_positions) - len(q_positions)
+    shape = len(q_positions), len(kv_positions)
+    causal = np.tri(*shape, past, dtype=bool)
+    too_old = np.tri(*shape, past - window - 1, dtype=bool)
+    return causal & ~too_old
+
+
+window_mask(np.arange(6), np.arange(6), 2).astype(int)  # how many keys in a row?
+'''
+
 
 def _case(q: list[int], kv: list[int], window: int) -> Inputs:
     return {"q_positions": np.array(q), "kv_positions": np.array(kv), "window": window}
@@ -91,10 +110,13 @@ EXERCISE = Exercise(
     page="sliding-window",
     title="One key too many",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=False,
+    section="One key too many",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "How many keys does the last query see? And what does the mask say when the keys lie in "
         "another order?",

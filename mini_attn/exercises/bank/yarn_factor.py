@@ -7,9 +7,14 @@ from functools import partial
 
 from mini_attn.config import YaRN
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.pencil import cases, expected
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
+
+TEXT = """
+With pencil and paper: a query and a key have the score 2 under YaRN's frequencies, computed
+without its factor. The context is stretched 16 times. What is their score with the factor? Give
+at least three digits.
+"""
 
 FACTOR, SCORE = 16, 2.0
 _EACH = rope_frequencies(128, scaling=YaRN(float(FACTOR), 4096))[1]
@@ -48,10 +53,15 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="Twice the factor",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="The factor on the scores",
+    definition="The factor on the scores",
+    text=TEXT,
+    unit="(a number without a unit)",
+    mistakes=MISTAKES,
     hints=(
         "The factor is put on cosine and sine, and so on every turned query and every turned key.",
         "ln 16 = 2.7726. The factor is 1.2773. A score is a product of a query and a key.",
@@ -60,7 +70,5 @@ EXERCISE = Exercise(
         "Multiplying the scores by the factor once.",
         "Taking the logarithm to base 10.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

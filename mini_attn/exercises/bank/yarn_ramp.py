@@ -13,6 +13,19 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
 from mini_attn.numpy.rope_scaling import scale_frequencies
 
+TEXT = """
+Write YaRN's frequencies with the ramp of the paper. `inv_freq` is an array `(pairs,)` of radians
+per token, `factor` the longer context over the trained one, `trained` the trained length in
+tokens. A plane with at least 32 turns in the trained length keeps its frequency, one with at most
+1 turn gets it divided by `factor`, and between the two are mixed in proportion to the number of
+turns. Return an array of the same shape.
+"""
+STARTER = '''
+def yarn_ramp(inv_freq, factor, trained):
+    """Frequencies under YaRN, ramp over turns."""
+    raise NotImplementedError
+'''
+
 SLOW, FAST = 1.0, 32.0  # turns in the trained context, as published
 _close = partial(np.allclose, rtol=1e-6, atol=0)
 
@@ -99,10 +112,13 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="The ramp",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="YaRN",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "For each plane: how often did it come round in training? That number decides how much of "
         "its speed it keeps.",
