@@ -3,13 +3,13 @@
 The commands of the ``Makefile`` call these modules. They stand beside the package and not in
 it, because a teacher has the checkout with the solutions and a student has the wheel.
 
-- What is handed out: ``sheet`` (which exercises, with their cells), ``alone`` (a task without its
-  chapter), ``student`` (the notebook), ``release`` with ``leaks`` and ``wheel``; ``handout`` with
-  ``pencil`` and ``typeset`` for paper.
+- What is handed out: ``sheet`` (which exercises), ``standalone`` (a task without its chapter) with
+  ``chapter``, ``student`` (the notebook), ``release`` with ``leaks`` and ``wheel``; ``handout``
+  with ``key`` and ``typeset`` for paper.
 - What comes back: ``files`` and ``submissions`` read it, ``grade`` runs the whole. One answer:
   ``answer`` judges, ``child`` runs it in a process that ``cage`` has locked, ``wire`` is what
   passes between the two.
-- What a class gets: ``report`` with ``feedback``, ``summary``, ``explained`` and ``wording``.
+- What a class gets: ``report`` with ``feedback``, ``summary`` and ``wording``.
 - Other graders: ``assignment`` with ``nbgrader`` and ``otter``; ``graders`` installs them.
 - What the commands share: ``commands``.
 - Servers and copies: ``hub`` with ``jupyterhub_config`` and ``hub_files``; ``public``.

@@ -14,10 +14,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from classroom.alone import alone, source_line
 from classroom.commands import add_choice, choice
-from classroom.pencil import UNITS, key
+from classroom.key import key
 from classroom.sheet import ROOT, Sheet, task
+from classroom.standalone import source_line, standalone
 from classroom.student import title
 from classroom.typeset import fonts, html
 from mini_attn.errors import ConfigError
@@ -54,7 +54,7 @@ def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
     if of_chapter:
         _, _, section = source.partition("; see its section ")
         source = f"See the section {section}" if section else ""
-    text = PENCIL.sub(lambda first: first[1].upper(), alone(exercise_id))
+    text = PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id))
     return {
         "number": number,
         "id": exercise_id,
@@ -62,7 +62,7 @@ def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
         "points": found.points,
         "source": source,
         "text": html(text),
-        "unit": UNITS[exercise_id],
+        "unit": found.unit,
     }
 
 

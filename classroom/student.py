@@ -5,8 +5,9 @@ from __future__ import annotations
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from classroom.alone import alone, chapter_title, source_line
+from classroom.chapter import chapter_title
 from classroom.sheet import Sheet, chapters, task, tasks_of
+from classroom.standalone import source_line, standalone
 
 __all__ = ["student_notebook", "title"]
 
@@ -36,7 +37,7 @@ def _cells(number: int, exercise_id: str) -> list[nbformat.NotebookNode]:
     found = task(exercise_id)
     heading = f"### Exercise {number}: {found.exercise.title}"
     line = f"*{found.exercise.label}*"
-    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{alone(exercise_id)}"
+    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{standalone(exercise_id)}"
     cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
     for role, source in (("starter", found.starter), ("check", found.check)):
         metadata = {"exercise": {"id": exercise_id, "role": role}}

@@ -72,7 +72,7 @@ class Exercise:
         What the number counts.
     mistakes : mapping of float to str
         Foreseen wrong numbers, and the idea that each lacks.
-    alone : pair of str
+    standalone : pair of str
         A passage that makes sense in the chapter only, and what a sheet says instead.
     letters : str
         What the letters of the equation that the text speaks of are called in the task.
@@ -108,7 +108,7 @@ class Exercise:
     expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]] = one_number
     unit: str = ""
     mistakes: Mapping[int, str] | Mapping[float, str] = field(default_factory=dict)
-    alone: tuple[str, str] = ("", "")
+    standalone: tuple[str, str] = ("", "")
     letters: str = ""
     definition: str = ""
     parameters: Callable[[np.random.Generator], dict[str, int | float]] | None = None

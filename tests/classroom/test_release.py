@@ -17,9 +17,11 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from classroom import alone, release
+from classroom import release
+from classroom.chapter import chapter_title, headings
 from classroom.leaks import leaks, telling_line
 from classroom.sheet import Sheet, chapters, chosen, task
+from classroom.standalone import REFERENCE
 from classroom.student import student_notebook, title
 from classroom.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
@@ -102,22 +104,22 @@ def test_every_task_stands_alone() -> None:
     for exercise_id, text in texts().items():
         body = text.split("\n\n", 1)[1]
         assert not page.search(body), (exercise_id, page.search(body))
-        assert alone.chapter_title(exercise(exercise_id).page) in body
+        assert chapter_title(exercise(exercise_id).page) in body
         # An equation is spoken of if, and only if, it is there.
         assert ("the equation below" in body) == ("$$" in body), exercise_id
         assert body.count("$$") % 2 == 0
 
 
 def test_what_is_spelled_out_is_still_in_the_chapters() -> None:
-    for exercise_id, (passage, instead) in alone.SPELLED_OUT.items():
-        assert task(exercise_id).text.count(passage) == 1
-        says = alone.REFERENCE.sub("the equation below", instead)
-        assert says in texts()[exercise_id]
-    for exercise_id, section in alone.SECTION.items():
-        page = exercise(exercise_id).page
-        headings = re.findall(r"^#+ (.*)$", alone._markdown(page), re.MULTILINE)
-        assert section in headings
-        assert f"*{section}*" in texts()[exercise_id]
+    tasks = [exercise(i) for i in exercise_ids()]
+    for found in [found for found in tasks if found.standalone[0]]:
+        passage, instead = found.standalone
+        assert found.text.count(passage) == 1
+        says = REFERENCE.sub("the equation below", instead)
+        assert says in texts()[found.id]
+    for found in [found for found in tasks if found.definition]:
+        assert found.definition in headings(found.page)
+        assert f"*{found.definition}*" in texts()[found.id]
 
 
 def test_an_equation_comes_with_its_section_and_letters() -> None:
@@ -125,9 +127,10 @@ def test_an_equation_comes_with_its_section_and_letters() -> None:
     assert "from the section *Shaw: a vector for each distance*" in text
     assert r"s_{ij} = \frac{q_i \cdot (k_j + a_{r})}{\sqrt{d_k}}" in text
     assert "$m$ is `most`" in text
-    used = {label for i in exercise_ids() for label in alone.REFERENCE.findall(task(i).text)}
-    spelled = " ".join(instead for _, instead in alone.SPELLED_OUT.values())
-    assert used | set(alone.REFERENCE.findall(spelled)) == set(alone.LETTERS)
+    for found in map(exercise, exercise_ids()):
+        used = REFERENCE.findall(found.text + found.standalone[1])
+        assert len(set(used)) == bool(found.letters)
+        assert found.letters in texts()[found.id]
 
 
 def test_title_of_a_chapter_and_of_a_sheet() -> None:

@@ -105,9 +105,9 @@ def test_facts_fit_together(exercise_id: str) -> None:
     assert task.id == exercise_id
     assert task.section in headings(task.page)
     assert task.definition in ["", *headings(task.page)]
-    assert task.text.count(task.alone[0]) == 1 or task.alone == ("", "")
-    assert bool(task.alone[0]) == bool(task.alone[1])
-    text = task.text.replace(*task.alone)
+    assert task.text.count(task.standalone[0]) == 1 or task.standalone == ("", "")
+    assert bool(task.standalone[0]) == bool(task.standalone[1])
+    text = task.text.replace(*task.standalone)
     assert len(set(EQUATION.findall(text))) == bool(task.letters)
     assert bool(task.unit) == bool(task.mistakes) == (task.kind == "pencil")
     compile(task.starter, "<starter>", "exec")

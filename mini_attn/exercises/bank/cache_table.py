@@ -104,7 +104,7 @@ EXERCISE = Exercise(
     assessed=False,
     section="The same shape, five caches",
     text=TEXT,
-    alone=(
+    standalone=(
         "Compute the column *cache*",
         "Compute one column of a table of attention variants, the size of the cache,",
     ),

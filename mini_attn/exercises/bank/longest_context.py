@@ -68,7 +68,7 @@ EXERCISE = Exercise(
     assessed=False,
     section="What the context changes",
     text=TEXT,
-    alone=(
+    standalone=(
         "the latent variant of the picture has",
         "a model of the shape of Llama-3-8B, but with latent attention, has",
     ),

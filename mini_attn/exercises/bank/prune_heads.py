@@ -108,7 +108,7 @@ EXERCISE = Exercise(
     assessed=True,
     section="Pruning and tying",
     text=TEXT,
-    alone=(
+    standalone=(
         "The four matrices are as in exercise 1;",
         "`W_q`, `W_k`, `W_v` are `(d_model, n_heads * head_dim)` and `W_o` is `(n_heads * "
         "head_dim, d_model)`, as in multi-head attention;",

@@ -103,7 +103,7 @@ EXERCISE = Exercise(
     assessed=True,
     section="Converting weights",
     text=TEXT,
-    alone=(
+    standalone=(
         "the formula under [Converting weights](#converting-weights)",
         "equation {eq}`eq-rope-convert`",
     ),

@@ -97,7 +97,7 @@ EXERCISE = Exercise(
     assessed=False,
     section="A head that needs no clock",
     text=TEXT,
-    alone=(
+    standalone=(
         "Query and key are then turned as in exercise 1, with base `theta`.",
         "Query and key are then turned to their positions: neighbours make a pair, $(2i, 2i+1)$, "
         "and pair $i$ turns by `theta ** (-2i / head_dim)` radians a position.",

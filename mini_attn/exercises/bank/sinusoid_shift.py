@@ -97,7 +97,7 @@ EXERCISE = Exercise(
     assessed=False,
     section="A step is a turn",
     text=TEXT,
-    alone=(
+    standalone=(
         "rows of exercise 1",
         "rows of equation {eq}`eq-position-sinusoids`",
     ),

@@ -99,7 +99,7 @@ EXERCISE = Exercise(
     assessed=True,
     section="Side by side",
     text=TEXT,
-    alone=(
+    standalone=(
         "Compute the column *step*",
         "Compute the least time of a decode step",
     ),

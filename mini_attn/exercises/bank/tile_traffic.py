@@ -93,7 +93,7 @@ EXERCISE = Exercise(
     section="Tiles",
     definition="Tiles",
     text=TEXT,
-    alone=(
+    standalone=(
         "one of each matrix in fast memory, as in the picture.",
         "one of each matrix in fast memory: a tile of the result stays there until it is complete.",
     ),

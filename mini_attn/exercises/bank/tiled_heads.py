@@ -61,7 +61,7 @@ EXERCISE = Exercise(
     assessed=True,
     section="Neighbours share: which repeat is the right one",
     text=TEXT,
-    alone=(
+    standalone=(
         "In the example of this page, heads 0 and 3 of 4 were right all the same.",
         "With 2 key/value heads for 4 query heads, heads 0 and 3 are right all the same.",
     ),
