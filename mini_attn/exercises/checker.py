@@ -12,7 +12,7 @@ import numpy as np
 
 from mini_attn.errors import CheckFailed
 from mini_attn.exercises.form import Missing, arrays_of, check_finite
-from mini_attn.exercises.kept import remember
+from mini_attn.exercises.progress_store import remember
 from mini_attn.exercises.runner import Run, run
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs, exercise
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "exercise", "exercise_ids"]
+__all__ = [
+    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "exercise", "exercise_ids", "of_chapter",
+]  # fmt: skip
 
 Inputs = dict[str, Any]
 Cases = dict[str, list[Inputs]]
@@ -212,3 +214,30 @@ def exercise(exercise_id: str) -> Exercise:
         raise ConfigError(f"there is no exercise {str(exercise_id)[:40]!r}; there are {known}")
     found: Exercise = import_module(f"mini_attn.exercises.bank.{exercise_id}").EXERCISE
     return found
+
+
+def of_chapter(page: str) -> list[str]:
+    """The exercises of a chapter.
+
+    Parameters
+    ----------
+    page : str
+        Its name, for example ``"kv-cache"``.
+
+    Returns
+    -------
+    list of str
+        Their ids.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such chapter.
+    """
+    chapters: dict[str, list[str]] = {}
+    for task in map(exercise, exercise_ids()):
+        chapters.setdefault(task.page, []).append(task.id)
+    if not isinstance(page, str) or page not in chapters:
+        known = ", ".join(sorted(chapters))
+        raise ConfigError(f"there is no chapter {str(page)[:40]!r}; there are {known}")
+    return chapters[page]
