@@ -18,7 +18,8 @@ import numpy as np
 import mini_attn.exercises
 from classroom import wire
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.checker import Report, examine_function, examine_number
+from mini_attn.exercises.judging import examine_function, examine_number
+from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import Exercise, Inputs
 

@@ -31,7 +31,7 @@ from classroom.summary import summary
 from classroom.wording import clean, file_names, for_markdown, for_spreadsheet, shown_names
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
-from mini_attn.exercises.checker import CHECKS
+from mini_attn.exercises.report import CHECKS
 from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
 
 ROOT = Path(__file__).resolve().parents[2]

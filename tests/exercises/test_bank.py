@@ -13,7 +13,7 @@ import pytest
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
-from mini_attn.exercises.checker import examine_number
+from mini_attn.exercises.judging import examine_number
 from tests.scripts import script
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -61,11 +61,10 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE))
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the step lacks: first the sums, then the output."""
+def _judge_sums(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Both sums have the new token in them."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
-    state, total = old + np.outer(k, v), old_total + k
-    if not _close(outputs["state"], state):
+    if not _close(outputs["state"], old + np.outer(k, v)):
         guesses = [
             (old, "The state is the old one: the new token's k and v have to go into it."),
             (np.outer(k, v),
@@ -76,17 +75,18 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return explain(outputs["state"], guesses, _close) or (
             "The state should be the sum of k vᵀ, features in rows, values in columns."
         )
-    if not _close(outputs["total"], total):
-        guesses = [
-            (old_total, "The total is the old one: it sums the keys, the new one included."),
-        ]
-        return explain(outputs["total"], guesses, _close) or (
+    if not _close(outputs["total"], old_total + k):
+        idea = "The total is the old one: it sums the keys, the new one included."
+        return explain(outputs["total"], [(old_total, idea)], _close) or (
             "The total should be the sum of all keys so far, one number for each feature."
         )
-    right = q @ state / (q @ total)
-    if _close(outputs["out"], right):
-        return None
-    guesses = [
+    return None
+
+
+def _guesses(inputs: Inputs, state: np.ndarray, total: np.ndarray) -> list[tuple[np.ndarray, str]]:
+    """What the output would be with one idea missing."""
+    q, k, old, old_total = (inputs[key] for key in ("q", "k", "state", "total"))
+    return [
         (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
         (q @ old / max(q @ old_total, 1e-300),
          "The token does not see itself: put it into the sums before the output is taken."),
@@ -97,7 +97,18 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
         (k @ state / (k @ total), "The state is asked with k. The query asks."),
     ]  # fmt: skip
-    if idea := explain(outputs["out"], guesses, _close):
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the step lacks: first the sums, then the output."""
+    if missing := _judge_sums(inputs, outputs):
+        return missing
+    q, k, v = (inputs[key] for key in ("q", "k", "v"))
+    state, total = inputs["state"] + np.outer(k, v), inputs["total"] + k
+    right = q @ state / (q @ total)
+    if _close(outputs["out"], right):
+        return None
+    if idea := explain(outputs["out"], _guesses(inputs, state, total), _close):
         return idea
     worst = float(np.abs(outputs["out"] - right).max())
     return (
