@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from classroom.files import Found
-from classroom.sheet import task
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["RELEASE", "SOURCE_CHARACTERS", "Notebook", "read_notebook", "untouched"]
 
@@ -124,7 +124,7 @@ def _by_checks(cells: list[_Cell]) -> dict[str, list[str]]:
 
 def untouched(key: str, sources: list[str]) -> bool:
     """Whether an answer is as it was handed out."""
-    return "".join(sources).strip() == task(key).starter.strip()
+    return "".join(sources).strip() == exercise(key).starter.strip()
 
 
 def _elsewhere(cells: list[_Cell], keys: Iterable[str]) -> dict[str, list[str]]:
@@ -132,7 +132,7 @@ def _elsewhere(cells: list[_Cell], keys: Iterable[str]) -> dict[str, list[str]]:
 
     The last cell that defines what the check asks for, and those before it.
     """
-    names = {key: re.escape(task(key).name) for key in keys}
+    names = {key: re.escape(exercise(key).name) for key in keys}
     defines = {k: re.compile(DEFINES.format(name), re.MULTILINE) for k, name in names.items()}
     own: dict[str, list[str]] = {key: [] for key in names}
     found: dict[str, list[str]] = {}

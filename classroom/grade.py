@@ -25,9 +25,10 @@ from classroom.answer import end_all, judge, probe
 from classroom.cells import RELEASE, untouched
 from classroom.commands import add_choice, choice, replace_file
 from classroom.report import write_reports
-from classroom.sheet import ROOT, Sheet, chapters, chosen, task, tasks_of
+from classroom.sheet import ROOT, Sheet, chapters, chosen, tasks_of
 from classroom.submissions import Submission, read
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["grade_folder", "sheet_of_file"]
 
@@ -81,10 +82,10 @@ def _case_seed(settings: Settings, exercise_id: str) -> int:
 
 
 def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
-    asked = task(exercise_id)
+    asked = exercise(exercise_id)
     about = {
-        "id": exercise_id, "title": asked.exercise.title, "page": asked.exercise.page,
-        "kind": asked.exercise.kind, "of": asked.exercise.points, "points": 0, "failed": None,
+        "id": exercise_id, "title": asked.title, "page": asked.page,
+        "kind": asked.kind, "of": asked.points, "points": 0, "failed": None,
         "message": "", "notes": [],
     }  # fmt: skip
     if cells is None:
@@ -93,7 +94,7 @@ def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings)
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
     seed = _case_seed(settings, exercise_id)
-    judged = judge(asked.exercise, cells, asked.name, seed=seed)
+    judged = judge(asked, cells, asked.name, seed=seed)
     report = judged.report
     state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
     if report.failed == "attempted":

@@ -16,11 +16,12 @@ from markupsafe import Markup
 
 from classroom.commands import add_choice, choice
 from classroom.key import key
-from classroom.sheet import ROOT, Sheet, task
+from classroom.sheet import ROOT, Sheet
 from classroom.standalone import source_line, standalone
 from classroom.student import title
 from classroom.typeset import fonts, html
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["key_page", "main", "sheet_page", "write"]
 
@@ -43,13 +44,13 @@ PAPER: dict[str, Any] = {
 
 def pencils(sheet: Sheet) -> list[tuple[int, str]]:
     """The pencil exercises of a sheet, with their numbers on it."""
-    kinds = [(n, i, task(i).exercise.kind) for n, i in enumerate(sheet.exercises, 1)]
+    kinds = [(n, i, exercise(i).kind) for n, i in enumerate(sheet.exercises, 1)]
     return [(number, exercise_id) for number, exercise_id, kind in kinds if kind == "pencil"]
 
 
 def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
     """What both papers say of an exercise; a chapter's own sheet does not name it again."""
-    found = task(exercise_id).exercise
+    found = exercise(exercise_id)
     source = source_line(exercise_id).replace("*", "")
     if of_chapter:
         _, _, section = source.partition("; see its section ")
@@ -97,7 +98,7 @@ def sheet_page(sheet: Sheet) -> str:
 
 def key_page(sheet: Sheet) -> str:
     """The key to it, for the marker."""
-    more = [{"key": key(i), "hints": task(i).exercise.hints} for _, i in pencils(sheet)]
+    more = [{"key": key(i), "hints": exercise(i).hints} for _, i in pencils(sheet)]
     return _render("key", sheet, [a | b for a, b in zip(_items(sheet), more, strict=True)])
 
 

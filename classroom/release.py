@@ -15,10 +15,11 @@ import nbformat
 
 from classroom.commands import add_choice, choice
 from classroom.leaks import leaks
-from classroom.sheet import ROOT, Sheet, task
+from classroom.sheet import ROOT, Sheet
 from classroom.student import student_notebook, title
 from classroom.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["archive_name", "main", "release", "student_notebook"]
 
@@ -29,7 +30,7 @@ FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of the zip format: an archive must not know
 
 def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
     """What is in a sheet, for the teacher's own tools."""
-    tasks = [task(i).exercise for i in sheet.exercises]
+    tasks = [exercise(i) for i in sheet.exercises]
     rows = [
         {"id": e.id, "title": e.title, "chapter": e.page, "kind": e.kind, "points": e.points,
          "minutes": e.minutes, "difficulty": e.difficulty}

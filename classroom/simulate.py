@@ -26,8 +26,9 @@ from classroom.hostile import SHEET, Hostile, hostile
 from classroom.hostile.files import FILES, HostileFile
 from classroom.hostile.notebooks import NOTEBOOKS, HostileNotebook
 from classroom.release import student_notebook
-from classroom.sheet import Sheet, chosen, task
+from classroom.sheet import Sheet, chosen
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["Answer", "answers_to", "notebook_of", "simulate"]
 
@@ -80,11 +81,11 @@ def answers_to(exercise_id: str) -> list[Answer]:
     list of Answer
         The right one, the starter, none, and then every wrong one.
     """
-    asked, module = task(exercise_id), import_module(f"solutions.{exercise_id}")
-    points = asked.exercise.points
+    asked, module = exercise(exercise_id), import_module(f"solutions.{exercise_id}")
+    points = asked.points
     # A wrong answer that uses the right one must not find itself under that name.
     source = re.sub(rf"\b{asked.name}\b", "the_right_one", inspect.getsource(module))
-    pencil = asked.exercise.kind == "pencil"
+    pencil = asked.kind == "pencil"
 
     def cell(place: str, value: object) -> str:
         if pencil:
@@ -104,7 +105,7 @@ def answers_to(exercise_id: str) -> list[Answer]:
 
 def _hostile_answer(one: Hostile, scratch: Path) -> Answer:
     # Port 9 discards what it gets, where there is one at all.
-    points = 0 if one.failed else task(one.exercise).exercise.points
+    points = 0 if one.failed else exercise(one.exercise).points
     source = one.source(scratch=scratch, port=9, canary="canary")
     words = one.words if one.failed else ("",)
     return Answer(one.exercise, "hostile", one.name, source, points, one.failed, words)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from classroom.answer import Judged, judge, probe
 from classroom.hostile import Hostile, hostile
-from classroom.sheet import task
 from classroom.wording import clean, for_markdown
+from mini_attn.exercises.spec import exercise
 
 MESSAGE = 140  # characters of what an answer is told
 
@@ -37,9 +37,9 @@ def main() -> None:
         port = server.getsockname()[1]
 
         def tried(one: Hostile) -> Judged:
-            asked = task(one.exercise)
+            asked = exercise(one.exercise)
             cells = [one.source(scratch=scratch, port=port, canary="canary")]
-            return judge(asked.exercise, cells, asked.name, seed=7)
+            return judge(asked, cells, asked.name, seed=7)
 
         results = list(zip(hostile(), pool.map(tried, hostile()), strict=True))
     counted = Counter(outcome(judged).split(" ")[0] for _, judged in results)

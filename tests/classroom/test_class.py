@@ -11,10 +11,9 @@ import pytest
 
 from classroom.hostile import SHEET
 from classroom.rehearse import Run, differences, grade_again, mistakes, results
-from classroom.sheet import task
 from classroom.simulate import answers_to, simulate
 from mini_attn.errors import ConfigError
-from mini_attn.exercises import checker
+from mini_attn.exercises import checker, exercise
 
 STUDENTS = 40
 ANSWERS = [answer for i in SHEET for answer in answers_to(i)]
@@ -93,8 +92,8 @@ def test_a_cell_is_faithful_to_its_answer(answer: Any) -> None:
         return
     space: dict[str, Any] = {"np": np}
     exec(answer.cell, space)
-    report = checker.examine(answer.id, space[task(answer.id).name], seed=11)
-    if answer.kind == "starter" and task(answer.id).exercise.kind == "bug":
+    report = checker.examine(answer.id, space[exercise(answer.id).name], seed=11)
+    if answer.kind == "starter" and exercise(answer.id).kind == "bug":
         assert report.failed  # the grader tells a cell that was not changed by its text
     else:
         assert report.points == answer.points

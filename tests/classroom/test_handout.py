@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from classroom import handout
 from classroom.key import key, number
 from classroom.leaks import telling_line
-from classroom.sheet import Sheet, chosen, task
+from classroom.sheet import Sheet, chosen
 from classroom.typeset import formula, html
 from mini_attn.exercises import exercise, exercise_ids
 from tests.chromium import launched
@@ -41,7 +41,7 @@ def told(page: str, exercise_id: str) -> list[str]:
     text = words(page)
     tells = [secret for secret in secrets if " ".join(secret.split()) in text]
     # A number may stand in a task by chance, but nowhere else.
-    own = words(html(task(exercise_id).text)).split()
+    own = words(html(exercise(exercise_id).text)).split()
     numbers = [word for word in text.split() if word == found.answer and word not in own]
     return tells + (numbers if len(found.answer) > 2 else [])
 

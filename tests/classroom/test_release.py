@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 from classroom import release
 from classroom.chapter import chapter_title, headings
 from classroom.leaks import leaks, telling_line
-from classroom.sheet import Sheet, chapters, chosen, task
+from classroom.sheet import Sheet, chapters, chosen
 from classroom.standalone import REFERENCE
 from classroom.student import student_notebook, title
 from classroom.wheel import build_wheel
@@ -82,7 +82,7 @@ def test_notebook_has_the_cells_that_the_grader_looks_for(sheet: Sheet) -> None:
     assert [(tag["id"], tag["role"]) for tag in tags if "id" in tag] == wanted
     for exercise_id, role in wanted:
         cell = next(c for c in notebook.cells if c.id == f"{exercise_id}-{role}")
-        assert cell.source == getattr(task(exercise_id), role)
+        assert cell.source == getattr(exercise(exercise_id), role)
         assert cell.metadata["exercise"] == {"id": exercise_id, "role": role}
     assert not any(cell.get("outputs") for cell in notebook.cells)
     assert nbformat.writes(notebook) == nbformat.writes(student_notebook(sheet))
@@ -170,7 +170,7 @@ def test_untouched_it_runs_to_its_end_and_earns_nothing(everything: Sheet, tmp_p
 def solved(exercise_id: str) -> str:
     """A starter cell with the reference in it, as a student would have written it."""
     module = importlib.import_module(f"solutions.{exercise_id}")
-    name = task(exercise_id).name
+    name = exercise(exercise_id).name
     if not callable(module.REFERENCE):
         return f"answer = {module.REFERENCE!r}"
     source = inspect.getsource(module).split("\nWRONG", 1)[0]
