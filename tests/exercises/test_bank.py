@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.judging import examine_number
 from tests.scripts import script
 
@@ -120,6 +123,42 @@ def test_points_stand_where_checks_can_earn_them() -> None:
         assert (len(task.groups) > 1) == (task.kind == "write"), task.id
         assert 2 <= task.points <= 5
     assert exercise("cached_step").points == sum(exercise("cached_step").groups.values()) == 4
+
+
+# The guesses
+
+
+def test_the_first_guess_that_explains_is_named() -> None:
+    guesses = [(1, "one"), (2, "two"), (2, "two again")]
+    assert explain(2, guesses, eq) == "two"
+    assert explain(3, guesses, eq) is None
+    # What comes after it is not asked: a simple slip hides a rare one.
+    assert explain(1, [*guesses, (None, "never")], lambda a, b: a - b == 0) == "one"
+
+
+def chosen_by_hand(source: str) -> list[int]:
+    """Lines where a loop hands back one of its own variables, as it would choose a message."""
+    lines = []
+    for loop in ast.walk(ast.parse(source)):
+        if isinstance(loop, ast.For):
+            names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+            lines += [
+                node.lineno
+                for node in ast.walk(loop)
+                if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
+                and node.value.id in names
+            ]  # fmt: skip
+    return lines
+
+
+def test_one_function_chooses_among_guesses() -> None:
+    loop = "def judge(x):\n for guess, idea in guesses:\n  if x == guess:\n   return idea\n"
+    assert chosen_by_hand(loop) == [4]
+    for path in (ROOT / "mini_attn/exercises").rglob("*.py"):
+        assert chosen_by_hand(path.read_text(encoding="utf-8")) == [], path.name
+
+
+# What an exercise may be
 
 
 @pytest.mark.parametrize(
