@@ -24,6 +24,7 @@ Outputs = dict[str, np.ndarray[Any, Any]]
 GROUPS = ("by hand", "random", "property", "edges")  # of cases, in the order of checking
 NUMBER = "answer = ...  # your number"
 NAME = re.compile(r"^def (\w+)", re.MULTILINE)
+BLOCK = re.compile(r"- |\* |[|>]|\d+\. |\$\$")  # what begins lines that stay lines
 
 
 def one_case(rng: np.random.Generator) -> Cases:
@@ -34,6 +35,12 @@ def one_case(rng: np.random.Generator) -> Cases:
 def one_number(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """Its answer is one floating-point number."""
     return {"answer": ((), "f")}
+
+
+def _in_paragraphs(text: str) -> str:
+    """A text whose lines were broken to fit the source, each paragraph in one line again."""
+    paragraphs = text.strip().split("\n\n")
+    return "\n\n".join(p if BLOCK.match(p) else " ".join(p.split()) for p in paragraphs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +54,8 @@ class Exercise:
     kind : {"write", "bug", "pencil"}
         A function to write, one to repair, or a number.
     groups : mapping of str to int
-        Points by group of checks. A group is reached when the checks up to its name have
-        passed: the last of `GROUPS` for a function, "by hand" for a number, comes last.
+        Points by group of checks, named after the check that ends it, in the order of `GROUPS`.
+        A function's last group is "edges", a number has "by hand" alone.
     minutes, difficulty : int
         What it takes, and 1 to 5.
     assessed : bool
@@ -56,7 +63,8 @@ class Exercise:
     section : str
         Heading of the section of its page that explains what is asked.
     text : str
-        The task in Markdown. A line break within a paragraph is a blank.
+        The task in Markdown. A line break within a paragraph is a blank; lists, tables and
+        displayed formulas keep theirs.
     hints : tuple of str
         The idea, then the steps.
     common_errors : tuple of str
@@ -117,8 +125,7 @@ class Exercise:
     rubric: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        paragraphs = self.text.strip().split("\n\n")
-        object.__setattr__(self, "text", "\n\n".join(" ".join(p.split()) for p in paragraphs))
+        object.__setattr__(self, "text", _in_paragraphs(self.text))
         object.__setattr__(self, "starter", self.starter.strip())
         checks = GROUPS[:1] if self.kind == "pencil" else GROUPS
         ordered = [name for name in checks if name in self.groups]
@@ -167,7 +174,8 @@ class Exercise:
         drawn = self.parameters(np.random.default_rng(seed))
         text, starter = self.text, self.starter
         for name, value in drawn.items():
-            text, starter = (t.replace(f"{{{{{name}}}}}", f"{value:,}") for t in (text, starter))
+            place = f"{{{{{name}}}}}"
+            text, starter = text.replace(place, f"{value:,}"), starter.replace(place, repr(value))
         return replace(
             self, text=text, starter=starter, cases=lambda rng: {"by hand": [dict(drawn)]},
             parameters=None,

@@ -179,6 +179,8 @@ def test_groups_that_fit_no_check_are_refused(kind: str, groups: dict[str, int])
 def test_text_is_written_in_lines_and_read_in_paragraphs() -> None:
     task = Exercise(**DATA | {"text": "\nOne line\nand another.\n\nA second\nparagraph.\n"})
     assert task.text == "One line and another.\n\nA second paragraph."
+    lines = "`q` and\n`k`:\n\n- one\n- two\n\n| a |\n|---|\n\n$$\nx\n$$"
+    assert Exercise(**DATA | {"text": lines}).text == lines.replace("and\n", "and ")
     assert (task.name, task.check) == ("answer", 'check("toy", answer)')
     helped = "\ndef helper():\n    ...\n\n\ndef mine():\n    ...\n"
     task = Exercise(**DATA | {"kind": "bug", "groups": {"edges": 3}, "starter": helped})
@@ -200,12 +202,14 @@ def test_each_student_may_get_numbers_of_their_own() -> None:
         return None if float(outputs["answer"]) == 2 * inputs["layers"] else "Twice as many."
 
     task = Exercise(
-        **DATA | {"parameters": parameters, "judge": judge, "text": r"Of {{layers}} $\{x\}$?"}
-    )
+        **DATA | {"parameters": parameters, "judge": judge, "text": r"Of {{layers}} $\{x\}$?",
+                  "starter": "answer = {{layers}} * ..."}
+    )  # fmt: skip
     drawn = [task.for_student(seed) for seed in (1, 2)]
     numbers = [int(re.sub(r"\D", "", one.text)) for one in drawn]
     assert len(set(numbers)) == 2
     assert [one.text for one in drawn] == [rf"Of {n:,} $\{{x\}}$?" for n in numbers]
+    assert drawn[0].starter == f"answer = {numbers[0]} * ..."
     assert task.for_student(1).text == drawn[0].text
     assert examine_number(drawn[0], 2 * numbers[0]).failed is None
     assert examine_number(drawn[1], 2 * numbers[0]).message == "Twice as many."
