@@ -148,7 +148,7 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """What the check is handed: the name of a function, or ``answer``."""
+        """Name of the function that is checked, or ``answer`` for a number."""
         return "answer" if self.kind == "pencil" else NAME.findall(self.starter)[-1]
 
     @property
