@@ -8,16 +8,16 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab test release handout grade class nbgrader otter graders hub public bench table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test soak release handout grade class nbgrader otter graders hub public bench gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): requirements.txt pyproject.toml tools/setup.py
-	@$(PYTHON) tools/setup.py
+	@$(PYTHON) -m tools.setup
 	@touch $@
 
 book: $(READY)  ## build the book with its browser notebooks into _build/html
-	@$(BIN)/python tools/build.py
+	@$(BIN)/python -m tools.build
 	@echo "[book] open $(HTML)/index.html, or run \`make serve\` (the browser notebooks need it)"
 
 serve:  ## serve the built book on http://localhost:8000 (PORT=…)
@@ -26,21 +26,27 @@ serve:  ## serve the built book on http://localhost:8000 (PORT=…)
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
 
 pdf: book  ## print the built book: every chapter and the whole as PDF, into _build/pdf
-	@$(BIN)/python tests/chromium.py --install
-	@$(BIN)/python tools/pdf.py
+	@$(BIN)/python -m tools.browser --install
+	@$(BIN)/python -m tools.pdf
 
 lab: $(READY)  ## open the chapters as notebooks in JupyterLab
 	@$(BIN)/jupyter lab book/
 
+check: $(READY)  ## what to run while working: style, types, fast units (no book, no browser)
+	@$(BIN)/python -m tools.test check
+
 test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
-	@$(BIN)/python tools/test.py
+	@$(BIN)/python -m tools.test test
+
+soak: $(READY)  ## what repeats: random cases by the thousand, every fault in a copy of the package (hours)
+	@$(BIN)/python -m tools.test soak
 
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1)
 	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF)
 
 handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=)
-	@$(BIN)/python tests/chromium.py --install >/dev/null
-	@$(BIN)/python -m classroom.sheets.handout $(SHEET_OF)
+	@$(BIN)/python -m tools.browser --install >/dev/null
+	@$(BIN)/python -m tools.handout $(SHEET_OF)
 
 grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
@@ -67,25 +73,28 @@ public: $(READY)  ## a copy of the repository without assessed solutions, into O
 	@$(BIN)/python -m classroom.sheets.public '$(OUT)'
 
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
-	@$(BIN)/python benchmarks/run.py $(if $(STORE),--store)
+	@$(BIN)/python -m benchmarks.run $(if $(STORE),--store)
+
+gpu: $(READY)  ## test and measure on this machine's NVIDIA GPU within 9 minutes, into benchmarks/results
+	@$(BIN)/python -m benchmarks.on_gpu
 
 table: $(READY)  ## print the largest differences between what must be equal, per type and backend
-	@$(BIN)/python benchmarks/equivalences.py $(if $(STORE),--store)
+	@$(BIN)/python -m benchmarks.equivalences $(if $(STORE),--store)
 
 links: book  ## ask every address outside the book whether it still answers (needs a network)
-	@$(BIN)/python tools/links.py
+	@$(BIN)/python -m tools.links
 
 chapters: book  ## print what each chapter holds, how long it runs and what it weighs
-	@$(BIN)/python tools/chapters.py
+	@$(BIN)/python -m tools.chapters
 
 mutate: $(READY)  ## put single faults into copies of the package and ask the tests (long; STORE=1 keeps the result)
-	@$(BIN)/python tests/mutation/run.py $(if $(STORE),--store)
+	@$(BIN)/python -m tests.mutation.run $(if $(STORE),--store)
 
 bundle: $(READY)  ## rebuild the widgets' JavaScript bundles and pictures (for contributors)
-	@$(BIN)/python tools/bundle.py
+	@$(BIN)/python -m tools.bundle
 
 docstrings: $(READY)  ## make the PyTorch side's docstrings from NumPy's (for contributors)
-	@$(BIN)/python tools/docstrings.py
+	@$(BIN)/python -m tools.docstrings
 
 format: $(READY)  ## let ruff sort, fix and format the code
 	@$(BIN)/ruff check --fix --quiet .

@@ -1,6 +1,6 @@
 """The table of largest differences: every equivalence, per backend and data type.
 
-Run ``python benchmarks/equivalences.py`` to print it as Markdown, with ``--store`` to keep it as
+Run ``python -m benchmarks.equivalences`` to print it as Markdown, with ``--store`` to keep it as
 ``benchmarks/results/equivalences/DATE.json``. Kernels run on a GPU where there is one, else in
 Triton's interpreter.
 """
@@ -13,12 +13,9 @@ import os
 import subprocess
 import sys
 from datetime import date
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from mini_attn.equivalences import DTYPES, EQUIVALENCES, largest_error  # noqa: E402
+from mini_attn.equivalences import DTYPES, EQUIVALENCES, largest_error
+from tools import ROOT
 
 KERNEL_DTYPES = ("float32", "bfloat16", "float16")
 KERNELS = {
@@ -64,8 +61,10 @@ def kernel_errors() -> dict[str, dict[str, float]]:
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     environment = os.environ | ({} if device == "cuda" else {"TRITON_INTERPRET": "1"})
-    command = [sys.executable, str(Path(__file__)), "--kernels", device]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "benchmarks.equivalences", "--kernels", device]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
     errors: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return errors
 
@@ -112,7 +111,7 @@ def main() -> None:
 
         record = {
             "date": date.today().isoformat(),
-            "command": "python benchmarks/equivalences.py --store",
+            "command": "make table STORE=1",
             "machine": describe(),
             "largest difference, outputs being of size 1": rows,
         }

@@ -11,6 +11,7 @@ from typing import Any
 
 from mini_attn import config
 from mini_attn.variants import REGISTRY, Variant
+from tools.lines import code_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "mini_attn"
@@ -43,8 +44,6 @@ def imports() -> dict[str, Any]:
 
 def modules() -> dict[str, Any]:
     """Median and largest module of the package, in lines of code without docstrings and tables."""
-    from tests.backends.test_docstrings import code_lines  # what the tests hold against the limit
-
     names = [path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.rglob("*.py"))]
     lines = {
         name: code_lines((PACKAGE / name).read_text(encoding="utf-8"), name)[name]

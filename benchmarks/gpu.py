@@ -243,15 +243,21 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
+def itself(bandwidth: float, rate: float, device: str) -> dict[str, Any]:
+    """What the device can do by itself, to hold the rest against."""
+    name = torch.cuda.get_device_name() if device.startswith("cuda") else "no GPU"
+    return {
+        "sizes": f"{name}, copy of 1 GiB, product of 8192 x 8192",
+        "copy_bytes_per_second": bandwidth,
+        "matmul_flops_per_second": rate,
+    }
+
+
 def rows(device: str = "cuda") -> dict[str, Callable[[], dict[str, Any]]]:
     """The GPU's rows under their names; what the device can do is measured first."""
     bandwidth, rate = copy_bandwidth(device), matmul_rate(device)
     found: dict[str, Callable[[], dict[str, Any]]] = {
-        "gpu": lambda: {
-            "sizes": f"{torch.cuda.get_device_name()}, copy of 1 GiB, product of 8192 x 8192",
-            "copy_bytes_per_second": bandwidth,
-            "matmul_flops_per_second": rate,
-        },
+        "gpu": lambda: itself(bandwidth, rate, device),
         "gpu, grouped decode attention": lambda: grouped_decode(bandwidth, device),
         "gpu, latent decode attention": lambda: latent_decode(bandwidth, rate, device),
         "gpu, latent decode attention, 128 heads": lambda: latent_decode(
@@ -262,5 +268,22 @@ def rows(device: str = "cuda") -> dict[str, Callable[[], dict[str, Any]]]:
     for name, config in SHAPES.items():
         found[f"gpu, decode, {name}"] = lambda name=name, config=config: decoding(
             bandwidth, device, config, name, mode="reduce-overhead"
+        )
+    return found
+
+
+def dry_rows() -> dict[str, Callable[[], dict[str, Any]]]:
+    """The same rows on a CPU, at sizes that say nothing of speed."""
+    small = DecoderConfig(13, 1, AttentionConfig(8, 2, 4), 16, max_positions=64)
+    found: dict[str, Callable[[], dict[str, Any]]] = {
+        "gpu": lambda: itself(copy_bandwidth("cpu", 2**20), matmul_rate("cpu", 64), "cpu"),
+        "gpu, grouped decode attention": lambda: grouped_decode(1e9, "cpu", 2, 8, 4),
+        "gpu, latent decode attention": lambda: latent_decode(1e9, 1e9, "cpu", 2, 8),
+        "gpu, latent decode attention, 128 heads": lambda: latent_decode(1e9, 1e9, "cpu", 2, 8, 32),
+        "gpu, prefill attention": lambda: prefill(1e9, "cpu", 8, 4),
+    }
+    for name in SHAPES:
+        found[f"gpu, decode, {name}"] = lambda name=name: decoding(
+            1e9, "cpu", small, name, 3, 4, backend="eager"
         )
     return found

@@ -162,7 +162,7 @@ def sweep(array_bytes: int) -> Work:
     return tensor.sum, tensor.nbytes, tensor.nbytes
 
 
-def peak_bytes() -> int:
-    """Most memory that this process has held so far."""
+def peak_bytes(of: int = resource.RUSAGE_SELF) -> int:
+    """Most memory that this process has held so far, or the largest of those it started."""
     kilobyte = 1 if sys.platform == "darwin" else 1024  # what ru_maxrss counts in
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * kilobyte
+    return resource.getrusage(of).ru_maxrss * kilobyte

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import nbformat
 from playwright.sync_api import Page
 
-from tests.site import Visit, visiting
+from tools.site import Visit, visiting
 
 FIRST = "performance.getEntriesByName('living:first')[0].startTime"
 

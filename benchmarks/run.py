@@ -12,15 +12,12 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # the benchmarks are no part of the package
-
-from benchmarks import attention, caches, facts, gpu, machine, picture, positions  # noqa: E402
+from benchmarks import attention, caches, facts, gpu, machine, picture, positions
+from tools import ROOT
 
 RESULTS = ROOT / "benchmarks/results"
 

@@ -13,6 +13,8 @@ from hypothesis import settings
 os.environ["MINI_ATTN_PROGRESS"] = "off"
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
+# make soak: other numbers in every run, and many.
+settings.register_profile("soak", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("repeatable")
 
 

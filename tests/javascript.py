@@ -9,22 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.scripts import script
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-@cache
-def bundler() -> Any:
-    """The module ``tools/bundle.py``."""
-    return script("tools/bundle.py")
+from tools import bundle
 
 
 @cache
 def built() -> Path:
     """A folder with everything that ``make bundle`` writes, built afresh once a session."""
     folder = Path(tempfile.mkdtemp(prefix="living-"))
-    bundler().build(folder)
+    bundle.build(folder)
     return folder
 
 
@@ -45,7 +37,7 @@ def run(body: str, data: Any = None) -> Any:
     module = (built() / "living.node.mjs").as_uri()
     source = RUNNER % (json.dumps(module), body)
     done = subprocess.run(
-        [bundler().NODE, "--input-type=module", "--eval", source],
+        [bundle.NODE, "--input-type=module", "--eval", source],
         input=json.dumps(data).encode(),
         capture_output=True,
         check=False,

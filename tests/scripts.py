@@ -1,4 +1,4 @@
-"""Files that are run and not imported, such as those in ``tools``, as modules for the tests."""
+"""Files that are run and not imported, such as Sphinx's extensions, as modules for the tests."""
 
 from __future__ import annotations
 

@@ -1,107 +1,16 @@
-"""The built book, served and visited: what the browser tests and the benchmark share."""
+"""What the browser tests ask of a page that is open: no complaint, no other host, no barrier."""
 
 from __future__ import annotations
 
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
+from playwright.sync_api import Page
 
-from tests.chromium import launched
-from tests.javascript import bundler
+from tools.bundle import packages
+from tools.site import Visit
 
-ROOT = Path(__file__).resolve().parent.parent
-HTML = ROOT / "_build/html"
 THEMES = ("light", "dark")
 WIDTHS = (1300, 360)
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """A static host that does not write to the terminal."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free local port; gives its address."""
-    handler = functools.partial(QuietHandler, directory=folder)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-class Visit:
-    """Opens pages of the book and records what they ask for and what they raise."""
-
-    def __init__(self, browser: Browser, address: str, folder: Path = HTML) -> None:
-        self.browser, self.address, self.folder = browser, address, folder
-        self.outside: list[str] = []
-        self.errors: list[str] = []
-        self.contexts: list[BrowserContext] = []
-
-    def context(self, **options: object) -> BrowserContext:
-        """A fresh browser profile that reaches this site and nothing else."""
-        context = self.browser.new_context(**options)  # type: ignore[arg-type]
-        context.route("**/*", self.gate)
-        context.on("weberror", lambda error: self.errors.append(str(error.error)))
-        context.on("console", self.note)
-        self.contexts.append(context)
-        return context
-
-    def note(self, message: ConsoleMessage) -> None:
-        """Keep what a page complains of, and where."""
-        if message.type == "error":
-            self.errors.append(f"{message.text} ({message.location['url']})")
-
-    def gate(self, route: Route) -> None:
-        """Let the site's own files through; record and block the rest."""
-        url = route.request.url
-        if url.startswith((self.address, "file:", "data:", "blob:")):
-            route.continue_()
-        else:
-            self.outside.append(url)
-            route.abort()
-
-    def __call__(
-        self,
-        name: str,
-        *,
-        protocol: str = "http",
-        theme: str = "light",
-        width: int = 1300,
-        **options: object,
-    ) -> Page:
-        """Open a page of the book, for example ``book/kv-cache.html#decode_stepper:step=1``."""
-        base = self.address if protocol == "http" else self.folder.as_uri()
-        self.close()
-        context = self.context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, **options
-        )
-        page = context.new_page()
-        page.goto(f"{base}/{name}", wait_until="load")
-        return page
-
-    def close(self) -> None:
-        """Close what is open; records stay."""
-        while self.contexts:
-            self.contexts.pop().close()
-
-
-@contextmanager
-def visiting(folder: Path = HTML) -> Iterator[Visit]:
-    """Visits of a folder's pages, served, in a Chromium of their own."""
-    with launched() as browser, serve(folder) as address:
-        yield Visit(browser, address, folder)
 
 
 def watched(visits: Visit) -> Iterator[Visit]:
@@ -114,14 +23,39 @@ def watched(visits: Visit) -> Iterator[Visit]:
     assert found == ([], [])
 
 
+# Contrast is what takes axe its time, and what looks alike all the way up has the same: of the
+# leaves of a page (not of a picture, where things lie on each other) one of each look is measured.
+AXE = """async () => {
+  const article = document.querySelector("article"), numbers = new Map(), looks = new WeakMap();
+  const look = (node) => {
+    if (!node) return 0;
+    if (!looks.has(node)) {
+      const style = getComputedStyle(node);
+      const own = [look(node.parentElement), node.tagName, node.getAttribute("class"), style.color,
+        style.background, style.opacity, style.font, style.display, style.visibility,
+        style.position, style.textShadow].join("|");
+      if (!numbers.has(own)) numbers.set(own, numbers.size + 1);
+      looks.set(node, numbers.get(own));
+    }
+    return looks.get(node);
+  };
+  const seen = new Set();
+  for (const node of article.querySelectorAll(":not(svg, svg *)")) {
+    node.toggleAttribute("data-twin", !node.childElementCount && seen.has(look(node)));
+    seen.add(look(node));
+  }
+  axe.configure({rules: [{id: "color-contrast", selector: ":not([data-twin])"}]});
+  // Preloading would ask for imported styles at addresses that do not exist.
+  return (await axe.run(article, {preload: false, resultTypes: ["violations"]})).violations;
+}"""
+
+
 def serious_findings(page: Page) -> list[str]:
     """Axe's serious and critical findings in the article, with the fonts it is set in."""
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
-    page.evaluate((bundler().packages() / "axe-core/axe.min.js").read_text())
-    # Preloading would ask for imported styles at addresses that do not exist.
-    found = page.evaluate("axe.run('article', {preload: false}).then(result => result.violations)")
+    page.evaluate((packages() / "axe-core/axe.min.js").read_text())
     return [
         f"{item['id']}: {item['help']} {[node['html'][:150] for node in item['nodes']]}"
-        for item in found
+        for item in page.evaluate(AXE)
         if item["impact"] in ("serious", "critical")
     ]

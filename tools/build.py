@@ -6,10 +6,11 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+
 BIN = Path(sys.executable).parent
 
-STEPS: list[tuple[str, list[object]]] = [
+STEPS: list[tuple[str, list[str | Path]]] = [
     ("pages (each chapter is executed)", [BIN / "jupyter-book", "build", ".", "-W", "-n", "-q"]),
     ("Python in the browser", [sys.executable, "book/_lite/build.py"]),
 ]

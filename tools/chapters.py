@@ -3,21 +3,18 @@
 import ast
 import re
 import sqlite3
-import sys
 from pathlib import Path
 
 import nbformat
 
-ROOT = Path(__file__).resolve().parent.parent
-HTML = ROOT / "_build/html"
+from tools import HTML, ROOT
+from tools.pages import Page, weight
+
 WORDS_A_MINUTE = 180
 CELL_SECONDS = 8  # a short cell of code with its output
 PREDICTION_SECONDS = 30
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 FORMULA = re.compile(r"\$\$.*?\$\$", re.DOTALL)
-
-sys.path.insert(0, str(ROOT))
-from tests.book.test_book import Page, weight  # noqa: E402
 
 HEAD = "chapter minutes cells pictures predictions exercises assertions seconds kB"
 

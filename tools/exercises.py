@@ -5,14 +5,13 @@ Their order is the chapter's own. One that its chapter does not have yet goes be
 """
 
 import sys
-from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 Cell = nbformat.NotebookNode
 
 

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 
-HTML = Path(__file__).resolve().parent.parent / "_build/html"
+from tools import HTML
+
 HREF = re.compile(r'<a [^>]*href="(https?://[^"#]+)')
 SECONDS = 20
 # An answer that says "not for programs" is an answer.

@@ -12,20 +12,20 @@ import sys
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from typing import Any, cast
 
 import yaml
 from pypdf import PdfReader, PdfWriter
 from pypdf.annotations import Link
-from pypdf.generic import DictionaryObject, Fit
+from pypdf.generic import ArrayObject, DictionaryObject, Fit, RectangleObject
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import HTML, ROOT
+from tools.site import Visit, visiting
+
 OUT = ROOT / "_build/pdf"
 WHOLE = "living-attention-book.pdf"
 
-sys.path.insert(0, str(ROOT))
-from tests.site import HTML, Visit, visiting  # noqa: E402
-
-PAPER = {
+PAPER: dict[str, Any] = {
     "format": "A4",
     "scale": 0.82,
     "margin": {"top": "18mm", "bottom": "20mm", "left": "17mm", "right": "17mm"},
@@ -79,13 +79,12 @@ def settle_links(writer: PdfWriter, local: str, starts: dict[str, int]) -> None:
         for place, annotation, address in list(links(page)):
             if not address.startswith(local):
                 continue
-            del page["/Annots"][place]
+            del cast(ArrayObject, page["/Annots"])[place]
             target = starts.get(address.removeprefix(local).split("#")[0].removesuffix(".html"))
             if target is not None:
-                box = [float(x) for x in annotation["/Rect"]]
-                writer.add_annotation(
-                    number, Link(rect=tuple(box), target_page_index=target, fit=Fit.fit())
-                )
+                box = RectangleObject(cast(ArrayObject, annotation["/Rect"]))
+                link = Link(rect=box, target_page_index=target, fit=Fit.fit())
+                writer.add_annotation(number, link)
 
 
 def contents(visit: Visit, lines: list[tuple[str, str, int]], title: str) -> bytes:

@@ -6,15 +6,12 @@ digest of the SVG that it shows, and a test compares that.
 
 import hashlib
 import struct
-import sys
 import zlib
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+from tools.browser import launched
+
 STATIC = ROOT / "mini_attn/widgets/static"
-
-sys.path.insert(0, str(ROOT))
-from tests.chromium import launched  # noqa: E402
 
 HEADER_BYTES = 33  # the signature and the first chunk, which must stay first
 

@@ -13,7 +13,8 @@ import urllib.request
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 TORCH = os.environ.get("TORCH") or "torch==2.13.0"
@@ -26,7 +27,7 @@ def say(step: str) -> None:
 
 def pip(*arguments: str) -> None:
     """Run the environment's own pip; a failure ends the set-up with pip's words."""
-    command = [PYTHON, "-m", "pip", "--disable-pip-version-check", *arguments]
+    command: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check", *arguments]
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
         sys.exit(f"[setup] failed: pip {' '.join(arguments)}")
 
@@ -42,8 +43,9 @@ def download_bytes(requirement: list[str]) -> int | None:
     """Bytes that pip would fetch for a requirement; None where the index does not tell."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [PYTHON, "-m", "pip", "install", "--quiet", "--dry-run", "--report", report]
-        if subprocess.run([*command, *requirement], capture_output=True, check=False).returncode:
+        command: list[str | Path] = [PYTHON, "-m", "pip", "install", "--quiet", "--dry-run"]
+        command += ["--report", report, *requirement]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
             return None
         urls = [item["download_info"]["url"] for item in json.loads(report.read_text())["install"]]
     try:

@@ -1,6 +1,7 @@
-"""Run every check in turn, each with its name and seconds; stop at the first that fails.
+"""Run checks in turn, each with its name and seconds; stop at the first that fails.
 
-The book must be built before (``make test`` does that).
+``check`` is what one runs while working, ``test`` everything that must hold, ``soak`` what
+repeats it. ``test`` reads the built book, which ``make test`` builds before.
 """
 
 import os
@@ -9,33 +10,63 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-BIN = Path(sys.executable).parent
-PYTEST = [BIN / "pytest", "--quiet"]
-NBVAL = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "60"]
+from tools import ROOT
 
-STEPS: list[tuple[str, list[object]]] = [
-    ("a Chromium for the browser tests", [sys.executable, "tests/chromium.py", "--install"]),
+BIN = Path(sys.executable).parent
+Step = list[str | Path]
+PYTEST: Step = [BIN / "pytest", "--quiet", "-n", "2"]
+NBVAL: Step = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=60"]
+# The rooms whose tests need neither the built book nor other programs, whole.
+FAST = ["tests/backends", "tests/cost", "tests/exercises", "tests/widgets"]
+# A file or a class stays on one worker, which shares its fixtures. The longest files come first:
+# at the end, when one worker has nothing left to take, only short ones are left.
+LONGEST = {"tests/classroom", "tests/oracles", "tests/backends"}
+SPREAD: Step = ["--dist", "loadscope", "--no-loadscope-reorder"]
+ROOMS = sorted({f"tests/{path.parent.name}" for path in ROOT.glob("tests/*/test_*.py")})
+ROOMS.sort(key=lambda room: room not in LONGEST)
+STYLE: list[tuple[str, Step]] = [
     ("style", [BIN / "ruff", "check", "."]),
     ("formatting", [BIN / "ruff", "format", "--check", "."]),
     ("types", [BIN / "mypy"]),
-    ("notebooks", [*PYTEST, *NBVAL, "book"]),
+]
+CHECK: list[tuple[str, Step]] = [
+    *STYLE,
+    (
+        "fast units",
+        [*PYTEST, *SPREAD, "-m", "not (slow or site or browser or lite or soak)", *FAST],
+    ),
+]
+TEST: list[tuple[str, Step]] = [
+    ("a Chromium for the browser tests", [sys.executable, "-m", "tools.browser", "--install"]),
+    *STYLE,
+    # A notebook's cells stay together, as each has one kernel.
+    ("notebooks", [*PYTEST, "--dist", "loadscope", *NBVAL, "book"]),
     ("nbgrader and otter-grader", [sys.executable, "-m", "classroom.adapters.graders"]),
     (
         "package, widgets, exercises, classroom, pages",
-        [*PYTEST, "-n", "2", "--dist", "loadscope", "-m", "not browser and not lite"],
+        [*PYTEST, *SPREAD, "-m", "not (browser or lite or soak)", *ROOMS],
     ),
     (
-        "the book in a real browser",
-        [*PYTEST, "-n", "2", "--dist", "loadfile", "-m", "browser"],
+        "the book in a real browser, and Python in it",
+        [*PYTEST, "--dist", "loadfile", "-m", "(browser or lite) and not soak", "tests"],
     ),
-    ("Python in the browser", [*PYTEST, "-m", "lite"]),
 ]
+SOAK: list[tuple[str, Step]] = [
+    (
+        "random cases by the thousand, and what one of its kind stood for",
+        [*PYTEST, "--hypothesis-profile=soak", "-m", "hypothesis or soak", "tests"],
+    ),
+    (
+        "one fault after another in copies of the package",
+        [sys.executable, "-m", "tests.mutation.run"],
+    ),
+]
+ALL = {"check": CHECK, "test": TEST, "soak": SOAK}
 
 
-def main() -> None:
+def main(which: str) -> None:
     """Run the steps; the exit status is that of the first failure."""
-    began = time.monotonic()
+    steps, began = ALL[which], time.monotonic()
     # Two workers on two cores: a thread each, so that they do not fight over them.
     # And nobody's progress is read or written.
     environment = {
@@ -44,15 +75,15 @@ def main() -> None:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "MINI_ATTN_PROGRESS": "off",
     }
-    for number, (name, command) in enumerate(STEPS, 1):
-        print(f"\n[test {number}/{len(STEPS)}] {name}", flush=True)
+    for number, (name, command) in enumerate(steps, 1):
+        print(f"\n[{which} {number}/{len(steps)}] {name}", flush=True)
         start = time.monotonic()
         status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-        print(f"[test {number}/{len(STEPS)}] {time.monotonic() - start:.0f} s", flush=True)
+        print(f"[{which} {number}/{len(steps)}] {time.monotonic() - start:.0f} s", flush=True)
         if status:
-            sys.exit(f"[test] failed: {name}")
-    print(f"\n[test] all passed in {(time.monotonic() - began) / 60:.1f} minutes")
+            sys.exit(f"[{which}] failed: {name}")
+    print(f"\n[{which}] all passed in {(time.monotonic() - began) / 60:.1f} minutes")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -1,4 +1,7 @@
-"""Write pencil exercises to print, and a key for the marker. ``make handout``."""
+"""Write pencil exercises to print, and a key for the marker.
+
+``make handout`` prints them, too: a browser is handed in by whoever has one.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import re
 import sys
 import tempfile
-from html import escape
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +33,7 @@ OUT = ROOT / "_build/handout"
 HERE = Path(__file__).parent
 A_PAGE = 2  # exercises
 PENCIL = re.compile(r"^With pencil and paper: (.)")
-FOOT = """<div style="font: 8px sans-serif; color: #4d555f; width: 100%; margin: 0 17mm;
-display: flex; justify-content: space-between"><span>{title} · mini_attn {version}</span>
-<span><span class="pageNumber"></span> / <span class="totalPages"></span></span></div>"""
-PAPER: dict[str, Any] = {
-    "format": "A4",
-    "margin": {"top": "15mm", "bottom": "17mm", "left": "17mm", "right": "17mm"},
-    "display_header_footer": True,
-    "header_template": "<span></span>",
-    "tagged": True,
-    "print_background": True,
-}
+Printer = Callable[[dict[Path, str]], None]
 
 
 def pencils(sheet: Sheet) -> list[tuple[int, str]]:
@@ -103,23 +96,7 @@ def key_page(sheet: Sheet) -> str:
     return _render("key", sheet, [a | b for a, b in zip(_items(sheet), more, strict=True)])
 
 
-def print_pages(pages: dict[Path, str], sheets: dict[Path, Sheet]) -> None:
-    """A PDF beside each HTML file, printed by Chromium."""
-    from tests.chromium import find, launched
-
-    if find() is None:
-        raise ConfigError("no Chromium to print with: name one in CHROMIUM=…, or add --no-pdf")
-    with launched() as browser:
-        for path, content in pages.items():
-            page = browser.new_page()
-            page.set_content(content)
-            page.evaluate("document.fonts.ready.then(() => undefined)")
-            words = {"title": escape(page.title()), "version": sheets[path].version}
-            page.pdf(path=path.with_suffix(".pdf"), footer_template=FOOT.format(**words), **PAPER)
-            page.close()
-
-
-def write(sheets: list[Sheet], out: Path = OUT, *, pdf: bool = True) -> list[Path]:
+def write(sheets: list[Sheet], out: Path = OUT, *, printer: Printer | None = None) -> list[Path]:
     """Write sheets and keys, each into a folder of its own.
 
     Parameters
@@ -128,8 +105,8 @@ def write(sheets: list[Sheet], out: Path = OUT, *, pdf: bool = True) -> list[Pat
         What to print; those without a pencil exercise are left out.
     out : Path
         Gets the folders ``sheets`` and ``keys``.
-    pdf : bool
-        Whether to print them with Chromium, too.
+    printer : callable or None
+        Gets each page's path and content and puts a PDF beside it; None writes HTML alone.
 
     Returns
     -------
@@ -147,15 +124,15 @@ def write(sheets: list[Sheet], out: Path = OUT, *, pdf: bool = True) -> list[Pat
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out, prefix=".unfinished-") as name:
         folder = Path(name)
-        pages, owners = {}, {}
+        pages = {}
         for sheet in used:
             for kind, make in (("sheets", sheet_page), ("keys", key_page)):
                 path = folder / kind / f"{sheet.name}{'-key' if kind == 'keys' else ''}.html"
                 path.parent.mkdir(exist_ok=True)
-                pages[path], owners[path] = make(sheet), sheet
+                pages[path] = make(sheet)
                 path.write_text(pages[path], encoding="utf-8")
-        if pdf:
-            print_pages(pages, owners)
+        if printer:
+            printer(pages)
         written = []
         for path in sorted(folder.glob("*/*")):
             target = out / path.relative_to(folder)
@@ -165,7 +142,7 @@ def write(sheets: list[Sheet], out: Path = OUT, *, pdf: bool = True) -> list[Pat
     return written
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, *, printer: Printer | None = None) -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="handout", description=__doc__)
     add_choice(parser)
@@ -174,7 +151,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         sheets = choice(options)
-        paths = write(sheets, options.out, pdf=not options.no_pdf)
+        paths = write(sheets, options.out, printer=None if options.no_pdf else printer)
     except ConfigError as problem:
         print(f"[handout] {problem}", file=sys.stderr)
         return 2

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy.mask import check_window, compare_positions
+from mini_attn.shapes import check_flag
 
 Array = NDArray[Any]
 
@@ -105,6 +106,7 @@ def check_visibility(
 ) -> Visibility:
     """Who sees whom as a caller of attention gave it, after every check."""
     q_len, kv_len = sizes["q_len"], sizes["kv_len"]
+    check_flag("causal", causal)
     check_window(causal, window)
     for name, given in (("q", q_positions), ("kv", kv_positions)):
         if given is not None:

@@ -13,7 +13,7 @@ from mini_attn.numpy._module import check_array
 from mini_attn.numpy._products import quietly, row_products, visible_product, weighted_sum
 from mini_attn.numpy._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.numpy.softmax import logsumexp, normalise, softmax_backward
-from mini_attn.shapes import check_heads, named_shapes
+from mini_attn.shapes import check_flag, check_heads, named_shapes
 
 __all__ = ["attention_backward", "scaled_dot_product_attention"]
 
@@ -206,6 +206,8 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, k, v).shape
     (1, 2, 1, 4)
     """
+    check_flag("return_weights", return_weights)
+    check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
     visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)

@@ -16,7 +16,7 @@ from mini_attn.numpy._module import Module, check_tokens, check_whole, table_dty
 from mini_attn.numpy._pass import Pass, begin_pass, check_new_positions, run_layer
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
 from mini_attn.numpy.position import waves
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import check_count, check_flag, named_shapes
 from mini_attn.variants import variant
 
 __all__ = ["Decoder", "DecoderLayer"]
@@ -225,6 +225,7 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
+        check_flag("last_only", last_only)
         cached = self._check(tokens, caches, positions)
         transaction = Transaction()
         logits = self._run(tokens, cached, positions, transaction, last_only)

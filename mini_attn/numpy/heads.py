@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.numpy._heads import merge, split
 from mini_attn.numpy._module import Module, check_array, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
@@ -80,11 +80,6 @@ def split_heads(x: Array, n_heads: int) -> Array:
     return split(x, n_heads)
 
 
-def split(x: Array, n_heads: int) -> Array:
-    """`split_heads` without checks."""
-    return np.asarray(x.reshape(*x.shape[:2], n_heads, x.shape[2] // n_heads).swapaxes(1, 2))
-
-
 def merge_heads(x: Array) -> Array:
     """Put the heads side by side: the inverse of `split_heads`.
 
@@ -122,12 +117,6 @@ def merge_heads(x: Array) -> Array:
     named_shapes(x=(x, "batch n_heads seq head_dim"))
     check_array("x", x)
     return merge(x)
-
-
-def merge(x: Array) -> Array:
-    """`merge_heads` without checks."""
-    batch, n_heads, seq, head_dim = x.shape
-    return x.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
 
 
 class GroupedQueryAttention(Module):
@@ -185,11 +174,8 @@ class GroupedQueryAttention(Module):
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
-        self._cache_sizes = {
-            "n_kv_heads": config.n_kv_heads,
-            "head_dim": config.head_dim,
-            "v_head_dim": config.v_head_dim,
-        }
+        sizes = ("n_kv_heads", "head_dim", "v_head_dim")
+        self._cache_sizes = {name: getattr(config, name) for name in sizes}
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:

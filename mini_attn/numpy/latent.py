@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from mini_attn.config import LatentConfig
 from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
+from mini_attn.numpy._heads import merge, split
 from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy.attention import attend
 from mini_attn.numpy.cache_latent import LatentCache
-from mini_attn.numpy.heads import merge, split
 from mini_attn.numpy.layers import Linear, Norm, normalise_rms
 from mini_attn.numpy.rope import rotate
 from mini_attn.shapes import check_choice

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import check_positions
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, check_flag
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
 
@@ -90,6 +90,7 @@ def visible(
         raise ShapeError(
             f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
         )
+    check_flag("causal", causal)
     check_window(causal, window)
     allowed = compare_positions(q_positions, kv_positions, causal, window)
     batch = np.broadcast_shapes(q_positions.shape[:-1], kv_positions.shape[:-1])

@@ -216,6 +216,8 @@ def rotate(cos: Array, sin: Array, layout: str, *arrays: Array) -> list[Array]:
 def _check_tables(x: Array, cos: Array, sin: Array, layout: str) -> None:
     """Refuse tables that do not fit."""
     check_choice("layout", layout, _LAYOUTS)
+    for name, array in (("x", x), ("cos", cos), ("sin", sin)):
+        check_floating(name, array)
     axes = "batch seq pairs" if getattr(cos, "ndim", 0) == 3 else "seq pairs"
     sizes = named_shapes(x=(x, "batch heads seq head_dim"), cos=(cos, axes), sin=(sin, axes))
     if 2 * sizes["pairs"] > sizes["head_dim"]:
@@ -223,9 +225,6 @@ def _check_tables(x: Array, cos: Array, sin: Array, layout: str) -> None:
             f"{sizes['pairs']} pairs are {2 * sizes['pairs']} numbers, "
             f"a head has {sizes['head_dim']}"
         )
-    check_floating("x", x)
-    check_array("cos", cos)
-    check_array("sin", sin)
     if cos.dtype not in (np.float32, np.float64) or cos.dtype != sin.dtype:
         raise DTypeError(f"tables must be float32 or float64, got {cos.dtype} and {sin.dtype}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ def attend_latents(
 
 def _graded(*tensors: Tensor) -> bool:
     """Whether a gradient will be asked for."""
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    return torch.is_grad_enabled() and any(map(attrgetter("requires_grad"), tensors))
 
 
 def _kernel(*tensors: Tensor) -> Any:

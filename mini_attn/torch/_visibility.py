@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.errors import DTypeError, ShapeError
+from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
 from mini_attn.torch.mask import check_window, compare_positions
 
@@ -118,6 +119,19 @@ class Visibility:
         return placed[:, None] if placed.ndim == 3 else placed[None, None]
 
 
+def of_one_token(positions: Tensor, kv_positions: Tensor, window: int | None) -> Visibility:
+    """What one token of each row sees of all slots of a cache, free ones too."""
+    return Visibility(
+        1,
+        kv_positions.shape[-1],
+        positions.device,
+        causal=True,
+        window=window,
+        q_positions=positions,
+        kv_positions=kv_positions,
+    )
+
+
 def cut(tensor: Tensor, rows: slice, columns: slice) -> Tensor:
     """A tile of (batch, n_heads, q_len, kv_len), axes of one left as they are."""
     every = slice(None)
@@ -137,6 +151,7 @@ def check_visibility(
 ) -> Visibility:
     """Who sees whom as a caller of attention gave it, after every check."""
     q_len, kv_len = sizes["q_len"], sizes["kv_len"]
+    check_flag("causal", causal)
     check_window(causal, window)
     for name, given in (("q", q_positions), ("kv", kv_positions)):
         if given is not None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.shapes import check_heads, named_shapes
+from mini_attn.shapes import check_flag, check_heads, named_shapes
 from mini_attn.torch._fused import by_own_kernel, fused, is_long_decode, streamed
 from mini_attn.torch._hidden import visible_product, without_hidden
 from mini_attn.torch._module import check_array, wide
@@ -253,6 +253,8 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, k, v).shape
     torch.Size([1, 2, 1, 4])
     """
+    check_flag("return_weights", return_weights)
+    check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, q_positions, kv_positions)

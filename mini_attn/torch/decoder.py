@@ -12,7 +12,7 @@ from mini_attn.caching import Transaction
 from mini_attn.caching.doors import check_cache, check_caches
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import check_count, check_flag, named_shapes
 from mini_attn.torch._module import Module, check_tokens, check_whole
 from mini_attn.torch._pass import (
     Pass,
@@ -244,6 +244,7 @@ class Decoder(Module):
         CacheOverflowError
             If a cache is full. After any error the caches are as they were.
         """
+        check_flag("last_only", last_only)
         cached = self._check(tokens, caches, positions)
         transaction = Transaction()
         logits = self._run(tokens, cached, positions, transaction, last_only)

@@ -10,10 +10,11 @@ from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
+from mini_attn.torch._heads import merge, split
 from mini_attn.torch._module import Module, check_array, check_tokens
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
-from mini_attn.torch._visibility import Visibility, check_visibility
+from mini_attn.torch._visibility import check_visibility, of_one_token
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
@@ -77,11 +78,6 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     return split(x, n_heads)
 
 
-def split(x: Tensor, n_heads: int) -> Tensor:
-    """`split_heads` without checks."""
-    return x.reshape(*x.shape[:2], n_heads, x.shape[2] // n_heads).transpose(1, 2)
-
-
 def merge_heads(x: Tensor) -> Tensor:
     """Put the heads side by side: the inverse of `split_heads`.
 
@@ -119,12 +115,6 @@ def merge_heads(x: Tensor) -> Tensor:
     named_shapes(x=(x, "batch n_heads seq head_dim"))
     check_array("x", x)
     return merge(x)
-
-
-def merge(x: Tensor) -> Tensor:
-    """`merge_heads` without checks."""
-    batch, n_heads, seq, head_dim = x.shape
-    return x.transpose(1, 2).reshape(batch, seq, n_heads * head_dim)
 
 
 class GroupedQueryAttention(Module):
@@ -193,11 +183,8 @@ class GroupedQueryAttention(Module):
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
-        self._cache_sizes = {
-            "n_kv_heads": config.n_kv_heads,
-            "head_dim": config.head_dim,
-            "v_head_dim": config.v_head_dim,
-        }
+        sizes = ("n_kv_heads", "head_dim", "v_head_dim")
+        self._cache_sizes = {name: getattr(config, name) for name in sizes}
         self._scale = score_factor(config.scale, config.softcap, config.head_dim)
 
     def new_cache(self, batch: int, capacity: int) -> KVCache | SlidingWindowCache:
@@ -222,11 +209,8 @@ class GroupedQueryAttention(Module):
         """
         config, weight = self.config, self.q_proj.weight
         sizes = (batch, config.n_kv_heads, config.head_dim, capacity)
-        kind: Any = {
-            "v_head_dim": config.v_head_dim,
-            "dtype": str(weight.dtype).removeprefix("torch."),
-            "device": weight.device,
-        }
+        dtype = str(weight.dtype).removeprefix("torch.")
+        kind: Any = {"v_head_dim": config.v_head_dim, "dtype": dtype, "device": weight.device}
         if config.window is None:
             return KVCache(*sizes, **kind)
         return SlidingWindowCache(*sizes, window=config.window, **kind)
@@ -346,15 +330,7 @@ class GroupedQueryAttention(Module):
         bias = None
         if self._slopes is not None:
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
-        visibility = Visibility(
-            1,
-            kv_positions.shape[-1],
-            x.device,
-            causal=True,
-            window=self.config.window,
-            q_positions=positions,
-            kv_positions=kv_positions,
-        )
+        visibility = of_one_token(positions, kv_positions, self.config.window)
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
         return self.o_proj(merge(out))

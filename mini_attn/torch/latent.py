@@ -11,14 +11,14 @@ from mini_attn.config import LatentConfig
 from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
+from mini_attn.torch._heads import merge, split
 from mini_attn.torch._latent_attention import attend_latents, each_head
 from mini_attn.torch._module import Module, check_tokens
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
-from mini_attn.torch._visibility import Visibility
+from mini_attn.torch._visibility import Visibility, of_one_token
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache_latent import LatentCache
-from mini_attn.torch.heads import merge, split
 from mini_attn.torch.layers import Linear, Norm
 from mini_attn.torch.rope import rotate
 
@@ -219,14 +219,7 @@ class MultiHeadLatentAttention(Module):
         q_nope, q_rope, latent, rope_key = self._project(x, tables)
         for cached, new in zip(arrays, (latent, rope_key), strict=True):
             cached.index_copy_(1, slot, new)
-        visibility = Visibility(
-            1,
-            kv_positions.shape[-1],
-            x.device,
-            causal=True,
-            q_positions=positions,
-            kv_positions=kv_positions,
-        )
+        visibility = of_one_token(positions, kv_positions, None)
         latent, rope_key = arrays
         return self.o_proj(merge(self._absorbed(q_nope, q_rope, latent, rope_key, visibility)))
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, check_flag
 from mini_attn.torch._module import check_positions
 
 __all__ = ["causal_mask", "combine_masks", "visible"]
@@ -86,6 +86,7 @@ def visible(
         raise ShapeError(
             f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
         )
+    check_flag("causal", causal)
     check_window(causal, window)
     return compare_positions(q_positions, kv_positions, causal, window)
 

@@ -102,21 +102,33 @@ def online_attention(
             return found
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, ...]:
-        outs, sums = (
-            [q.new_zeros(*q.shape[:2], 0, v.shape[3])],
-            [wide(q.new_zeros(*q.shape[:2], 0))],
-        )
-        for start in range(0, q.shape[2], block_q):
-            rows = slice(start, min(start + block_q, q.shape[2]))
-            out, lse = _row_of_tiles(
-                q[:, :, rows], k, v, rows, visibility, scale, bias, softcap, block_k
-            )
-            outs.append(out.to(q.dtype))
-            sums.append(lse)
-        return torch.cat(outs, dim=2), torch.cat(sums, dim=2)
+        return _rows_of_tiles(q, k, v, visibility, scale, bias, softcap, (block_q, block_k))
 
     out, lse = without_hidden(q, k, v, visibility, compute)
     return out, lse
+
+
+def _rows_of_tiles(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    bias: Tensor | None,
+    softcap: float | None,
+    blocks: tuple[int, int],
+) -> tuple[Tensor, Tensor]:
+    """All queries, a block of them after the other."""
+    outs = [q.new_zeros(*q.shape[:2], 0, v.shape[3])]  # of no queries
+    sums = [wide(q.new_zeros(*q.shape[:2], 0))]
+    for start in range(0, q.shape[2], blocks[0]):
+        rows = slice(start, min(start + blocks[0], q.shape[2]))
+        out, lse = _row_of_tiles(
+            q[:, :, rows], k, v, rows, visibility, scale, bias, softcap, blocks[1]
+        )
+        outs.append(out.to(q.dtype))
+        sums.append(lse)
+    return torch.cat(outs, dim=2), torch.cat(sums, dim=2)
 
 
 def _row_of_tiles(

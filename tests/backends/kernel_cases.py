@@ -13,7 +13,7 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.torch import _triton, attention
+from mini_attn.torch import _fused, _triton
 from mini_attn.torch._visibility import Visibility
 
 DEVICE = os.environ["KERNEL_DEVICE"]
@@ -170,13 +170,13 @@ LEFT = {
 
 def counted(monkeypatch):
     """Calls of the kernel."""
-    calls, run = [], attention.attend
+    calls, run = [], _fused.own_kernel
 
     def attend(*arguments, **options):
         calls.append(options)
         return run(*arguments, **options)
 
-    monkeypatch.setattr(attention, "attend", attend)
+    monkeypatch.setattr(_fused, "own_kernel", attend)
     return calls
 
 

@@ -10,8 +10,10 @@ import mini_attn.torch as mt
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.torch.compiled import compile_decode_step
+from tests.backends.devices import DEVICES
 
-DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+pytestmark = pytest.mark.slow
+
 ROPE = RopeConfig("half")
 CONFIGS = {
     "learned": DecoderConfig(29, 2, AttentionConfig(8, 4, 4, bias=True), 11, max_positions=90),

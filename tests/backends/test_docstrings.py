@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib
 import inspect
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import mini_attn
+from tools.lines import code_lines
 
 ORDER = ["Parameters", "Returns", "Raises", "Notes", "References", "Examples"]
 BACKENDS = ("mini_attn.numpy", "mini_attn.torch")
@@ -187,36 +187,6 @@ def test_examples_run(name):
     for test in finder.find(module, name):
         runner.run(test, out=report.append)
     assert runner.failures == 0, "".join(report)
-
-
-def code_lines(source: str, name: str) -> dict[str, int]:
-    """Lines of code of a module and of each function's body.
-
-    Docstrings, comments, blank lines, signatures and tables of data at the top level are no code.
-    """
-    tree, skipped = ast.parse(source), set()
-    for node in ast.walk(tree):
-        first = getattr(node, "body", None)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and first:
-            text = first[0]
-            if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                skipped |= set(range(text.lineno, text.end_lineno + 1))
-        if isinstance(node, ast.FunctionDef):
-            skipped |= set(range(node.lineno + 1, node.body[0].lineno))
-    for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            skipped |= set(range(node.lineno + 1, node.end_lineno + 1))
-    lines = [
-        number
-        for number, line in enumerate(source.splitlines(), 1)
-        if line.strip() and not line.strip().startswith("#") and number not in skipped
-    ]
-    counts = {name: len(lines)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            inside = [n for n in lines if node.lineno < n <= node.end_lineno]
-            counts[f"{name}:{node.name}"] = len(inside)
-    return counts
 
 
 def too_long(sources: dict[str, str]) -> dict[str, int]:

@@ -57,7 +57,7 @@ def test_a_count_is_a_whole_number_above_zero(config, name, value):
 @pytest.mark.parametrize(("config", "name"), each(POSITIVE))
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
 def test_a_factor_is_a_finite_number_above_zero(config, name, value):
-    with pytest.raises(ConfigError, match=f"{name} must be a finite number above 0 .*{value}"):
+    with pytest.raises(ConfigError, match=f"{name} must be a (finite|positive) .*{value}"):
         dataclasses.replace(config, **{name: value})
     assert getattr(dataclasses.replace(config, **{name: 0.5}), name) == 0.5
 
@@ -245,7 +245,7 @@ def test_options_of_a_draw():
         ((math.nan, None, None), "temperature must be a finite number above 0"),
         ((1.0, 0, None), "top_k must be at least 1"),
         ((1.0, 2.0, None), "top_k must be a whole number"),
-        ((1.0, None, 0.0), "top_p must be a positive"),
+        ((1.0, None, 0.0), "top_p must be a finite number above 0"),
         ((1.0, None, 1.01), "top_p is a probability, at most 1, got 1.01"),
     ):
         with pytest.raises(ConfigError, match=words):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import mini_attn
 
 ROOT = Path(mini_attn.__file__).parent
+TREE = ROOT.parent
 
 # Lower layers first: a module imports its own layer's own part, or what stands before it.
 LAYERS = [
@@ -22,8 +25,18 @@ LAYERS = [
     {"cost", "models", "caching", "plain", "weights", "equivalences"}
     | {"example_heads", "example_latent"},
     {"numpy", "torch"},
+    {"stories"},
     {"notebook"},
     {"widgets", "exercises"},
+]
+# The folders of the project in the same order; what stands in one line stays apart.
+ROOMS = [
+    {"mini_attn", "solutions"},
+    {"classroom", "training"},
+    {"book"},
+    {"tools"},
+    {"benchmarks"},
+    {"tests"},
 ]
 APART = [("torch", "numpy"), ("numpy", "torch"), ("widgets", "torch"), ("widgets", "exercises")]
 HEAVY = ("torch", "matplotlib", "anywidget", "ipywidgets", "transformers", "IPython")
@@ -115,6 +128,94 @@ def test_the_layer_check_can_fail(path, source):
 def test_a_relative_import_is_refused():
     with pytest.raises(AssertionError, match="relative"):
         violations({"numpy/a.py": "from .softmax import softmax"})
+
+
+LATE = re.compile(r"""\bimport_module\(f?["'](\w+)""")  # by a name that is put together
+
+
+def room_violations(sources: dict[str, str]) -> list[str]:
+    """Sentences, one for each import between folders that is not downwards; keys are paths."""
+    rank = {name: i for i, names in enumerate(ROOMS) for name in names}
+    book = {Path(path).stem for path in sources if re.match(r"book/_\w+/", path)}
+    found = []
+    for path, source in sources.items():
+        own = path.split("/")[0]
+        for name in imported(source) | set(LATE.findall(source)):
+            other = name.split(".")[0]
+            alone = own == "solutions" and other not in {*sys.stdlib_module_names, "numpy", own}
+            upward = other != own and rank.get(other, -1) >= rank[own]
+            # The book's modules are found by their bare names where Sphinx loads them.
+            in_book = other == "book" or (other in book and other not in rank)
+            if alone or upward or (in_book and own != "book"):
+                found.append(f"{path} imports {name}")
+    return found
+
+
+def cells_of(path: Path) -> str:
+    """A notebook's code as one source."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+
+
+def tree() -> dict[str, str]:
+    """Every module of the project and every chapter."""
+    rooms = [path for path in TREE.iterdir() if path.is_dir() and re.match(r"[a-z]", path.name)]
+    rooms = [path for path in rooms if path.name not in ("build", "dist")]
+    modules = [path for room in rooms for path in room.rglob("*.py")]
+    found = {path.relative_to(TREE).as_posix(): path.read_text("utf-8") for path in modules}
+    chapters = (TREE / "book").glob("*.ipynb")
+    return found | {path.relative_to(TREE).as_posix(): cells_of(path) for path in chapters}
+
+
+def test_every_folder_has_its_place():
+    assert {path.split("/")[0] for path in tree()} <= set().union(*ROOMS)
+
+
+def test_no_import_leads_upward_in_the_tree():
+    found = tree()
+    assert len(found) > 300
+    assert room_violations(found) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("mini_attn/cost/a.py", "from classroom import sheet"),
+        ("mini_attn/a.py", "import_module(f'solutions.{name}')"),
+        ("mini_attn/torch/a.py", "def f():\n    import training.train"),
+        ("solutions/a.py", "import torch"),
+        ("solutions/a.py", "from mini_attn.numpy import softmax"),
+        ("solutions/a.py", "import scipy.special"),
+        ("classroom/a.py", "from tests.site import serve"),
+        ("classroom/a.py", "def f():\n    from tools.browser import find"),
+        ("classroom/a.py", "from book._ext.pages import setup"),
+        ("classroom/a.py", "importlib.import_module('training.data')"),
+        ("training/a.py", "import classroom"),
+        ("book/_ext/a.py", "import tools.build"),
+        ("book/a.ipynb", "from benchmarks import machine"),
+        ("tools/a.py", "from tests.javascript import run"),
+        ("tools/a.py", "from benchmarks import machine"),
+        ("tools/a.py", "from register import index"),
+        ("tools/a.py", "import book"),
+        ("benchmarks/a.py", "import_module('tests.backends.small')"),
+        ("tests/book/a.py", "import book._ext.pages"),
+    ],
+)
+def test_the_check_of_rooms_can_fail(path, source):
+    there = {"book/_ext/register.py": "", "book/_ext/pages.py": ""}
+    assert len(room_violations(there | {path: source})) == 1
+
+
+def test_the_check_of_rooms_lets_downward_imports_pass():
+    right = {
+        "solutions/a.py": "import math\nimport numpy as np\nfrom solutions import b",
+        "classroom/a.py": "from mini_attn import cost\nimport_module(f'solutions.{x}')",
+        "book/_ext/a.py": "import b\nfrom classroom.plain import plain",
+        "book/_ext/b.py": "import sphinx",
+        "benchmarks/a.py": "from tools.lines import code_lines",
+        "tests/a.py": "from tools import pages\nfrom benchmarks import run",
+    }
+    assert room_violations(right) == []
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:

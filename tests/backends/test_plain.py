@@ -53,14 +53,14 @@ def form_of_heads(config: Any, state: dict[str, Any]) -> Form:
     attend = partial(
         plain.grouped_query_attention,
         n_heads=config.n_heads,
-        n_kv_heads=config.kv_heads,
+        n_kv_heads=config.n_kv_heads,
         window=window,
         layout=config.rope and config.rope.layout,
     )
 
     def cache(batch: int, capacity: int) -> Any:
         slots = capacity if window == INFINITY else window
-        return plain.new_cache(batch, config.kv_heads, slots, config.head_dim, config.value_dim)
+        return plain.new_cache(batch, config.n_kv_heads, slots, config.head_dim, config.v_head_dim)
 
     weights = {name: state[f"{name}_proj.weight"].T for name in "qkvo"}
     return Form(weights, cache, (({}, attend),))

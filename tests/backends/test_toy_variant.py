@@ -13,6 +13,8 @@ import pytest
 from mini_attn.variants import REGISTRY
 from tests.backends import test_variants
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from mini_attn.torch import _triton
+from tests.backends.devices import DEVICES, cases_hold, python
 
-ROOT = Path(__file__).parents[2]
-DEVICES = {"cpu": {"TRITON_INTERPRET": "1"}}
-if torch.cuda.is_available():
-    DEVICES["cuda"] = {"TRITON_INTERPRET": "0"}
-
-
-def python(*arguments, **environment):
-    """A process of its own, as Triton looks at its variables once."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_kernels_are_attention(device):
-    command = ("-m", "pytest", "-qx", "--show-capture=no", "tests/backends/kernel_cases.py")
-    done = python(*command, KERNEL_DEVICE=device, **DEVICES[device])
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert " passed" in done.stdout
-    assert "skipped" not in done.stdout
+    cases_hold("kernel_cases.py", device)
 
 
 WITHOUT = """
@@ -187,6 +168,7 @@ print("built")
 """
 
 
+@pytest.mark.gpu
 def test_the_kernels_compile_for_gpus(tmp_path):
     """To machine code, with no GPU at hand: the interpreter accepts more than the compiler."""
     fresh = {"TRITON_CACHE_DIR": str(tmp_path), "TRITON_DEFAULT_FP_FUSION": "1"}

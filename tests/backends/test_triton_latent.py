@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,19 +10,14 @@ import torch
 import mini_attn.torch as mt
 from mini_attn.torch import _latent_attention
 from mini_attn.torch._visibility import Visibility
+from tests.backends.devices import DEVICES, cases_hold
 
-HERE = Path(__file__).parent
+pytestmark = pytest.mark.slow
 
 
-def test_the_kernel_in_the_interpreter():
-    command = [sys.executable, "-m", "pytest", "-q", str(HERE / "interpreted_latent.py")]
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command,
-        cwd=HERE.parent, env=environment, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert " passed" in done.stdout
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_kernel_is_latent_attention(device):
+    cases_hold("latent_cases.py", device)
 
 
 def test_the_kernel_is_left_alone_where_it_cannot_run(monkeypatch):
@@ -70,6 +62,7 @@ def test_a_device_with_too_little_memory_takes_the_other_way(monkeypatch):
     assert torch.equal(got, expected)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("placed", [False, True])
 @pytest.mark.parametrize(("kind", "rows", "tokens", "stages"), [("bf16", 16, 32, 3),
                          ("fp16", 32, 32, 2), ("fp32", 16, 16, 2)])  # fmt: skip

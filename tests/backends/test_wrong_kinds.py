@@ -216,51 +216,32 @@ def faults_of(lib, name):
 
 
 KNOWN = {  # what is not refused by name yet, in both backends
-    "Decoder.__call__": "caches last_only",
-    "DecoderLayer.__call__": "cache",
     "GatedMLP": "bias d_ff d_model",
-    "GroupedQueryAttention.__call__": "cache causal",
-    "GroupedQueryAttention.project": "context",
     "LatentCache.append": "k v",
     "Linear": "bias",
     "MLP": "bias d_ff d_model",
-    "MultiHeadLatentAttention.__call__": "cache causal",
     "Norm": "eps",
     "activate": "name",
-    "apply_rope": "cos sin x",
-    "attention_backward": "causal q",
     "beam_search": "caches lengths model",
-    "convert_rope_layout": "weight",
-    "decode_step": "caches model",
-    "generate": "caches chunk model step stop_token",
+    "decode_step": "model",
+    "generate": "caches model stop_token",
     "layer_norm": "eps weight",
     "logsumexp": "axis",
-    "merge_attention": "lse_a lse_b",
-    "merge_heads": "x",
-    "online_attention": "causal q",
-    "prefill": "caches model",
+    "prefill": "model",
     "rms_norm": "eps weight",
     "rope_frequencies": "seq_len theta",
     "rope_table": "dtype rope_factor",
     "scale_frequencies": "inv_freq rotary_dim theta",
-    "scaled_dot_product_attention": "causal q return_lse return_weights",
     "softmax": "axis",
     "softmax_backward": "axis d_weights weights",
-    "split_heads": "x",
-    "visible": "causal",
 }
-TORCH_ONLY = {
-    "GatedMLP.__call__": "x",
-    "GroupedQueryAttention.__call__": "x",
-    "GroupedQueryAttention.project": "x",
-    "Linear.__call__": "x",
-    "MLP.__call__": "x",
-    "MultiHeadLatentAttention.__call__": "x",
-}
+TORCH_ONLY: dict[str, str] = {}
+BARE = ("stage", "check_fits", "upcoming")  # what layers ask of a cache, after their own checks
 NAMES = sorted(
     name
     for name, thing in SURFACE.items()
-    if (isinstance(thing, types.FunctionType) or name in CLASSES or name == "PagedKVCache")
+    if name.rpartition(".")[2] not in BARE
+    and (isinstance(thing, types.FunctionType) or name in CLASSES or name == "PagedKVCache")
     and parameters(name)
 )
 

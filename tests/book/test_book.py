@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import ast
-import gzip
 import json
 import re
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,63 +17,20 @@ import pytest
 
 import mini_attn
 from mini_attn.variants import REGISTRY
+from tools import HTML, ROOT
+from tools.pages import Page, css_addresses, is_outside, local, weight
 
-ROOT = Path(__file__).resolve().parents[2]
-HTML = ROOT / "_build/html"
 BUDGET_BYTES = 900_000
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
-RESOURCES = {"link": "href", "script": "src", "img": "src", "source": "src", "iframe": "src"}
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 PACKAGE = sorted((ROOT / "mini_attn").rglob("*.py"))
 # Other spellings of names that book/notation.md fixes.
 REFUSED = re.compile(r"^(nh|hs|bsz|dim|n_groups?|n_rep|num_heads|num_kv_heads|n_embd|seqlen|C)$")
 
 
-class Page(HTMLParser):
-    """The parts of one built page that the checks ask for."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(convert_charrefs=True)
-        self.path = path
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.resources: list[str] = []
-        self.living = 0
-        self.styles: list[str] = []
-        self.text: list[str] = []
-        self.within: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect ids, links, resources and living elements."""
-        given = {key: value or "" for key, value in attrs}
-        if "id" in given:
-            self.ids.append(given["id"])
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"])
-        loads = tag != "link" or not {"search", "next", "prev", "index", "canonical"} & set(
-            given.get("rel", "").split()
-        )
-        if loads and given.get(RESOURCES.get(tag, "")):
-            self.resources.append(given[RESOURCES[tag]])
-        if "living" in given.get("class", "").split():
-            self.living += 1
-        if "style" in given:
-            self.styles.append(given["style"])
-        if tag not in VOID:
-            self.within.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave the element."""
-        while self.within and self.within.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        """Collect the text that is shown, and style sheets."""
-        if "style" in self.within:
-            self.styles.append(data)
-        elif not {"script", "annotation"} & set(self.within):  # KaTeX keeps the TeX for readers
-            self.text.append(data)
+@cache
+def ids_of(path: Path) -> set[str]:
+    """The places on a page that a link can name."""
+    return set(Page(path).ids)
 
 
 @cache
@@ -85,24 +40,6 @@ def pages() -> dict[str, Page]:
     assert found, f"no pages in {HTML}: run `make book` first"
     extra = [HTML / name for name in ("index.html", "404.html", "search.html", "genindex.html")]
     return {path.relative_to(HTML).as_posix(): Page(path) for path in [*found, *extra]}
-
-
-def is_outside(address: str) -> bool:
-    """Whether an address names another host."""
-    return bool(re.match(r"(https?:)?//", address))
-
-
-def local(page: Page, address: str) -> Path:
-    """File that an address on a page stands for."""
-    path = unquote(urlsplit(address).path)
-    target = (page.path.parent / path).resolve() if path else page.path
-    return target / "index.html" if target.is_dir() else target
-
-
-def css_addresses(text: str) -> list[str]:
-    """What a style sheet loads."""
-    found = re.findall(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)|@import\s+['\"]([^'\"]+)", text)
-    return [first or second for first, second in found if not (first or second).startswith("data:")]
 
 
 def test_the_reader_of_pages_sees_faults(tmp_path: Path) -> None:
@@ -201,8 +138,8 @@ def test_internal_links_resolve() -> None:
             target = local(page, address)
             assert target.is_file(), f"{name} links to a missing file: {address}"
             if parts.fragment and target.suffix == ".html" and ":" not in parts.fragment:
-                ids = Page(target).ids if target != page.path else page.ids
-                assert unquote(parts.fragment) in ids, f"{name} links to a missing place: {address}"
+                found = unquote(parts.fragment) in ids_of(target)
+                assert found, f"{name} links to a missing place: {address}"
 
 
 def test_every_variant_has_its_section() -> None:
@@ -219,19 +156,6 @@ def test_the_index_leads_to_sections_and_names() -> None:
     assert "book/glossary.html#term-causal-mask" in links
     assert "book/api-attention.html#mini_attn.numpy.mask.causal_mask" in links
     assert "../genindex.html" in pages()["book/glossary.html"].links
-
-
-def weight(page: Page) -> int:
-    """Compressed bytes of a page with all it may load: styles, scripts, fonts, pictures."""
-    files = {page.path} | {local(page, a) for a in page.resources if not a.startswith("data:")}
-    for sheet in [path for path in files if path.suffix == ".css"]:
-        fonts = {
-            (sheet.parent / urlsplit(a).path).resolve()
-            for a in css_addresses(sheet.read_text(encoding="utf-8"))
-        }
-        # The theme's icon font is replaced by a subset, and woff2 comes before ttf.
-        files |= {f for f in fonts if "vendor" not in f.parts}
-    return sum(len(gzip.compress(path.read_bytes(), 6)) for path in files)
 
 
 @pytest.mark.parametrize("source", NOTEBOOKS, ids=lambda path: path.stem)

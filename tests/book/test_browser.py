@@ -16,7 +16,9 @@ import pytest
 from playwright.sync_api import expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import HTML, ROOT, THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tools import HTML, ROOT
+from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
@@ -54,6 +56,18 @@ def test_page_over_http(visit: Visit, name: str) -> None:
             assert overflow <= 0, f"{overflow} px too wide at {width} px"
             if width == WIDTHS[0] or name == CHAPTER:
                 assert serious_findings(page) == [], f"{theme}, {width} px"
+
+
+def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
+    """One of each look is measured: a leaf, or what stands around it, that differs is another."""
+    page = visit("book/api-cost.html")
+    paint = "(node) => { node.style.color = '#ddd'; node.style.background = '#eee'; }"
+    assert serious_findings(page) == []
+    page.locator("article .highlight span.n").last.evaluate(paint)
+    page.locator("article p.rubric").last.evaluate(paint)
+    (found,) = serious_findings(page)
+    assert found.startswith("color-contrast")
+    assert found.count("color: rgb(221, 221, 221)") == 2
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.site import HTML
+from tools import HTML
 
 TABLE = tomllib.loads(Path(__file__).with_name("coverage.toml").read_text(encoding="utf-8"))
 TOPICS = [tuple(topic) for part in TABLE.values() for topic in part["topics"]]

@@ -9,7 +9,9 @@ import pytest
 
 import mini_attn.numpy as ma
 from mini_attn import example, example_latent
+from mini_attn.caching import Transaction
 from mini_attn.config import LatentConfig, RopeConfig
+from mini_attn.numpy._pass import Pass
 
 SEQ = len(example_latent.TOKENS)
 
@@ -36,11 +38,16 @@ def example_layer(dtype: str = "float64") -> Any:
     return layer
 
 
+def projected(layer: Any, x: Any) -> Any:
+    """Queries in two parts, and what is cached: the latents and the rotated keys."""
+    return layer._project(x, Pass(SEQ, None, Transaction(), None))
+
+
 def head_weights() -> Any:
     """Attention weights (n_heads, seq, seq), from keys made of every latent."""
     layer = example_layer()
     x = np.array(example_latent.EMBEDDINGS)[None]
-    q_nope, q_rope, latent, rope_key = layer._project(x, np.arange(SEQ))
+    q_nope, q_rope, latent, rope_key = projected(layer, x)
     k_nope = np.einsum("hrn,btr->bhtn", np.array(example_latent.W_UK), latent)
     k_rope = np.broadcast_to(rope_key[:, None], (1, example_latent.N_HEADS, SEQ, 2))
     q, k = np.concatenate([q_nope, q_rope], -1), np.concatenate([k_nope, k_rope], -1)
@@ -79,7 +86,7 @@ def test_head_four_prefers_a_small_word_and_the_nearer_one() -> None:
 
 def test_latents_have_length_one_and_no_place() -> None:
     x = np.array(example_latent.EMBEDDINGS)[None]
-    _, _, latent, rope_key = example_layer()._project(x, np.arange(SEQ))
+    _, _, latent, rope_key = projected(example_layer(), x)
     np.testing.assert_allclose(np.linalg.norm(latent, axis=-1), 1, atol=1e-5)
     assert np.ptp(np.linalg.norm(rope_key, axis=-1)) < 1e-12  # one arrow, turned
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.scripts import script
-from tests.site import serve
-
-
-@pytest.fixture
-def links() -> Any:
-    return script("tools/links.py")
+from tools import links
+from tools.site import serve
 
 
 def test_dead_addresses_are_named_with_their_pages(
-    links: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One address answers, one does not exist, one host refuses; own pages are not asked."""
     host, site = tmp_path / "host", tmp_path / "site"

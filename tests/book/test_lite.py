@@ -18,7 +18,8 @@ import pytest
 from playwright.sync_api import Page
 
 import mini_attn
-from tests.site import HTML, ROOT, Visit, visiting
+from tools import HTML, ROOT
+from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.lite
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pypdf import PdfReader
 
-from tests.scripts import script
+from tools import pdf
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def printer() -> Any:
-    return script("tools/pdf.py")
-
-
-@pytest.fixture(scope="module")
-def folder(printer: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("pdf")
-    printer.make(out, [("Decoding", ["book/kv-cache"]), ("Back matter", ["book/notation"])])
+    pdf.make(out, [("Decoding", ["book/kv-cache"]), ("Back matter", ["book/notation"])])
     return out
 
 
@@ -74,8 +68,8 @@ def test_links_between_pages_lead_into_the_book(folder: Path) -> None:
     assert notation in targets
 
 
-def test_nothing_is_printed_without_a_book(printer: Any, tmp_path: Path) -> None:
+def test_nothing_is_printed_without_a_book(tmp_path: Path) -> None:
     """A page that does not exist ends the run; no unfinished file is left."""
     with pytest.raises(Exception, match=r".+"):
-        printer.make(tmp_path, [("", ["book/no-such-page"])])
+        pdf.make(tmp_path, [("", ["book/no-such-page"])])
     assert list(tmp_path.iterdir()) == []

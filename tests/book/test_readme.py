@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.site import ROOT
+from tools import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

@@ -21,7 +21,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 from solutions import late_mask, soft_choice
 from tests.scripts import script
-from tests.site import HTML, ROOT
+from tools import HTML, ROOT
 
 PAGE = (ROOT / "book/teaching.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```\{([\w-]+)\}\n(.*?)^```", re.MULTILINE | re.DOTALL)

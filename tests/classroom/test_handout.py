@@ -18,8 +18,9 @@ from classroom.sheets.leaks import telling_line
 from classroom.sheets.sheet import Sheet, chosen
 from classroom.sheets.typeset import formula, html
 from mini_attn.exercises import exercise, exercise_ids
-from tests.chromium import launched
 from tests.site import serious_findings
+from tools.browser import launched
+from tools.handout import print_pages
 
 PENCILS = [i for i in exercise_ids() if exercise(i).kind == "pencil"]
 EVERY = chosen(exercises=" ".join(PENCILS), name="every")[0]
@@ -187,8 +188,9 @@ def test_wrong_choices_end_in_one_line(
 def test_without_a_browser_nothing_is_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tests.chromium.find", lambda: None)
-    assert handout.main(["--chapter", "kv-cache", "--out", str(tmp_path)]) == 2
+    monkeypatch.setattr("tools.handout.find", lambda: None)
+    chosen_ = ["--chapter", "kv-cache", "--out", str(tmp_path)]
+    assert handout.main(chosen_, printer=print_pages) == 2
     assert "no Chromium to print with" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -196,7 +198,7 @@ def test_without_a_browser_nothing_is_half_written(
 @pytest.mark.browser
 def test_printed(tmp_path: Path) -> None:
     """Two exercises to a page; the answers are in the other file."""
-    handout.write([EVERY], tmp_path)
+    handout.write([EVERY], tmp_path, printer=print_pages)
     sheet = PdfReader(tmp_path / "sheets/every.pdf")
     answers = PdfReader(tmp_path / "keys/every-key.pdf")
     assert len(sheet.pages) == math.ceil(len(PENCILS) / 2)

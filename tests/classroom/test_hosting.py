@@ -27,7 +27,7 @@ from mini_attn.errors import ConfigError
 from solutions import cached_step, late_mask
 from tests.classroom.hosting import Jupyter, bare, done, free_ports, installed, patient, running
 from tests.scripts import script
-from tests.site import ROOT
+from tools import ROOT
 
 BINDER = ROOT / ".binder"
 PASSWORD = "only-for-this-test"

@@ -26,7 +26,7 @@ from classroom.sheets.standalone import REFERENCE
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
-from tests.site import visiting
+from tools.site import visiting
 
 WEEK = "stale_keys tile_traffic cache_budget sinusoid_shift"
 HASH = re.compile(r"[0-9a-f]{64}")

@@ -32,7 +32,8 @@ from classroom.sheets.chapter import headings
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.report import CHECKS
-from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tools.site import Visit, visiting
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = ["masked_attention", "cached_step", "stale_keys", "ridge_batch"]

@@ -17,10 +17,9 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.judging import examine_number
-from tests.scripts import script
+from tools.exercises import update
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = script("tools/exercises.py")
 IDS = exercise_ids()
 PAGES = sorted({exercise(i).page for i in IDS})
 EQUATION = re.compile(r"equation \{eq\}`[\w-]+`")
@@ -47,7 +46,7 @@ def headings(page: str) -> list[str]:
 def test_chapter_holds_what_the_bank_says_to_the_letter(page: str) -> None:
     cells = cells_of(page)
     before = copy.deepcopy(cells)
-    assert TOOL.update(cells, page) == []
+    assert update(cells, page) == []
     assert cells == before
     tagged = {cell.metadata["exercise"]["id"] for cell in cells if "exercise" in cell.metadata}
     assert tagged == {i for i in IDS if exercise(i).page == page}
@@ -69,7 +68,7 @@ def test_a_changed_cell_is_found_and_mended(part: int) -> None:
     tags = [cell.metadata.get("exercise") for cell in cells]
     at = tags.index({"id": "chunk_mask", "role": "starter"}) - 1 + part
     cells[at].source += " "
-    assert TOOL.update(cells, "kv-cache") == ["chunk_mask"]
+    assert update(cells, "kv-cache") == ["chunk_mask"]
     assert cells == before
 
 
@@ -79,7 +78,7 @@ def test_an_exercise_that_a_chapter_lacks_goes_behind_the_others() -> None:
     at = tags.index({"id": "cached_step", "role": "starter"}) - 1
     moved = [cell.source.split("\n\n", 1)[-1] for cell in cells[at : at + 3]]
     del cells[at : at + 3]
-    assert TOOL.update(cells, "kv-cache")[0] == "cached_step"
+    assert update(cells, "kv-cache")[0] == "cached_step"
     last = [i for i, cell in enumerate(cells) if "exercise" in cell.metadata][-1]
     assert cells[last - 2].source.startswith("### Exercise 3: The cached step\n")
     assert [cell.source.split("\n\n", 1)[-1] for cell in cells[last - 2 : last + 1]] == moved
@@ -91,12 +90,12 @@ def test_cells_that_do_not_belong_together_are_refused() -> None:
     at = [cell.metadata.get("exercise", {}).get("role") for cell in cells].index("check")
     apart = [*cells[:at], nbformat.v4.new_markdown_cell("A word."), *cells[at:]]
     with pytest.raises(ValueError, match="cached_step do not stand together"):
-        TOOL.update(apart, "kv-cache")
+        update(apart, "kv-cache")
     with pytest.raises(ValueError, match="stands on rope, its bank says kv-cache"):
-        TOOL.update(cells, "rope")
+        update(cells, "rope")
     cells[at - 1].metadata["exercise"]["id"] = "no_such"
     with pytest.raises(ConfigError, match="there is no exercise 'no_such'"):
-        TOOL.update(cells, "kv-cache")
+        update(cells, "kv-cache")
 
 
 # The bank

@@ -8,7 +8,9 @@ import pytest
 
 from classroom.sheets.leaks import telling_line
 from mini_attn.exercises import exercise, exercise_ids
-from tests.site import HTML, ROOT
+from tools import HTML, ROOT
+
+pytestmark = pytest.mark.site
 
 PRACTICE = [i for i in exercise_ids() if not exercise(i).assessed]
 ASSESSED = [i for i in exercise_ids() if exercise(i).assessed]

@@ -21,7 +21,9 @@ from mini_attn.exercises import (
 )
 from mini_attn.widgets.questions import QUESTIONS
 from tests.exercises.test_progress import SAMPLE, TEXTS
-from tests.site import HTML, THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tools import HTML
+from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from mini_attn.exercises import progress_format, progress_transfer
-from tests.site import Visit, visiting
+from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.lite
 

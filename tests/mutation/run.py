@@ -1,6 +1,6 @@
 """Put one fault after another into a copy of the package and ask the tests.
 
-``python tests/mutation/run.py`` tries all of them and prints which were noticed, and by which
+``python -m tests.mutation.run`` tries all of them and prints which were noticed, and by which
 test; words after it choose the faults that have one of them in their name. The working tree is
 only read. The exit status is 1 if a fault that nobody argued away was not noticed.
 """
@@ -23,11 +23,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from tests.mutation.faults import ROOT, Fault, all_faults, changed
 
-COPIED = ("mini_attn", "tests", "solutions", "benchmarks", "book", "pyproject.toml")
+COPIED = ("mini_attn", "tests", "solutions", "benchmarks", "tools", "book", "pyproject.toml")
 RESULTS = ROOT / "benchmarks/results/mutation"
 IMPORTED = ("numpy", "torch")  # once, for all faults; pytest wants its plugins for itself
 ENVIRONMENT = {

@@ -14,8 +14,8 @@ from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.prediction import Prediction, _inline, _told
 from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, question
-from tests import chromium
 from tests.javascript import built, run
+from tools.browser import launched
 
 JUDGE = """
 const [key, texts] = input;
@@ -243,7 +243,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
         f'<script src="{(built() / "living.page.js").as_uri()}" defer></script>{boxes}'
     )
     (tmp_path / "page.html").write_text(source, encoding="utf-8")
-    with chromium.launched() as browser:
+    with launched() as browser:
         opened = browser.new_page()
         errors: list[str] = []
         opened.on("pageerror", lambda error: errors.append(str(error)))

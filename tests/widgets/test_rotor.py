@@ -11,7 +11,8 @@ import pytest
 
 import mini_attn.numpy as ma
 from mini_attn.widgets.base import load_schema
-from tests.javascript import ROOT, run
+from tests.javascript import run
+from tools import ROOT
 
 SCHEMA = load_schema("rotor")
 STATES = [

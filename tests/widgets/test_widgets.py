@@ -22,9 +22,10 @@ import pytest
 
 from mini_attn import widgets
 from mini_attn.errors import WidgetStateError
-from mini_attn.widgets import DecodeStepper, Prediction
+from mini_attn.widgets import DecodeStepper, Prediction, data
 from mini_attn.widgets.base import STATIC, fault, load_schema
-from tests.javascript import ROOT, built, bundler, run
+from tests.javascript import built, run
+from tools import ROOT
 
 JS = ROOT / "mini_attn/widgets/js"
 CLASSES = [getattr(widgets, name) for name in widgets.__all__]
@@ -352,8 +353,8 @@ def test_rebuild_notices_a_change(tmp_path: Path) -> None:
 
 def test_generated_data_is_fresh() -> None:
     """What JavaScript knows of the package is what the package says now."""
-    for name, data in bundler().data.generate().items():
-        assert json.loads((JS / "data" / name).read_text()) == json.loads(json.dumps(data)), name
+    for name, made in data.generate().items():
+        assert json.loads((JS / "data" / name).read_text()) == json.loads(json.dumps(made)), name
 
 
 # ---------------------------------------------------------------- in Python
@@ -494,19 +495,19 @@ class Page(HTMLParser):
 
 
 def html_of(widget: Any) -> str:
-    data, _ = widget._repr_mimebundle_()
-    return str(data["text/html"])
+    shown, _ = widget._repr_mimebundle_()
+    return str(shown["text/html"])
 
 
 def test_output_has_every_form() -> None:
     stepper = DecodeStepper(step=3)
-    data, _ = stepper._repr_mimebundle_()
-    assert data["text/plain"] == repr(stepper)
-    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == stepper.model_id
-    assert data["image/png"].startswith("iVBORw0KGgo")
-    page = Page(data["text/html"])
+    shown, _ = stepper._repr_mimebundle_()
+    assert shown["text/plain"] == repr(stepper)
+    assert shown["application/vnd.jupyter.widget-view+json"]["model_id"] == stepper.model_id
+    assert shown["image/png"].startswith("iVBORw0KGgo")
+    page = Page(shown["text/html"])
     assert json.loads(page.scripts[0]) == stepper.state
-    assert "opens in another state" in data["text/html"]
+    assert "opens in another state" in shown["text/html"]
     assert "opens in another state" not in html_of(DecodeStepper())
     for part in ("svg", "figure", "figcaption"):
         assert part in page.tags

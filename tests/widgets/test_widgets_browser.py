@@ -12,7 +12,8 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn import widgets
 from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
-from tests.site import THEMES, WIDTHS, Visit, serious_findings, visiting, watched
+from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 

@@ -1,4 +1,4 @@
-"""Find a Chromium, or install one: ``python tests/chromium.py --install``."""
+"""Find a Chromium, or install one: ``python -m tools.browser --install``."""
 
 from __future__ import annotations
 

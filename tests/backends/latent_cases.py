@@ -1,12 +1,13 @@
-"""The kernel of absorbed latent attention in Triton's interpreter.
+"""The kernel of absorbed latent attention, on whatever device runs it.
 
-`test_triton_latent` runs this file in a process of its own: Triton decides whether to interpret
+`test_triton_latent` runs this file in processes of its own: Triton decides whether to interpret
 when it is imported.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import os
+
 import pytest
 import torch
 
@@ -15,6 +16,7 @@ from mini_attn.config import LatentConfig, RopeConfig
 from mini_attn.torch import _latent_attention
 from mini_attn.torch import _triton_latent as kernel
 
+DEVICE = os.environ["KERNEL_DEVICE"]
 BOUNDS = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 # batch, n_heads, q_len, kv_len, rank, rope: one and many rows, odd widths, a width of a power of 2
 SIZES = [(1, 4, 1, 70, 24, 8), (2, 16, 1, 131, 64, 16), (2, 6, 5, 40, 33, 6), (3, 1, 2, 2, 1, 2)]
@@ -25,9 +27,10 @@ def draw(size, dtype):
     generator = torch.Generator().manual_seed(1)
 
     def some(*shape):
-        return torch.randn(shape, generator=generator).to(dtype)
+        return torch.randn(shape, generator=generator).to(DEVICE, dtype)
 
-    latent = torch.full((batch, kv_len + 7, rank), torch.nan, dtype=dtype)  # a longer cache
+    longer = (batch, kv_len + 7, rank)  # as a cache is
+    latent = torch.full(longer, torch.nan, device=DEVICE, dtype=dtype)
     latent[:, :kv_len] = some(batch, kv_len, rank)
     q, q_rope = some(batch, n_heads, q_len, rank), some(batch, n_heads, q_len, rope)
     return q, q_rope, latent[:, :kv_len], some(batch, kv_len, rope)
@@ -47,7 +50,7 @@ def by_definition(q, q_rope, latent, rope_key, scale, seen):
 def test_the_kernel_is_the_definition_however_it_is_cut(size, dtype, programs):
     arrays = draw(size, dtype)
     batch, _, q_len, kv_len, *_ = size
-    everything = torch.ones(batch, 1, q_len, kv_len, dtype=torch.bool)
+    everything = torch.ones(batch, 1, q_len, kv_len, dtype=torch.bool, device=DEVICE)
     expected = by_definition(*arrays, 0.2, everything)
     out = kernel.attend(*arrays, 0.2, programs=programs, least=1)
     assert out.dtype == dtype
@@ -59,7 +62,8 @@ def test_the_kernel_is_the_definition_however_it_is_cut(size, dtype, programs):
 def test_positions_decide_and_empty_slots_are_not_read(size, programs):
     arrays = draw(size, torch.float32)
     batch, _, q_len, kv_len, *_ = size
-    kv_places = (torch.arange(kv_len) - torch.tensor([[0], [9], [3]])[:batch]).clamp(min=-1)
+    kv_places = torch.arange(kv_len) - torch.tensor([[0], [9], [3]])[:batch]
+    kv_places = kv_places.clamp(min=-1).to(DEVICE)
     kv_places[:, kv_len // 2] = -1  # a hole
     q_places = kv_places[:, kv_len - q_len :].clone()
     q_places[0, 0] = -1  # a padded query sees nothing
@@ -76,11 +80,11 @@ def test_positions_decide_and_empty_slots_are_not_read(size, programs):
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_layer_on_the_kernel_is_the_layer_without(monkeypatch, padded, causal):
     config = LatentConfig(12, 3, 20, 6, 4, 5, rope=RopeConfig("interleaved"))
-    layer = mt.MultiHeadLatentAttention(config)
-    x = torch.randn(2, 11, 12, generator=torch.Generator().manual_seed(0))
-    positions = torch.arange(7).repeat(2, 1)
+    layer = mt.MultiHeadLatentAttention(config, device=DEVICE)
+    x = torch.randn(2, 11, 12, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    positions = torch.arange(7, device=DEVICE).repeat(2, 1)
     if padded:
-        positions = positions - torch.tensor([[2], [0]])
+        positions = positions - torch.tensor([[2], [0]], device=DEVICE)
     found, used = [], []
 
     def counted(*arguments, **options):
@@ -107,4 +111,4 @@ def test_shares_of_spans_add_up():
     arrays = draw((1, 2, 1, 64, 16, 4), torch.float32)
     one = kernel.attend(*arrays, 1.0, programs=1, least=1)
     many = kernel.attend(*arrays, 1.0, programs=10_000, least=1)
-    np.testing.assert_allclose(many.numpy(), one.numpy(), atol=1e-6)
+    torch.testing.assert_close(many, one, atol=1e-6, rtol=1e-7)

@@ -1,0 +1,6 @@
+"""What make calls: set up, build, test, print, draw, count. No part of the package."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HTML = ROOT / "_build/html"
