@@ -18,6 +18,7 @@ from benchmarks.machine import installed, milliseconds
 from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.torch._latent_attention import attend_latents
+from mini_attn.torch._visibility import Visibility
 
 HALF = torch.bfloat16
 FLUSH_BYTES = 2**29  # more than any GPU's caches hold
@@ -127,9 +128,10 @@ def latent_decode(
     latent, rope_key = (normal(batch, kv_len, size, device=device) for size in (rank, rope))
     absorbed = torch.cat([q, q_rope], dim=-1)
     joined = torch.cat([latent, rope_key], dim=-1)[:, None]
+    everything = Visibility(1, kv_len, q.device)
     best = side_by_side(
         {
-            "ours": lambda: attend_latents(q, q_rope, latent, rope_key, scale, None, {}),
+            "ours": lambda: attend_latents(q, q_rope, latent, rope_key, everything, scale),
             "sdpa": lambda: F.scaled_dot_product_attention(
                 absorbed, joined, joined[..., :rank], scale=scale, enable_gqa=True
             ),

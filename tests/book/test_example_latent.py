@@ -40,7 +40,7 @@ def example_layer(dtype: str = "float64") -> Any:
 
 def projected(layer: Any, x: Any) -> Any:
     """Queries in two parts, and what is cached: the latents and the rotated keys."""
-    return layer._project(x, Pass(SEQ, None, Transaction(), None))
+    return layer._project(x, Pass(x.shape[1], None, Transaction(), None))
 
 
 def head_weights() -> Any:

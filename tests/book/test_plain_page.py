@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 
 from mini_attn import plain
-from tests.site import HTML, ROOT
+from tools import HTML, ROOT
 
 CELLS = nbformat.read(ROOT / "book/plain.ipynb", as_version=4).cells
 PRINTS = re.compile(r"\bplain\.(\w+)\b")

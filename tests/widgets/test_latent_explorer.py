@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mini_attn import cost, example_latent
-from tests.book.test_example_latent import example_layer
+from tests.book.test_example_latent import example_layer, projected
 from tests.javascript import run
 
 SEQ = len(example_latent.TOKENS)
@@ -36,7 +36,7 @@ def test_equals_the_numpy_layer(results: list[dict[str, Any]], number: int) -> N
     state, result = STATES[number], results[number]
     there, head = state["token"], state["head"] - 1
     layer, x = example_layer(), np.array(example_latent.EMBEDDINGS)[None, :there]
-    q_nope, q_rope, latent, rope_key = layer._project(x, np.arange(there))
+    q_nope, q_rope, latent, rope_key = projected(layer, x)
     w_uk, w_uv = np.array(example_latent.W_UK[head]), np.array(example_latent.W_UV[head])
     query = q_nope[0, head, -1]
     close(result["latent"], latent[0])
