@@ -29,7 +29,7 @@ class Ring(Slots):
 
     @property
     def contiguous(self) -> bool:
-        """Whether every row holds positions 0, 1, 2, … in this order: before the ring wraps."""
+        """Whether every row holds positions 0, 1, 2, … in this order, as before the ring wraps."""
         state = self._state
         return state.counted and state.slots <= self._size
 
