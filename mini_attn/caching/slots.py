@@ -91,7 +91,7 @@ class Slots(Versioned[Filled]):
         self._check_room(state, new, transaction)
         end = state.slots + new
         if positions is None and state.counted:
-            return replace(state, slots=end)
+            return Filled(end, state.arrays) if type(state) is Filled else replace(state, slots=end)
         fresh = self._follow(state, positions, new)
         if state.counted and bool((fresh == np.arange(state.slots, end)).all()):
             return replace(state, slots=end)

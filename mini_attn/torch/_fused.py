@@ -69,5 +69,7 @@ def streamed(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     """One query over keys too many for the processor's caches: each is read once, in order."""
     group = q.shape[1] // k.shape[1]  # whose heads are the rows of one query
     rows = q.reshape(q.shape[0], k.shape[1], group, q.shape[3]) * scale
-    weights = torch.softmax(k @ rows.transpose(-1, -2), dim=-2)
-    return (weights.transpose(-1, -2) @ v).reshape(*q.shape[:3], v.shape[3])
+    scores = k @ rows.transpose(-1, -2)  # keys first: the product reads them as they lie
+    # Turned before the softmax, which is several times faster over the last axis.
+    weights = torch.softmax(scores.transpose(-1, -2).contiguous(), dim=-1)
+    return (weights @ v).reshape(*q.shape[:3], v.shape[3])

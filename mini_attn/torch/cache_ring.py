@@ -152,6 +152,8 @@ class SlidingWindowCache(Ring, KVCache):
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state = self._state_in(transaction)
         new, k, v = k.shape[2], k.detach(), v.detach()  # a cache carries no gradients
+        if new == 1 and positions is None and state.counted:
+            return self._stage_one(state, k, v, transaction)
         after, fresh = self._upon(state, positions, new, transaction)
         chunk = None
         if new > 1 and after.slots > self._size:
@@ -166,6 +168,19 @@ class SlidingWindowCache(Ring, KVCache):
         state.rows[:, at] = fresh[:, -stay:]
         self._tell(state.mirror, state.rows, at)
         return self._held(after) if chunk is None else chunk
+
+    def _stage_one(self, state: Filled, k: Tensor, v: Tensor, transaction: Transaction) -> Held:
+        """One token more while all rows count: what a decode step needs, and no more."""
+        self._check_room(state, 1, transaction)
+        lost, slot = self._lost(state, 1, transaction), state.slots % self._size
+        after = Filled(state.slots + 1, state.arrays, rows=state.rows, mirror=state.mirror)
+        self._stage(after, transaction, () if lost is None else self._kept(state, lost))
+        keys, values = state.arrays
+        keys.narrow(2, slot, 1).copy_(k)
+        values.narrow(2, slot, 1).copy_(v)
+        state.rows[:, slot] = state.slots
+        self._tell(state.mirror, state.rows, slice(slot, slot + 1))
+        return self._held(after)
 
     def _index(self, at: Any) -> Any:
         """Slots as PyTorch takes them."""
@@ -194,11 +209,11 @@ class SlidingWindowCache(Ring, KVCache):
 
     def _held(self, state: Filled) -> Held:
         """Views of the slots in the order in which they lie."""
-        filled = min(state.slots, self._size)
-        k, v = (array.narrow(2, 0, filled) for array in state.arrays)
-        in_order = state.counted and state.slots <= self._size
-        rows = state.mirror.narrow(1, 0, filled)
-        return Held(k, v, rows, counted=in_order, every=state.counted)
+        if state.slots > self._size:  # all of it
+            return Held(*state.arrays, state.mirror, counted=False, every=state.counted)
+        k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
+        rows = state.mirror.narrow(1, 0, state.slots)
+        return Held(k, v, rows, counted=state.counted, every=state.counted)
 
     @property
     def used_bytes(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -198,24 +200,37 @@ def rotate(cos: Tensor, sin: Tensor, layout: str, *tensors: Tensor) -> list[Tens
     pairs = cos.shape[-1]
     if cos.ndim == 3:
         cos, sin = cos[:, None], sin[:, None]  # (batch, 1, seq, pairs)
-    rotated = []
-    for x in tensors:
-        head, rest = x[..., : 2 * pairs], x[..., 2 * pairs :]
+    return [_rotated(x, cos, sin, layout, pairs) for x in tensors]
+
+
+def _rotated(x: Tensor, cos: Tensor, sin: Tensor, layout: str, pairs: int) -> Tensor:
+    """One tensor; for a single token it is the number of PyTorch's calls that takes the time."""
+    head = x if x.shape[-1] == 2 * pairs else x[..., : 2 * pairs]
+    if x.dtype != cos.dtype:
         head = head.to(torch.promote_types(x.dtype, cos.dtype))  # once: mixed products are slow
-        if layout == "half":
-            a, b = head.chunk(2, dim=-1)
-            out = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
-        else:
-            a, b = head[..., 0::2], head[..., 1::2]
-            out = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
-        out = out.to(x.dtype)
-        rotated.append(torch.cat([out, rest], dim=-1) if rest.shape[-1] else out)
-    return rotated
+    a, b = head.chunk(2, dim=-1) if layout == "half" else (head[..., 0::2], head[..., 1::2])
+    # a * cos - b * sin and a * sin + b * cos
+    both = [torch.addcmul(a * cos, b, sin, value=-1), torch.addcmul(a * sin, b, cos)]
+    out = torch.cat(both, dim=-1) if layout == "half" else torch.stack(both, dim=-1).flatten(-2)
+    out = out if out.dtype == x.dtype else out.to(x.dtype)
+    return out if head.shape == x.shape else torch.cat([out, x[..., 2 * pairs :]], dim=-1)
+
+
+def _fit(x: Any, cos: Any, sin: Any) -> bool:
+    """Whether tables (seq, pairs) are all that they should be."""
+    if not (isinstance(x, Tensor) and isinstance(cos, Tensor) and isinstance(sin, Tensor)):
+        return False
+    if x.ndim != 4 or cos.ndim != 2 or cos.shape != sin.shape or cos.dtype != sin.dtype:
+        return False
+    fits = cos.shape[0] == x.shape[2] and 2 * cos.shape[1] <= x.shape[3]
+    return fits and x.is_floating_point() and cos.dtype in (torch.float32, torch.float64)
 
 
 def _check_tables(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> None:
     """Refuse tables that do not fit."""
     check_choice("layout", layout, _LAYOUTS)
+    if _fit(x, cos, sin):
+        return  # the common case, in which one token's rotation is hardly longer than its checks
     for name, array in (("x", x), ("cos", cos), ("sin", sin)):
         check_floating(name, array)
     axes = "batch seq pairs" if getattr(cos, "ndim", 0) == 3 else "seq pairs"
