@@ -10,8 +10,9 @@ from pathlib import Path
 
 from classroom import ROOT
 from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.sheet import Sheet, task
+from classroom.sheets.sheet import Sheet
 from mini_attn.errors import MiniAttnError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["command", "graded_lines", "reference_source"]
 
@@ -25,7 +26,7 @@ def graded_lines(exercise_id: str) -> list[str]:
     """
     return [
         "from mini_attn.exercises.checker import grade",
-        f'grade("{exercise_id}", {task(exercise_id).name})',
+        f'grade("{exercise_id}", {exercise(exercise_id).name})',
     ]
 
 
@@ -40,7 +41,7 @@ def reference_source(exercise_id: str) -> str:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "REFERENCE"
     )
     above = lines[body[0].end_lineno : body[at].lineno - 1]  # without the docstring
-    own = task(exercise_id).name
+    own = exercise(exercise_id).name
     last = [] if ast.unparse(value) == own else [f"{own} = {ast.get_source_segment(source, value)}"]
     return "\n".join([*above, *last]).strip()
 

@@ -20,8 +20,9 @@ from classroom.adapters.assignment import command, graded_lines
 from classroom.adapters.graders import BIN
 from classroom.atomic import replace_file
 from classroom.sheets.notebook import student_notebook
-from classroom.sheets.sheet import Sheet, task
+from classroom.sheets.sheet import Sheet
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["assignment", "main", "write"]
 
@@ -57,7 +58,7 @@ def assignment(sheet: Sheet) -> nbformat.NotebookNode:
         if role == "starter":
             cell.metadata["nbgrader"] = _mark(key, solution=True)
         if role == "check":
-            points = task(key).exercise.points
+            points = exercise(key).points
             graded = new_code_cell("\n".join([NOTE, *graded_lines(key)]), id=f"{key}-graded")
             graded.metadata["exercise"] = {"id": key, "role": "graded"}
             graded.metadata["nbgrader"] = _mark(

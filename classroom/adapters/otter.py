@@ -25,8 +25,9 @@ from classroom.adapters.assignment import command, graded_lines, reference_sourc
 from classroom.adapters.graders import BIN
 from classroom.atomic import replace_file
 from classroom.sheets.notebook import student_notebook
-from classroom.sheets.sheet import Sheet, task
+from classroom.sheets.sheet import Sheet
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["assignment", "main", "write"]
 
@@ -54,7 +55,7 @@ tests:
 
 def _solved(exercise_id: str) -> str:
     """A starter cell that holds the starter for the student and the reference for the teacher."""
-    starter = task(exercise_id).starter
+    starter = exercise(exercise_id).starter
     if "'''" in starter:
         raise ConfigError(f"the starter of {exercise_id} holds three quotes, which otter needs")
     prompt = ["r''' # BEGIN PROMPT", starter, "''' # END PROMPT"]
@@ -70,9 +71,9 @@ def _question(starter: NotebookNode, check: NotebookNode) -> list[NotebookNode]:
     """
     exercise_id = starter.metadata["exercise"]["id"]
     starter.metadata["otter"] = {"tests": [exercise_id]}
-    points = task(exercise_id).exercise.points
+    points = exercise(exercise_id).points
     test = [
-        f"def test_{exercise_id}({task(exercise_id).name}):",
+        f"def test_{exercise_id}({exercise(exercise_id).name}):",
         *(f"    {line}" for line in graded_lines(exercise_id)),
     ]
     starter.source = _solved(exercise_id)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from classroom.grading.process import AnswerProcess, Stopped
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.checker import Report, examine_function, examine_number
+from mini_attn.exercises.judging import examine_function, examine_number
+from mini_attn.exercises.report import Report
 from mini_attn.exercises.spec import Exercise
 
 __all__ = ["WALL_SECONDS", "Judged", "judge", "probe"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from classroom.grading.judge import judge
 from classroom.grading.resume import Settings
-from classroom.sheets.sheet import task
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import untouched
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["grade_student"]
 
@@ -17,10 +17,10 @@ NOT_CHANGED = "The cell is as it was handed out."
 
 def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
     """The result of one answer; ``cells`` is None if it was not handed in."""
-    asked = task(exercise_id)
+    asked = exercise(exercise_id)
     about = {
-        "id": exercise_id, "title": asked.exercise.title, "page": asked.exercise.page,
-        "kind": asked.exercise.kind, "of": asked.exercise.points, "points": 0, "failed": None,
+        "id": exercise_id, "title": asked.title, "page": asked.page,
+        "kind": asked.kind, "of": asked.points, "points": 0, "failed": None,
         "message": "", "notes": [],
     }  # fmt: skip
     if cells is None:
@@ -29,7 +29,7 @@ def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings)
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
     seed = settings.case_seed(exercise_id)
-    judged = judge(asked.exercise, cells, asked.name, seed=seed)
+    judged = judge(asked, cells, asked.name, seed=seed)
     report = judged.report
     state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
     if report.failed == "attempted":

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from classroom.explained import EXPLAINED, chapter_title
 from classroom.reports.sanitize import clean
+from classroom.sheets.chapter import chapter_title
+from mini_attn.exercises.spec import exercise, exercise_ids
 
 __all__ = ["STATES", "feedback", "place_of", "shortened"]
 
@@ -37,7 +38,8 @@ DEFAULT = {
 
 def place_of(exercise_id: str, page: str) -> dict[str, str]:
     """Chapter and section that explain an exercise; the section may be empty."""
-    return {"chapter": clean(chapter_title(page), LINE), "section": EXPLAINED.get(exercise_id, "")}
+    section = exercise(exercise_id).section if exercise_id in exercise_ids() else ""
+    return {"chapter": clean(chapter_title(page), LINE), "section": section}
 
 
 def shortened(texts: Sequence[str], limit: int = LINE, many: int = MANY) -> list[str]:

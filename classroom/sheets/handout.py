@@ -18,13 +18,14 @@ import jinja2
 from markupsafe import Markup
 
 from classroom import ROOT
-from classroom.alone import alone, source_line
-from classroom.pencil import UNITS, key
 from classroom.sheets.commands import add_choice, choice
+from classroom.sheets.key import key
 from classroom.sheets.notebook import title
-from classroom.sheets.sheet import Sheet, task
+from classroom.sheets.sheet import Sheet
+from classroom.sheets.standalone import source_line, standalone
 from classroom.sheets.typeset import fonts, html
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["key_page", "main", "sheet_page", "write"]
 
@@ -37,18 +38,18 @@ Printer = Callable[[dict[Path, str]], None]
 
 def pencils(sheet: Sheet) -> list[tuple[int, str]]:
     """The pencil exercises of a sheet, with their numbers on it."""
-    kinds = [(n, i, task(i).exercise.kind) for n, i in enumerate(sheet.exercises, 1)]
+    kinds = [(n, i, exercise(i).kind) for n, i in enumerate(sheet.exercises, 1)]
     return [(number, exercise_id) for number, exercise_id, kind in kinds if kind == "pencil"]
 
 
 def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
     """What both papers say of an exercise; a chapter's own sheet does not name it again."""
-    found = task(exercise_id).exercise
+    found = exercise(exercise_id)
     source = source_line(exercise_id).replace("*", "")
     if of_chapter:
         _, _, section = source.partition("; see its section ")
         source = f"See the section {section}" if section else ""
-    text = PENCIL.sub(lambda first: first[1].upper(), alone(exercise_id))
+    text = PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id))
     return {
         "number": number,
         "id": exercise_id,
@@ -56,7 +57,7 @@ def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
         "points": found.points,
         "source": source,
         "text": html(text),
-        "unit": UNITS[exercise_id],
+        "unit": found.unit,
     }
 
 
@@ -91,7 +92,7 @@ def sheet_page(sheet: Sheet) -> str:
 
 def key_page(sheet: Sheet) -> str:
     """The key to it, for the marker."""
-    more = [{"key": key(i), "hints": task(i).exercise.hints} for _, i in pencils(sheet)]
+    more = [{"key": key(i), "hints": exercise(i).hints} for _, i in pencils(sheet)]
     return _render("key", sheet, [a | b for a, b in zip(_items(sheet), more, strict=True)])
 
 

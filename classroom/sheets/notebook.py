@@ -5,8 +5,10 @@ from __future__ import annotations
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from classroom.alone import alone, chapter_title, source_line
-from classroom.sheets.sheet import Sheet, chapters, task, tasks_of
+from classroom.sheets.chapter import chapter_title
+from classroom.sheets.sheet import Sheet, chapters, tasks_of
+from classroom.sheets.standalone import source_line, standalone
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["student_notebook", "title"]
 
@@ -26,17 +28,17 @@ SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, prog
 
 def title(sheet: Sheet) -> str:
     """The heading of a sheet: its chapter's title, or its name."""
-    if sheet.name in chapters() and sheet.exercises == tuple(tasks_of(sheet.name)):
+    if sheet.name in chapters() and sheet.exercises == tasks_of(sheet.name):
         return f"{chapter_title(sheet.name)} · exercises"
     return f"Problem sheet: {sheet.name}"
 
 
 def _cells(number: int, exercise_id: str) -> list[nbformat.NotebookNode]:
     """The three cells of an exercise."""
-    found = task(exercise_id)
-    heading = f"### Exercise {number}: {found.exercise.title}"
-    line = f"*{found.exercise.label}*"
-    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{alone(exercise_id)}"
+    found = exercise(exercise_id)
+    heading = f"### Exercise {number}: {found.title}"
+    line = f"*{found.label}*"
+    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{standalone(exercise_id)}"
     cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
     for role, source in (("starter", found.starter), ("check", found.check)):
         metadata = {"exercise": {"id": exercise_id, "role": role}}

@@ -18,9 +18,10 @@ from classroom import ROOT
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.leaks import leaks
 from classroom.sheets.notebook import student_notebook, title
-from classroom.sheets.sheet import Sheet, task
+from classroom.sheets.sheet import Sheet
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["archive_name", "main", "release"]
 
@@ -32,7 +33,7 @@ FIRST_DAY, UNIX = (1980, 1, 1, 0, 0, 0), 3
 
 def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
     """What is in a sheet, for the teacher's own tools."""
-    tasks = [task(i).exercise for i in sheet.exercises]
+    tasks = [exercise(i) for i in sheet.exercises]
     rows = [
         {"id": e.id, "title": e.title, "chapter": e.page, "kind": e.kind, "points": e.points,
          "minutes": e.minutes, "difficulty": e.difficulty}

@@ -1,8 +1,7 @@
-"""What is handed out: exercises with their cells, taken from the chapters' notebooks."""
+"""What is handed out: which exercises, in the order of their chapters or in one's own."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from dataclasses import dataclass
@@ -16,35 +15,11 @@ import yaml
 from classroom import BOOK, ROOT
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
+from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["Sheet", "Task", "chapters", "chosen", "sheet_of_file", "task", "tasks_of"]
+__all__ = ["Sheet", "chapters", "chosen", "sheet_of_file", "tasks_of"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-HEADING = re.compile(r"^### Exercise \d+: ")
-
-
-@dataclass(frozen=True)
-class Task:
-    """One exercise as it stands in its chapter.
-
-    Parameters
-    ----------
-    exercise : Exercise
-        Its data from the bank.
-    text : str
-        Markdown of the task as in the chapter, without its heading and the line of difficulty.
-    starter, check : str
-        Source of the two code cells.
-    name : str
-        What the check cell hands over: the function's name, or ``answer`` for a number.
-    """
-
-    exercise: Exercise
-    text: str
-    starter: str
-    check: str
-    name: str
 
 
 @dataclass(frozen=True)
@@ -83,43 +58,12 @@ def chapters() -> list[str]:
     return [page for page in pages if page in with_exercises]
 
 
-def _handed_over(check: str) -> str:
-    """The second argument of the check cell."""
-    call = ast.parse(check).body[0]
-    assert isinstance(call, ast.Expr)
-    assert isinstance(call.value, ast.Call)
-    return ast.unparse(call.value.args[1])
-
-
 @cache
-def tasks_of(page: str) -> dict[str, Task]:
-    """The exercises of a chapter by id, in the order of the page."""
+def tasks_of(page: str) -> tuple[str, ...]:
+    """Ids of the exercises of a chapter, in the order of the page."""
     cells = nbformat.read(BOOK / f"{page}.ipynb", as_version=4).cells
-    sources: dict[str, dict[str, str]] = {}
-    text = ""
-    for cell in cells:
-        if cell.cell_type == "markdown" and HEADING.match(cell.source):
-            # The heading, the line with difficulty and points, then the task.
-            text = cell.source.split("\n\n", 2)[2]
-        tag = cell.metadata.get("exercise")
-        if tag:
-            sources.setdefault(tag["id"], {"text": text})[tag["role"]] = cell.source
-    return {
-        key: Task(exercise(key), found["text"], found["starter"], found["check"],
-                  _handed_over(found["check"]))
-        for key, found in sources.items()
-    }  # fmt: skip
-
-
-def task(exercise_id: str) -> Task:
-    """One exercise with its cells.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such exercise.
-    """
-    return tasks_of(exercise(exercise_id).page)[exercise_id]
+    tags = [cell.metadata.get("exercise", {}) for cell in cells]
+    return tuple(tag["id"] for tag in tags if tag.get("role") == "starter")
 
 
 def chosen(
@@ -154,7 +98,7 @@ def chosen(
         if chapter and chapter not in known:
             raise ConfigError(f"there is no chapter {chapter!r}; there are {', '.join(known)}")
         pages = [chapter] if chapter else known
-        return [Sheet(page, tuple(tasks_of(page)), __version__) for page in pages]
+        return [Sheet(page, tasks_of(page), __version__) for page in pages]
     if chapter:
         raise ConfigError("choose a chapter or a list of exercises, not both")
     ids = tuple(exercises.replace(",", " ").split())
@@ -168,7 +112,7 @@ def chosen(
     title = name or "sheet"
     if not NAME.fullmatch(title):
         raise ConfigError(f"a sheet's name has small letters, digits and hyphens, not {title!r}")
-    if title in chapters() and ids != tuple(tasks_of(title)):
+    if title in chapters() and ids != tasks_of(title):
         raise ConfigError(f"{title!r} is a chapter: give the sheet another name")
     return [Sheet(title, ids, __version__)]
 

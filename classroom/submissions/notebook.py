@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from classroom.sheets.sheet import task
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
 from classroom.submissions.files import Found
 from mini_attn import __version__
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["Notebook", "read_notebook", "untouched"]
 
@@ -60,7 +60,7 @@ def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
 
 def untouched(key: str, sources: list[str]) -> bool:
     """Whether an answer is as it was handed out."""
-    return "".join(sources).strip() == task(key).starter.strip()
+    return "".join(sources).strip() == exercise(key).starter.strip()
 
 
 def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
@@ -68,7 +68,7 @@ def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
 
     The last cell that defines what the check asks for, and those before it.
     """
-    names = {key: re.escape(task(key).name) for key in keys}
+    names = {key: re.escape(exercise(key).name) for key in keys}
     defines = {k: re.compile(DEFINES.format(name), re.MULTILINE) for k, name in names.items()}
     own: dict[str, list[str]] = {key: [] for key in names}
     found: dict[str, list[str]] = {}

@@ -1,8 +1,13 @@
 """Exercises: ``check`` names the missing idea, ``hint`` helps, ``progress`` shows where you are."""
 
-from mini_attn.exercises.carry import export_progress, import_progress, reset_progress
 from mini_attn.exercises.checker import check, grade
-from mini_attn.exercises.guide import hint, progress
+from mini_attn.exercises.hints import hint
+from mini_attn.exercises.progress_transfer import (
+    export_progress,
+    import_progress,
+    reset_progress,
+)
+from mini_attn.exercises.progress_view import progress
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
 
 __all__ = [

@@ -8,11 +8,9 @@ import numpy as np
 
 from mini_attn.exercises.spec import Inputs, Outputs
 
-__all__ = ["Missing", "arrays_of", "check_finite"]
+__all__ = ["Missing", "arrays_of", "check_finite", "number_of"]
 
 KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
-
-
 JUDGED = {"f": np.float64, "b": np.bool_, "i": np.int64, "u": np.int64}
 
 
@@ -74,3 +72,20 @@ def check_finite(arrays: Outputs, inputs: Inputs) -> None:
                 f"{name} holds NaN or infinity. Did an exponential overflow, did a row have "
                 "nothing to attend to, or did a slot come in that no token was written to?",
             )
+
+
+def number_of(answer: Any) -> float:
+    """The one number that was answered, once it is there, a number and finite."""
+    if answer is None or answer is ...:
+        raise Missing("attempted", "Put your number in place of the three dots.")
+    if isinstance(answer, np.ndarray) and answer.ndim == 0:
+        answer = answer.item()
+    if isinstance(answer, bool) or not isinstance(answer, int | float | np.integer | np.floating):
+        raise Missing("type", f"The answer is one number; this is a {type(answer).__name__}.")
+    try:
+        number = float(answer)
+    except OverflowError:  # a whole number beyond every float
+        number = np.inf
+    if not np.isfinite(number):
+        raise Missing("finite", "The answer is a finite number of ordinary size.")
+    return number

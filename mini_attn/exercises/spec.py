@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,39 @@ import numpy as np
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["Cases", "Exercise", "Inputs", "Outputs", "exercise", "exercise_ids"]
+__all__ = [
+    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "exercise", "exercise_ids", "of_chapter",
+]  # fmt: skip
 
 Inputs = dict[str, Any]
 Cases = dict[str, list[Inputs]]
 Outputs = dict[str, np.ndarray[Any, Any]]
 
+GROUPS = ("by hand", "random", "property", "edges")  # of cases, in the order of checking
+NUMBER = "answer = ...  # your number"
+NAME = re.compile(r"^def (\w+)", re.MULTILINE)
+BLOCK = re.compile(r"- |\* |[|>]|\d+\. |\$\$")  # what begins lines that stay lines
 
-@dataclass(frozen=True)
+
+def one_case(rng: np.random.Generator) -> Cases:
+    """A pencil exercise has one case, and nothing is given beside the text."""
+    return {"by hand": [{}]}
+
+
+def one_number(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Its answer is one floating-point number."""
+    return {"answer": ((), "f")}
+
+
+def _in_paragraphs(text: str) -> str:
+    """A text whose lines were broken to fit the source, each paragraph in one line again."""
+    paragraphs = text.strip().split("\n\n")
+    return "\n\n".join(p if BLOCK.match(p) else " ".join(p.split()) for p in paragraphs)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Exercise:
-    """One exercise.
+    """One exercise: everything about it but its solution.
 
     Parameters
     ----------
@@ -29,42 +53,133 @@ class Exercise:
         Its key, the page it stands on, and its title.
     kind : {"write", "bug", "pencil"}
         A function to write, one to repair, or a number.
-    points, minutes, difficulty : int
-        What it earns, what it takes, and 1 to 5.
+    groups : mapping of str to int
+        Points by group of checks, named after the check that ends it, in the order of `GROUPS`.
+        A function's last group is "edges", a number has "by hand" alone.
+    minutes, difficulty : int
+        What it takes, and 1 to 5.
     assessed : bool
         Whether its solution is kept from the page.
+    section : str
+        Heading of the section of its page that explains what is asked.
+    text : str
+        The task in Markdown. A line break within a paragraph is a blank; lists, tables and
+        displayed formulas keep theirs.
     hints : tuple of str
         The idea, then the steps.
     common_errors : tuple of str
         What often goes wrong, for the page.
-    cases : callable (rng) -> dict of lists of dict
-        Inputs, by the check that they belong to, in this order: "by hand" (tiny), "random",
-        "property" (what the exercise is about), "edges".
-    expected : callable (inputs) -> dict of (shape, dtype kind)
-        What the answer to these inputs looks like, by name, in order.
     judge : callable (inputs, outputs) -> str or None
         The idea that these outputs lack, or None. Arrays only: it never calls the answer.
+    starter : str
+        Source of the first cell. Its last function, or ``answer``, is what is checked.
+    cases : callable (rng) -> dict of lists of dict
+        Inputs, by the check that they belong to, in the order of `GROUPS`: "by hand" (tiny),
+        "random", "property" (what the exercise is about), "edges".
+    expected : callable (inputs) -> dict of (shape, dtype kind)
+        What the answer to these inputs looks like, by name, in order.
+    unit : str
+        What the number counts.
+    mistakes : mapping of float to str
+        Foreseen wrong numbers, and the idea that each lacks.
+    standalone : pair of str
+        A passage that makes sense in the chapter only, and what a sheet says instead.
+    letters : str
+        What the letters of the equation that the text speaks of are called in the task.
+    definition : str
+        Heading of the section with a definition that is too long for a sheet.
+    parameters : callable (rng) -> dict of str to number, or None
+        Numbers that each student gets drawn: the text and the starter name one as
+        ``{{name}}``, and `judge` finds it among its inputs. For pencil exercises.
+    rubric : mapping of str to int
+        Points for what a person has to read, by what it should hold.
+
+    Raises
+    ------
+    ConfigError
+        If the groups are none of `GROUPS`, not in their order, or end before the last check.
     """
 
     id: str
     page: str
     title: str
     kind: str
-    points: int
+    groups: Mapping[str, int]
     minutes: int
     difficulty: int
     assessed: bool
+    section: str
+    text: str
     hints: tuple[str, ...]
     common_errors: tuple[str, ...]
-    cases: Callable[[np.random.Generator], Cases]
-    expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]]
     judge: Callable[[Inputs, Outputs], str | None]
+    starter: str = NUMBER
+    cases: Callable[[np.random.Generator], Cases] = one_case
+    expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]] = one_number
+    unit: str = ""
+    mistakes: Mapping[int, str] | Mapping[float, str] = field(default_factory=dict)
+    standalone: tuple[str, str] = ("", "")
+    letters: str = ""
+    definition: str = ""
+    parameters: Callable[[np.random.Generator], dict[str, int | float]] | None = None
+    rubric: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", _in_paragraphs(self.text))
+        object.__setattr__(self, "starter", self.starter.strip())
+        checks = GROUPS[:1] if self.kind == "pencil" else GROUPS
+        ordered = [name for name in checks if name in self.groups]
+        if list(self.groups) != ordered or ordered[-1:] != list(checks[-1:]):
+            raise ConfigError(
+                f"the groups of {self.id} are {', '.join(self.groups) or 'none'}; expected some of "
+                f"{', '.join(checks)} in this order, the last one included"
+            )
+
+    @property
+    def points(self) -> int:
+        """What it earns in all."""
+        return sum(self.groups.values()) + sum(self.rubric.values())
 
     @property
     def label(self) -> str:
         """Difficulty, minutes and points in one line."""
         dots = "●" * self.difficulty + "○" * (5 - self.difficulty)
         return f"difficulty {dots} · {self.minutes} min · {self.points} points"
+
+    @property
+    def name(self) -> str:
+        """Name of the function that is checked, or ``answer`` for a number."""
+        return "answer" if self.kind == "pencil" else NAME.findall(self.starter)[-1]
+
+    @property
+    def check(self) -> str:
+        """Source of the second cell."""
+        return f'check("{self.id}", {self.name})'
+
+    def for_student(self, seed: int) -> Exercise:
+        """The exercise with the numbers that one student gets.
+
+        Parameters
+        ----------
+        seed : int
+            The student's own.
+
+        Returns
+        -------
+        Exercise
+            Itself, where nothing is drawn.
+        """
+        if self.parameters is None:
+            return self
+        drawn = self.parameters(np.random.default_rng(seed))
+        text, starter = self.text, self.starter
+        for name, value in drawn.items():
+            place = f"{{{{{name}}}}}"
+            text, starter = text.replace(place, f"{value:,}"), starter.replace(place, repr(value))
+        return replace(
+            self, text=text, starter=starter, cases=lambda rng: {"by hand": [dict(drawn)]},
+            parameters=None,
+        )  # fmt: skip
 
 
 def exercise_ids() -> list[str]:
@@ -107,3 +222,30 @@ def exercise(exercise_id: str) -> Exercise:
         raise ConfigError(f"there is no exercise {str(exercise_id)[:40]!r}; there are {known}")
     found: Exercise = import_module(f"mini_attn.exercises.bank.{exercise_id}").EXERCISE
     return found
+
+
+def of_chapter(page: str) -> list[str]:
+    """The exercises of a chapter.
+
+    Parameters
+    ----------
+    page : str
+        Its name, for example ``"kv-cache"``.
+
+    Returns
+    -------
+    list of str
+        Their ids.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such chapter.
+    """
+    chapters: dict[str, list[str]] = {}
+    for task in map(exercise, exercise_ids()):
+        chapters.setdefault(task.page, []).append(task.id)
+    if not isinstance(page, str) or page not in chapters:
+        known = ", ".join(sorted(chapters))
+        raise ConfigError(f"there is no chapter {str(page)[:40]!r}; there are {known}")
+    return chapters[page]

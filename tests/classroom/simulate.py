@@ -23,8 +23,9 @@ from pathlib import Path
 import nbformat
 
 from classroom.sheets.notebook import student_notebook
-from classroom.sheets.sheet import Sheet, chosen, task
+from classroom.sheets.sheet import Sheet, chosen
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 from tests.classroom.hostile import SHEET, Hostile, hostile
 from tests.classroom.hostile.files import FILES, HostileFile
 from tests.classroom.hostile.notebooks import NOTEBOOKS, HostileNotebook
@@ -81,11 +82,11 @@ def answers_to(exercise_id: str) -> list[Answer]:
     list of Answer
         The right one, the starter, none, and then every wrong one.
     """
-    asked, module = task(exercise_id), import_module(f"solutions.{exercise_id}")
-    points = asked.exercise.points
+    asked, module = exercise(exercise_id), import_module(f"solutions.{exercise_id}")
+    points = asked.points
     # A wrong answer that uses the right one must not find itself under that name.
     source = re.sub(rf"\b{asked.name}\b", "the_right_one", inspect.getsource(module))
-    pencil = asked.exercise.kind == "pencil"
+    pencil = asked.kind == "pencil"
 
     def cell(place: str, value: object) -> str:
         if pencil:
@@ -105,7 +106,7 @@ def answers_to(exercise_id: str) -> list[Answer]:
 
 def _hostile_answer(one: Hostile, scratch: Path) -> Answer:
     # Port 9 discards what it gets, where there is one at all.
-    points = 0 if one.failed else task(one.exercise).exercise.points
+    points = 0 if one.failed else exercise(one.exercise).points
     source = one.source(scratch=scratch, port=9, canary="canary")
     words = one.words if one.failed else ("",)
     return Answer(one.exercise, "hostile", one.name, source, points, one.failed, words)

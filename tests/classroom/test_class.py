@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classroom.sheets.sheet import task
 from mini_attn.errors import ConfigError
-from mini_attn.exercises import checker
+from mini_attn.exercises import checker, exercise
 from tests.classroom.hostile import SHEET
 from tests.classroom.rehearse import Run, differences, grade_again, mistakes, results
 from tests.classroom.simulate import answers_to, simulate
@@ -93,8 +92,8 @@ def test_a_cell_is_faithful_to_its_answer(answer: Any) -> None:
         return
     space: dict[str, Any] = {"np": np}
     exec(answer.cell, space)
-    report = checker.examine(answer.id, space[task(answer.id).name], seed=11)
-    if answer.kind == "starter" and task(answer.id).exercise.kind == "bug":
+    report = checker.examine(answer.id, space[exercise(answer.id).name], seed=11)
+    if answer.kind == "starter" and exercise(answer.id).kind == "bug":
         assert report.failed  # the grader tells a cell that was not changed by its text
     else:
         assert report.points == answer.points

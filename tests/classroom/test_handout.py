@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from pypdf import PdfReader
 
-from classroom.pencil import UNITS, key, number
 from classroom.sheets import handout
+from classroom.sheets.key import key, number
 from classroom.sheets.leaks import telling_line
-from classroom.sheets.sheet import Sheet, chosen, task
+from classroom.sheets.sheet import Sheet, chosen
 from classroom.sheets.typeset import formula, html
 from mini_attn.exercises import exercise, exercise_ids
 from tests.site import serious_findings
@@ -42,7 +42,7 @@ def told(page: str, exercise_id: str) -> list[str]:
     text = words(page)
     tells = [secret for secret in secrets if " ".join(secret.split()) in text]
     # A number may stand in a task by chance, but nowhere else.
-    own = words(html(task(exercise_id).text)).split()
+    own = words(html(exercise(exercise_id).text)).split()
     numbers = [word for word in text.split() if word == found.answer and word not in own]
     return tells + (numbers if len(found.answer) > 2 else [])
 
@@ -51,7 +51,7 @@ def told(page: str, exercise_id: str) -> list[str]:
 
 
 def test_every_pencil_exercise_has_a_unit() -> None:
-    assert sorted(UNITS) == PENCILS
+    assert [i for i in exercise_ids() if exercise(i).unit] == PENCILS
 
 
 @pytest.mark.parametrize("exercise_id", PENCILS)
@@ -124,7 +124,7 @@ def test_sheet_has_all_that_a_student_needs() -> None:
     for place, exercise_id in enumerate(PENCILS, 1):
         found = exercise(exercise_id)
         assert f"Exercise {place}: {found.title} ___ / {found.points} points" in text
-        assert UNITS[exercise_id] in text
+        assert exercise(exercise_id).unit in text
     assert "With pencil and paper:" not in text
     assert "W_q" not in words(handout.sheet_page(chosen(chapter="multihead")[0]))  # typeset
 

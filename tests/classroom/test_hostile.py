@@ -19,7 +19,7 @@ import pytest
 
 from classroom import ROOT
 from classroom.grading.judge import Judged, judge
-from classroom.sheets.sheet import chosen, task
+from classroom.sheets.sheet import chosen
 from classroom.submissions.files import find
 from mini_attn.exercises.spec import exercise
 from tests.classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
@@ -84,11 +84,11 @@ def tried(
         port = server.getsockname()[1]
 
         def run(one: Hostile) -> Judged:
-            asked = task(one.exercise)
+            asked = exercise(one.exercise)
             cells = [one.source(scratch=base / "scratch", port=port, canary=CANARY)]
             endless = "come to an end" in one.words and one.name not in LONG
             wall = SHORT_SECONDS if endless else WALL_SECONDS
-            return judge(asked.exercise, cells, asked.name, seed=7, wall_seconds=wall)
+            return judge(asked, cells, asked.name, seed=7, wall_seconds=wall)
 
         wanted = [one for one in hostile() if one.name in names]
         with ThreadPoolExecutor(2) as pool:
@@ -187,8 +187,8 @@ def test_the_attacks_work_where_nothing_stops_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("exercise_id", SHEET)
 def test_who_gets_through_earns_the_points(exercise_id: str) -> None:
     """The right answer behind each attack is the right answer."""
-    asked = task(exercise_id)
-    judged = judge(asked.exercise, [right(exercise_id)], asked.name, seed=7)
+    asked = exercise(exercise_id)
+    judged = judge(asked, [right(exercise_id)], asked.name, seed=7)
     assert judged.report.points == exercise(exercise_id).points
     assert judged.report.notes + judged.notes == []
 
@@ -346,9 +346,9 @@ def test_forged_messages_earn_nothing_and_stop_nothing() -> None:
     """Well-formed or not, in the grader's own language, from a process that has gone over."""
 
     def run(job: tuple[str, bytes]) -> list[str]:
-        asked = task(job[0])
+        asked = exercise(job[0])
         cell = WRITES.format(data=repr(job[1]) if len(job[1]) < 10**5 else shortened(job[1]))
-        judged = judge(asked.exercise, [cell], asked.name, seed=7, wall_seconds=WALL_SECONDS)
+        judged = judge(asked, [cell], asked.name, seed=7, wall_seconds=WALL_SECONDS)
         assert judged.report.points == 0
         return [judged.report.message, *judged.report.notes, *judged.notes]
 
@@ -383,9 +383,9 @@ def test_each_layer_holds_alone(
     (tmp_path / "scratch" / "keep.txt").write_text("keep")
 
     def run(one: Hostile) -> tuple[str, Judged]:
-        asked = task(one.exercise)
+        asked = exercise(one.exercise)
         cells = [one.source(scratch=tmp_path / "scratch", port=9)]
-        return one.name, judge(asked.exercise, cells, asked.name, seed=7, wall_seconds=WALL_SECONDS)
+        return one.name, judge(asked, cells, asked.name, seed=7, wall_seconds=WALL_SECONDS)
 
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(run, [one for one in hostile() if one.name in WORKING]))

@@ -13,24 +13,23 @@ import pytest
 from classroom.grading import process
 from classroom.grading.judge import Judged, judge, probe
 from classroom.grading.process import end_all
-from classroom.sheets.sheet import task
 from mini_attn.errors import ConfigError
-from mini_attn.exercises import exercise_ids
+from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import examine
 
 SEED = 7
 
 
 def judged(key: str, *cells: str, **limits: Any) -> Judged:
-    asked = task(key)
-    return judge(asked.exercise, list(cells), asked.name, seed=SEED, **limits)
+    asked = exercise(key)
+    return judge(asked, list(cells), asked.name, seed=SEED, **limits)
 
 
 def reference(key: str) -> str:
     """A cell that a student who has solved it may have written."""
     module = importlib.import_module(f"solutions.{key}")
-    asked = task(key)
-    if asked.exercise.kind == "pencil":
+    asked = exercise(key)
+    if asked.kind == "pencil":
         return f"answer = {module.REFERENCE!r}"
     source = inspect.getsource(module).split("\nREFERENCE", 1)[0]
     return f"{source}\n{asked.name} = {module.REFERENCE.__name__}"
@@ -41,12 +40,12 @@ def test_references_earn_everything(key: str) -> None:
     report = judged(key, reference(key)).report
     assert report.failed is None, report.message
     assert report.notes == []
-    assert report.points == task(key).exercise.points
+    assert report.points == exercise(key).points
 
 
 @pytest.mark.parametrize("key", exercise_ids())
 def test_starters_earn_nothing(key: str) -> None:
-    found = judged(key, task(key).starter)
+    found = judged(key, exercise(key).starter)
     assert found.report.points == 0
     assert not found.stopped
 
@@ -58,7 +57,9 @@ def test_a_wrong_answer_hears_the_same_words_as_in_the_notebook(key: str) -> Non
     for number, (name, wrong, _, words) in enumerate(module.WRONG):
         here = examine(key, wrong, seed=SEED)
         # In a namespace of its own: a wrong answer may call the right one by its name.
-        cell = f"own = {{}}\nexec({source!r}, own)\n{task(key).name} = own['WRONG'][{number}][1]"
+        cell = (
+            f"own = {{}}\nexec({source!r}, own)\n{exercise(key).name} = own['WRONG'][{number}][1]"
+        )
         there = judged(key, cell).report
         assert there.failed == here.failed, name
         assert words in there.message, name
@@ -178,8 +179,8 @@ def test_a_judge_that_fails_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(inputs: Any, outputs: Any) -> str:
         raise ZeroDivisionError
 
-    asked = task("expand_heads")
-    faulty = replace(asked.exercise, judge=broken)
+    asked = exercise("expand_heads")
+    faulty = replace(asked, judge=broken)
     found = judge(faulty, [reference("expand_heads")], asked.name, seed=SEED)
     assert "check itself failed" in found.report.message
     assert not found.stopped

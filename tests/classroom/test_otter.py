@@ -17,7 +17,6 @@ from nbformat.v4 import new_code_cell
 
 from classroom.adapters import otter
 from classroom.sheets.leaks import leaks
-from classroom.sheets.sheet import task
 from classroom.submissions.collect import read
 from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.checker import examine
@@ -190,10 +189,10 @@ def test_students_copy_holds_starters_and_no_solution(
     sent = read(copy.parent)[0]  # as make grade reads it
     assert sent.problems == []
     for exercise_id in notebook.metadata.mini_attn.exercises:
-        assert sent.cells[exercise_id] == [task(exercise_id).starter]
+        assert sent.cells[exercise_id] == [exercise(exercise_id).starter]
         begun = cell_of(notebook, exercise_id, "starter")
-        assert begun.source.strip() == task(exercise_id).starter.strip()
-        assert cell_of(notebook, exercise_id, "check").source == task(exercise_id).check
+        assert begun.source.strip() == exercise(exercise_id).starter.strip()
+        assert cell_of(notebook, exercise_id, "check").source == exercise(exercise_id).check
 
 
 def test_students_copy_needs_no_otter(mixed: Path) -> None:
@@ -223,7 +222,7 @@ def test_reference_stands_on_its_own_in_its_cell(exercise_id: str) -> None:
 
     space: dict[str, Any] = {"np": np}
     exec(references(exercise_id)[exercise_id], space)
-    assert examine(exercise_id, space[task(exercise_id).name]).failed is None
+    assert examine(exercise_id, space[exercise(exercise_id).name]).failed is None
 
 
 def test_unknown_chapter_ends_in_one_line(

@@ -17,11 +17,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from classroom import alone
 from classroom.sheets import release
+from classroom.sheets.chapter import chapter_title, headings
 from classroom.sheets.leaks import leaks, telling_line
 from classroom.sheets.notebook import student_notebook, title
-from classroom.sheets.sheet import Sheet, chapters, chosen, task
+from classroom.sheets.sheet import Sheet, chapters, chosen
+from classroom.sheets.standalone import REFERENCE
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
@@ -81,7 +82,7 @@ def test_notebook_has_the_cells_that_the_grader_looks_for(sheet: Sheet) -> None:
     assert [(tag["id"], tag["role"]) for tag in tags if "id" in tag] == wanted
     for exercise_id, role in wanted:
         cell = next(c for c in notebook.cells if c.id == f"{exercise_id}-{role}")
-        assert cell.source == getattr(task(exercise_id), role)
+        assert cell.source == getattr(exercise(exercise_id), role)
         assert cell.metadata["exercise"] == {"id": exercise_id, "role": role}
     assert not any(cell.get("outputs") for cell in notebook.cells)
     assert nbformat.writes(notebook) == nbformat.writes(student_notebook(sheet))
@@ -103,22 +104,22 @@ def test_every_task_stands_alone() -> None:
     for exercise_id, text in texts().items():
         body = text.split("\n\n", 1)[1]
         assert not page.search(body), (exercise_id, page.search(body))
-        assert alone.chapter_title(exercise(exercise_id).page) in body
+        assert chapter_title(exercise(exercise_id).page) in body
         # An equation is spoken of if, and only if, it is there.
         assert ("the equation below" in body) == ("$$" in body), exercise_id
         assert body.count("$$") % 2 == 0
 
 
 def test_what_is_spelled_out_is_still_in_the_chapters() -> None:
-    for exercise_id, (passage, instead) in alone.SPELLED_OUT.items():
-        assert task(exercise_id).text.count(passage) == 1
-        says = alone.REFERENCE.sub("the equation below", instead)
-        assert says in texts()[exercise_id]
-    for exercise_id, section in alone.SECTION.items():
-        page = exercise(exercise_id).page
-        headings = re.findall(r"^#+ (.*)$", alone._markdown(page), re.MULTILINE)
-        assert section in headings
-        assert f"*{section}*" in texts()[exercise_id]
+    tasks = [exercise(i) for i in exercise_ids()]
+    for found in [found for found in tasks if found.standalone[0]]:
+        passage, instead = found.standalone
+        assert found.text.count(passage) == 1
+        says = REFERENCE.sub("the equation below", instead)
+        assert says in texts()[found.id]
+    for found in [found for found in tasks if found.definition]:
+        assert found.definition in headings(found.page)
+        assert f"*{found.definition}*" in texts()[found.id]
 
 
 def test_an_equation_comes_with_its_section_and_letters() -> None:
@@ -126,9 +127,10 @@ def test_an_equation_comes_with_its_section_and_letters() -> None:
     assert "from the section *Shaw: a vector for each distance*" in text
     assert r"s_{ij} = \frac{q_i \cdot (k_j + a_{r})}{\sqrt{d_k}}" in text
     assert "$m$ is `most`" in text
-    used = {label for i in exercise_ids() for label in alone.REFERENCE.findall(task(i).text)}
-    spelled = " ".join(instead for _, instead in alone.SPELLED_OUT.values())
-    assert used | set(alone.REFERENCE.findall(spelled)) == set(alone.LETTERS)
+    for found in map(exercise, exercise_ids()):
+        used = REFERENCE.findall(found.text + found.standalone[1])
+        assert len(set(used)) == bool(found.letters)
+        assert found.letters in texts()[found.id]
 
 
 def test_title_of_a_chapter_and_of_a_sheet() -> None:
@@ -168,7 +170,7 @@ def test_untouched_it_runs_to_its_end_and_earns_nothing(everything: Sheet, tmp_p
 def solved(exercise_id: str) -> str:
     """A starter cell with the reference in it, as a student would have written it."""
     module = importlib.import_module(f"solutions.{exercise_id}")
-    name = task(exercise_id).name
+    name = exercise(exercise_id).name
     if not callable(module.REFERENCE):
         return f"answer = {module.REFERENCE!r}"
     source = inspect.getsource(module).split("\nWRONG", 1)[0]

@@ -57,7 +57,7 @@ def test_no_import_leads_down() -> None:
         ("classroom/sheets/a.py", "from classroom.grading.judge import judge"),
         ("classroom/reports/a.py", "def f():\n    from classroom.adapters import hub"),
         ("classroom/submissions/a.py", "import classroom.reports.report"),
-        ("classroom/sandbox/a.py", "from classroom.sheets.sheet import task"),
+        ("classroom/sandbox/a.py", "from classroom.sheets.sheet import chosen"),
         ("classroom/sandbox/a.py", "from mini_attn.exercises import runner"),
         ("classroom/sandbox/a.py", "import yaml"),
     ],

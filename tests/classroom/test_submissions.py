@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from classroom.sheets.notebook import student_notebook
-from classroom.sheets.sheet import chosen, task
+from classroom.sheets.sheet import chosen
 from classroom.submissions import files
 from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 SHEET = chosen(exercises="expand_heads tiled_heads")[0]
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +105,7 @@ def test_a_helper_between_starter_and_check_belongs_to_the_answer(tmp_path: Path
     data["cells"].insert(place + 2, code("print('after the check')"))
     save(tmp_path / "a.ipynb", data)
     (found,) = read(tmp_path)
-    assert found.cells["expand_heads"] == [task("expand_heads").starter, "def helper(): ..."]
+    assert found.cells["expand_heads"] == [exercise("expand_heads").starter, "def helper(): ..."]
 
 
 def test_a_deleted_check_cell_changes_nothing(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_cells_without_marks_are_found_by_their_checks(tmp_path: Path) -> None:
     save(tmp_path / "a.ipynb", data)
     (found,) = read(tmp_path)
     assert found.cells["expand_heads"] == ["mine = 1"]
-    assert found.cells["tiled_heads"] == [task("tiled_heads").starter]
+    assert found.cells["tiled_heads"] == [exercise("tiled_heads").starter]
     assert "lost their tags: expand_heads, tiled_heads" in found.problems[0]
 
 
@@ -138,7 +139,7 @@ def test_chapters_themselves_can_be_handed_in(tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_bytes((ROOT / "book/mqa-gqa.ipynb").read_bytes())
     (found,) = read(tmp_path)
     assert list(found.cells) == ["grouped_attention", "expand_heads", "pool_heads", "tiled_heads"]
-    assert found.cells["expand_heads"] == [task("expand_heads").starter]
+    assert found.cells["expand_heads"] == [exercise("expand_heads").starter]
 
 
 def test_another_version_is_said(tmp_path: Path) -> None:
@@ -366,7 +367,7 @@ def test_an_answer_in_a_cell_of_its_own_is_found(tmp_path: Path, checked: bool) 
     data["cells"][place:place] = added
     save(tmp_path / "a.ipynb", data)
     (found,) = read(tmp_path)
-    assert found.cells == {"expand_heads": [own], "tiled_heads": [task("tiled_heads").starter]}
+    assert found.cells == {"expand_heads": [own], "tiled_heads": [exercise("tiled_heads").starter]}
     words = "answered in another cell than the one meant for it: expand_heads"
     assert found.problems == [f"a.ipynb: {words}"]
 
@@ -381,7 +382,7 @@ def test_a_cell_that_defines_nothing_asked_for_is_no_answer(tmp_path: Path, sour
     data["cells"].append(code("answer = 5"))  # the cell for it was used
     save(tmp_path / "a.ipynb", data)
     (found,) = read(tmp_path)
-    starter = task("expand_heads").starter
+    starter = exercise("expand_heads").starter
     assert found.cells == {"expand_heads": [starter], "tiled_heads": ["answer = 4"]}
     assert found.problems == []
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from mini_attn.errors import CheckFailed, ConfigError
 from mini_attn.exercises import check, checker, exercise, exercise_ids, grade, hint
 from mini_attn.exercises.budget import LINE_BUDGET, is_learners
+from mini_attn.exercises.report import CHECKS
 from mini_attn.exercises.runner import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +69,7 @@ def test_wrong_answer_gets_its_idea(
 
 
 def test_every_check_is_hit_by_a_wrong_answer() -> None:
-    assert {failing for _, _, _, failing, _ in WRONG} == set(checker.CHECKS)
+    assert {failing for _, _, _, failing, _ in WRONG} == set(CHECKS)
 
 
 @pytest.mark.parametrize("exercise_id", IDS)

@@ -17,24 +17,25 @@ import pytest
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import (
-    carry,
     check,
     export_progress,
     grade,
     import_progress,
-    kept,
     progress,
-    record,
-    record_file,
+    progress_file,
+    progress_store,
+    progress_transfer,
     reset_progress,
 )
+from mini_attn.exercises.progress_format import as_text, parse
+from mini_attn.exercises.progress_record import Record, entries, merged
 from tests import javascript
 
 OUTSIDE = os.environ.get("MINI_ATTN_PROGRESS")  # as tests/conftest.py has set it
 ROOT = Path(__file__).resolve().parents[2]
 SOLVED = {"state": "solved", "points": 2}
 RIGHT = {"attempt": "5,050", "verdict": "right", "shown": False}
-SAMPLE: record.Record = {
+SAMPLE: Record = {
     "kv-cache": {"predictions": {"passes": RIGHT}, "exercises": {"cache_budget": SOLVED}}
 }
 
@@ -51,9 +52,9 @@ def unwritten(**_: Any) -> None:
 
 def begin() -> None:
     """As if the interpreter had just started."""
-    kept.attempts.clear()
-    kept._waiting.clear()
-    record_file._said.clear()
+    progress_store.attempts.clear()
+    progress_store._waiting.clear()
+    progress_file._said.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -80,14 +81,14 @@ def said(capsys: pytest.CaptureFixture[str], chapter: str | None = None) -> list
     return capsys.readouterr().out.splitlines()
 
 
-def held(path: Path) -> record.Record:
+def held(path: Path) -> Record:
     """What a file holds."""
-    return record.parse(path.read_bytes())
+    return parse(path.read_bytes())
 
 
 def document(**changes: Any) -> dict[str, Any]:
     """A whole file, with some of its keys changed."""
-    return {**json.loads(record.as_text(SAMPLE)), **changes}
+    return {**json.loads(as_text(SAMPLE)), **changes}
 
 
 # ---------------------------------------------------------------- one session
@@ -169,7 +170,7 @@ def test_the_file_is_the_readers_own(file: Path) -> None:
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "", " no "])
 def test_it_can_be_turned_off(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINI_ATTN_PROGRESS", value)
-    assert kept.place() is None
+    assert progress_store.place() is None
 
 
 def test_the_usual_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -177,11 +178,12 @@ def test_the_usual_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
-    assert kept.place() == tmp_path / "state/mini_attn" / kept.NAME
+    name = progress_store.NAME
+    assert progress_store.place() == tmp_path / "state/mini_attn" / name
     monkeypatch.delenv("XDG_STATE_HOME")
-    assert kept.place() == tmp_path / ".local/state/mini_attn" / kept.NAME
+    assert progress_store.place() == tmp_path / ".local/state/mini_attn" / name
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert kept.place() == tmp_path / "Library/Application Support/mini_attn" / kept.NAME
+    assert progress_store.place() == tmp_path / "Library/Application Support/mini_attn" / name
 
 
 # ---------------------------------------------------------------- what may go wrong
@@ -247,7 +249,7 @@ def test_without_a_place_it_goes_on_in_memory(
     places = {"a file for a folder": tmp_path / "file/x.json",
               "a folder for a file": tmp_path / "folder.json", "no name": "\0"}  # fmt: skip
     if obstacle == "no name":  # the environment takes no such text
-        monkeypatch.setattr(kept, "place", lambda: Path(str(places[obstacle])))
+        monkeypatch.setattr(progress_store, "place", lambda: Path(str(places[obstacle])))
     else:
         monkeypatch.setenv("MINI_ATTN_PROGRESS", str(places[obstacle]))
     for _ in range(2):
@@ -279,9 +281,9 @@ def test_a_disk_that_is_read_only(
 
 ANSWERS = """
 import sys
-from mini_attn.exercises import exercise, kept
+from mini_attn.exercises import exercise, progress_store
 for exercise_id in sys.argv[1:]:
-    kept.remember(exercise(exercise_id), None)
+    progress_store.remember(exercise(exercise_id), None)
 """
 
 
@@ -292,7 +294,7 @@ def test_several_notebooks_at_once_lose_nothing(file: Path) -> None:
     command = [sys.executable, "-c", ANSWERS]
     running = [subprocess.Popen([*command, *share], cwd=ROOT) for share in shares]
     assert [process.wait(60) for process in running] == [0, 0, 0]
-    found = [name for _, _, name, _ in record.entries(held(file))]
+    found = [name for _, _, name, _ in entries(held(file))]
     assert sorted(found) == sorted(kept_ids)
 
 
@@ -308,7 +310,7 @@ def test_a_lock_that_is_held_delays_a_check_and_loses_nothing(
         check("cache_budget", solution("cache_budget"))
         assert "kv-cache" not in held(file)
         assert said(capsys)[-1].startswith("2 of 4 points")
-    kept._flush()  # as at the end of the session
+    progress_store._flush()  # as at the end of the session
     assert held(file)["kv-cache"]["exercises"]["cache_budget"] == SOLVED
 
 
@@ -320,7 +322,7 @@ def test_what_is_exported_comes_back(
 ) -> None:
     check("cache_budget", solution("cache_budget"))
     export_progress(tmp_path)  # into a folder, under the usual name
-    copied = tmp_path / carry.NAME
+    copied = tmp_path / progress_transfer.NAME
     assert f"Written to {copied}: 1 exercise (1 solved)." in capsys.readouterr().out
     reset_progress()
     assert said(capsys) == ["No exercise was checked yet."]
@@ -347,7 +349,7 @@ def test_without_a_file_import_and_reset_work_in_memory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "page.json"
-    source.write_text(record.as_text(SAMPLE), encoding="utf-8")
+    source.write_text(as_text(SAMPLE), encoding="utf-8")
     import_progress(source)
     assert said(capsys, "kv-cache")[-2:] == [
         "  1 prediction answered, 1 right", "2 of 10 points in this session"
@@ -358,7 +360,7 @@ def test_without_a_file_import_and_reset_work_in_memory(
 
 def test_an_export_adds_to_an_export_and_spares_other_files(tmp_path: Path) -> None:
     earlier, other = tmp_path / "earlier.json", tmp_path / "notes.json"
-    earlier.write_text(record.as_text(SAMPLE), encoding="utf-8")
+    earlier.write_text(as_text(SAMPLE), encoding="utf-8")
     other.write_text('{"mine": 1}')
     check("half_temperature", 7)
     export_progress(earlier)
@@ -375,7 +377,7 @@ def test_exercises_of_another_book_are_left_out(
     foreign = copy.deepcopy(SAMPLE)
     foreign["kv-cache"]["exercises"]["no_such"] = SOLVED
     source = tmp_path / "foreign.json"
-    source.write_text(record.as_text(foreign), encoding="utf-8")
+    source.write_text(as_text(foreign), encoding="utf-8")
     import_progress(source)
     assert "Left out, because this book has no such exercise: 1." in capsys.readouterr().out
     assert set(held(file)["kv-cache"]["exercises"]) == {"cache_budget"}
@@ -476,22 +478,20 @@ def test_both_languages_merge_and_write_alike() -> None:
       const [one, two] = [a, b].map((text) => living.parseProgress(text).record);
       return living.progressText(living.mergeProgress(one, two));
     });"""
-    texts = [[record.as_text(older), record.as_text(newer)] for older, newer in PAIRS]
-    python = [record.as_text(record.merged(*map(record.parse, map(str.encode, pair))))
+    texts = [[as_text(older), as_text(newer)] for older, newer in PAIRS]
+    python = [as_text(merged(*map(parse, map(str.encode, pair))))
               for pair in texts]  # fmt: skip
     assert javascript.run(body, texts) == python
 
 
 @pytest.mark.parametrize(("older", "newer"), PAIRS)
-def test_a_merge_keeps_the_better_and_else_the_newer(
-    older: record.Record, newer: record.Record
-) -> None:
+def test_a_merge_keeps_the_better_and_else_the_newer(older: Record, newer: Record) -> None:
     kind = next(iter(older["start"]))
     found = ENTRIES[kind]
     one, two = older["start"][kind]["x"], newer["start"][kind]["x"]
-    result = record.merged(older, newer)["start"][kind]["x"]
+    result = merged(older, newer)["start"][kind]["x"]
     good = [SOLVED, RIGHT]
     assert result == (one if one in good and two not in good else result)
     if found.index(two) >= found.index(one):
         assert result == two
-    assert record.merged(newer, newer) == record.merged(newer, {})
+    assert merged(newer, newer) == merged(newer, {})

@@ -11,7 +11,14 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn import widgets
-from mini_attn.exercises import carry, exercise, exercise_ids, import_progress, kept, record
+from mini_attn.exercises import (
+    exercise,
+    exercise_ids,
+    import_progress,
+    progress_format,
+    progress_store,
+    progress_transfer,
+)
 from mini_attn.widgets.questions import QUESTIONS
 from tests.exercises.test_progress import SAMPLE, TEXTS
 from tests.site import THEMES, WIDTHS, serious_findings, watched
@@ -21,7 +28,7 @@ from tools.site import Visit, visiting
 pytestmark = pytest.mark.browser
 
 CHAPTER, FRONT = "book/kv-cache.html", "book/index.html"
-FILE = carry.NAME
+FILE = progress_transfer.NAME
 
 
 @pytest.fixture(scope="module")
@@ -187,23 +194,23 @@ def test_what_the_page_exports_python_imports_and_back(
     file = exported(page, tmp_path)
     monkeypatch.setenv("MINI_ATTN_PROGRESS", str(tmp_path / "state.json"))
     import_progress(file)
-    assert kept.load() == {
+    assert progress_store.load() == {
         "kv-cache": {
             "predictions": {"passes": {"attempt": "5,050", "verdict": "right", "shown": False}},
             "exercises": {"cached_step": {"state": "done", "points": 0}},
         }
     }
-    kept.remember(exercise("cached_step"), None)
-    kept.remember(exercise("chunk_mask"), "shape")
+    progress_store.remember(exercise("cached_step"), None)
+    progress_store.remember(exercise("chunk_mask"), "shape")
     page = visit(FRONT, protocol=protocol)
-    said = give(page, FILE, record.as_text(kept.load()))
+    said = give(page, FILE, progress_format.as_text(progress_store.load()))
     expect(said).to_have_text(
         "Imported: 1 prediction (1 right) and 2 exercises (1 done). "
         "What you had solved stays solved."
     )
     expect(box(page).get_by_role("row", name="KV caching")).to_contain_text("1 of 3")
     expect(box(page)).to_contain_text("Checked in Python: 4 of")
-    assert record.parse(exported(page, tmp_path).read_bytes()) == kept.load()
+    assert progress_format.parse(exported(page, tmp_path).read_bytes()) == progress_store.load()
     page.goto(page.url.replace(FRONT, CHAPTER))
     tasks = opened(page).locator(".kept-tasks li")
     expect(tasks.first).to_contain_text("solved in Python, 4 points")
@@ -215,7 +222,7 @@ def test_an_import_keeps_what_was_solved(visit: Visit) -> None:
     page = visit(CHAPTER)
     answer(page, 0, "5050")
     opened(page).get_by_role("checkbox").nth(2).check()
-    worse = json.loads(record.as_text(SAMPLE))
+    worse = json.loads(progress_format.as_text(SAMPLE))
     found = worse["chapters"]["kv-cache"]
     found["predictions"]["passes"] = {"attempt": "1", "verdict": "wrong", "shown": True}
     found["predictions"]["copies"] = {"attempt": "3", "verdict": "right", "shown": False}
@@ -287,7 +294,7 @@ def test_without_storage_it_says_so_and_goes_on(visit: Visit, tmp_path: Path) ->
     expect(box(page).locator(".kept-sum")).to_have_text(
         "1 of 7 predictions right, 1 of 3 exercises done"
     )
-    found = record.parse(exported(page, tmp_path).read_bytes())
+    found = progress_format.parse(exported(page, tmp_path).read_bytes())
     assert found["kv-cache"]["exercises"] == {"cached_step": {"state": "done", "points": 0}}
 
 

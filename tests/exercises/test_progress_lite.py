@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page
 
-from mini_attn.exercises import carry, record
+from mini_attn.exercises import progress_format, progress_transfer
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.lite
@@ -71,11 +71,11 @@ def test_progress_outlives_the_page(visit: Visit) -> None:
     page.reload()
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     assert "1 exercise (1 solved) of an earlier visit" in ask(page, IMPORTS + "progress()")
-    said = ask(page, f"export_progress(); print(open('{carry.NAME}').read())")
-    found = record.parse(said[said.index("{") :].encode())
+    said = ask(page, f"export_progress(); print(open('{progress_transfer.NAME}').read())")
+    found = progress_format.parse(said[said.index("{") :].encode())
     assert found["kv-cache"]["exercises"]["cache_budget"] == {"state": "solved", "points": 2}
 
     found["start"] = {"exercises": {"half_temperature": {"state": "done", "points": 0}}}
-    text = json.dumps(record.as_text(found))
+    text = json.dumps(progress_format.as_text(found))
     write = f"open('page.json', 'w').write({text})\nimport_progress('page.json')\nprogress()"
     assert "start: 1 exercise (0 solved)" in ask(page, write)

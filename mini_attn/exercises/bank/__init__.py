@@ -1,1 +1,1 @@
-"""One module per exercise: data, cases and a judge. No answer is called here."""
+"""One module per exercise: everything about it but its solution. No answer is called here."""

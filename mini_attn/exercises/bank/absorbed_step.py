@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write one decode step without making a key or a value. Given are the new token's queries `q_nope`
+`(n_heads, qk_nope_head_dim)` and `q_rope` `(n_heads, qk_rope_head_dim)`, already turned, the
+cache `latent` `(kv_len, kv_lora_rank)` and `rope_key` `(kv_len, qk_rope_head_dim)`, and the
+weights `w_uk` `(n_heads, kv_lora_rank, qk_nope_head_dim)` and `w_uv` `(n_heads, kv_lora_rank,
+v_head_dim)`. The new token is in the cache already and sees everything. Return `mixed` `(n_heads,
+kv_lora_rank)`, the weighted sum of latents of each head, and `out` `(n_heads, v_head_dim)`.
+"""
+STARTER = '''
+def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+    """One absorbed decode step: (mixed, out)."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 NAMES = ("q_nope", "q_rope", "latent", "rope_key", "w_uk", "w_uv")
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _case(rng: np.random.Generator, *sizes: int) -> Inputs:
@@ -55,7 +73,7 @@ def _scores(inputs: Inputs, *, content: bool = True, place: bool = True) -> np.n
     return np.asarray(scores + place * inputs["q_rope"] @ inputs["rope_key"].T)
 
 
-def _mixtures(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the mixture of latents would be with one idea missing."""
     (heads, rank, nope), rope = inputs["w_uk"].shape, inputs["q_rope"].shape[-1]
     scores, latent, scale = _scores(inputs), inputs["latent"], (nope + rope) ** -0.5
@@ -97,23 +115,25 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     mixed, out = outputs["mixed"], outputs["out"]
     scale = (inputs["w_uk"].shape[2] + inputs["q_rope"].shape[-1]) ** -0.5
     right = _softmax(_scores(inputs) * scale) @ inputs["latent"]
-    if not np.allclose(mixed, right, rtol=0, atol=TOLERANCE):
-        for guess, message in _mixtures(inputs):
-            if np.allclose(mixed, guess, rtol=0, atol=TOLERANCE):
-                return message
+    if not _close(mixed, right):
+        if idea := explain(mixed, _guesses(inputs), _close):
+            return idea
         return (
             "mixed is not the sum of the latents with softmax weights of the scaled scores: it "
             f"differs by up to {np.abs(mixed - right).max():.3g}."
         )
     values = np.einsum("hr,hrv->hv", right, inputs["w_uv"])
-    if np.allclose(out, values, rtol=0, atol=TOLERANCE):
+    if _close(out, values):
         return None
-    if np.allclose(out, np.einsum("hr,rv->hv", right, inputs["w_uv"][0]), rtol=0, atol=TOLERANCE):
-        return "Every head is read out by the first head's W_UV: each head has its own."
-    if inputs["w_uv"].shape == inputs["w_uk"].shape and np.allclose(
-        out, np.einsum("hr,hrn->hn", right, inputs["w_uk"]), rtol=0, atol=TOLERANCE
-    ):
-        return "The output is read out of the mixture by W_UV; W_UK made the keys."
+    guesses = [
+        (np.einsum("hr,rv->hv", right, inputs["w_uv"][0]),
+         "Every head is read out by the first head's W_UV: each head has its own."),
+    ]  # fmt: skip
+    if inputs["w_uv"].shape == inputs["w_uk"].shape:
+        other = np.einsum("hr,hrn->hn", right, inputs["w_uk"])
+        guesses += [(other, "The output is read out of the mixture by W_UV; W_UK made the keys.")]
+    if idea := explain(out, guesses, _close):
+        return idea
     worst = np.abs(out - values).max()
     return (
         "The mixture of latents is right, the output is not: take it through each head's W_UV, "
@@ -126,10 +146,14 @@ EXERCISE = Exercise(
     page="mla",
     title="The absorbed step",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="Absorbing the expansion",
+    definition="The scale stays",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "The query goes to where the keys would have come from. Then it meets the latents "
         "themselves, and the weights mix the latents themselves.",

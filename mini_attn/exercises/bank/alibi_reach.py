@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from operator import eq
 
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.position import alibi_slopes
+
+TEXT = """
+With pencil and paper (and a calculator for one logarithm): ALiBi with 8 heads, last head, slope
+1/256. All keys have the same content. What is the smallest distance at which a key has less than
+a tenth of the weight of the key at distance 0?
+"""
 
 N_HEADS, SHARE = 8, 0.1
 SLOPES = alibi_slopes(N_HEADS)
@@ -44,8 +51,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value):
         return "Distances are counted in tokens: the answer is a whole number."
     if value < 1:
@@ -61,10 +68,15 @@ EXERCISE = Exercise(
     page="position",
     title="How far the last head looks",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="ALiBi: a penalty that grows",
+    definition="ALiBi: a penalty that grows",
+    text=TEXT,
+    unit="tokens",
+    mistakes=MISTAKES,
     hints=(
         "All keys have the same content, so their scores differ by the bias alone. What does the "
         "softmax make of a difference of two scores?",
@@ -75,7 +87,5 @@ EXERCISE = Exercise(
         "Letting the weight fall in a line. The score does.",
         "Taking the logarithm to base 10 or 2.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

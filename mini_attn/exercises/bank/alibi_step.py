@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function should give what ALiBi adds to the scores when the queries are the last `q_len` of
+`kv_len` tokens: an array `(n_heads, q_len, kv_len)`. It was tested with whole prompts. Find out
+when it is wrong, and repair it. Keys ahead of their query get 0; a mask hides them.
+"""
+STARTER = '''
+def alibi(slopes, q_len, kv_len):
+    """ALiBi's bias for the last queries: (n_heads, q_len, kv_len)."""
+    distance = np.arange(q_len)[:, None] - np.arange(kv_len)
+    return -slopes[:, None, None] * np.maximum(distance, 0)
+
+
+alibi(np.array([0.5]), 4, 4) + 0.0  # a whole prompt: looks right
+'''
 
 TOLERANCE = 1e-9
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -34,7 +53,7 @@ def _of(slopes: Array, distance: Array) -> Array:
     return np.asarray(-slopes[:, None, None] * distance)
 
 
-def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the bias would be with one idea missing."""
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
@@ -66,11 +85,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     right = ma.alibi_bias(slopes, np.arange(kv_len - q_len, kv_len), np.arange(kv_len))
     bias = outputs["bias"]
-    if np.allclose(bias, right, rtol=0, atol=TOLERANCE):
+    if _close(bias, right):
         return None
-    for guess, message in _slips(inputs):
-        if np.allclose(bias, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(bias, _guesses(inputs), _close):
+        return idea
     h, i, j = np.argwhere(np.abs(bias - right) > TOLERANCE)[0]
     return (
         f"Head {h}, query {i} of {q_len} and key {j} of {kv_len} are "
@@ -84,10 +102,14 @@ EXERCISE = Exercise(
     page="position",
     title="The bias that vanished",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="With a cache, the query is the last token",
+    definition="ALiBi: a penalty that grows",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Print the bias for one query and six keys. How far is the first of these keys away?",
         "The queries are the last q_len of kv_len tokens. Give each its true position before you "

@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write the backward pass of one head without a mask. `q` is `(q_len, head_dim)`, `k` is `(kv_len,
+head_dim)`, `v` is `(kv_len, v_head_dim)`, and `d_out`, the gradient of the loss by the output, is
+`(q_len, v_head_dim)`. The scale is one over the root of `head_dim`. Return `(d_q, d_k, d_v)` in
+the shapes of `q`, `k` and `v`.
+"""
+STARTER = '''
+def attention_gradient(q, k, v, d_out):
+    """Gradients of the loss by q, k and v."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 
@@ -42,7 +55,7 @@ def _right(inputs: Inputs) -> dict[str, np.ndarray]:
     return {f"d_{n}": g[0, 0] for n, g in zip("qkv", ma.attention_backward(*arrays), strict=True)}
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
     """What a gradient would be with one idea missing."""
     q, k, v, d_out = (inputs[name] for name in ("q", "k", "v", "d_out"))
     size = q.shape[1]
@@ -76,16 +89,19 @@ def _hypotheses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
     ]  # fmt: skip
 
 
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE)
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that a gradient lacks: values first, because they are the simplest."""
     right = _right(inputs)
     for name in ("d_v", "d_q", "d_k"):
-        if np.allclose(outputs[name], right[name], rtol=0, atol=TOLERANCE):
+        if _close(outputs[name], right[name]):
             continue
-        for other, guess, message in _hypotheses(inputs):
-            same = other == name and guess.shape == outputs[name].shape
-            if same and np.allclose(outputs[name], guess, rtol=0, atol=TOLERANCE):
-                return message
+        guesses = [(guess, idea) for other, guess, idea in _guesses(inputs) if other == name]
+        if idea := explain(outputs[name], guesses, _close):
+            return idea
         worst = np.abs(outputs[name] - right[name]).max()
         return f"{name} differs from the gradient by up to {worst:.3g}; check it by differences."
     return None
@@ -96,10 +112,13 @@ EXERCISE = Exercise(
     page="attention",
     title="The way back",
     kind="write",
-    points=5,
+    groups={"random": 2, "property": 2, "edges": 1},
     minutes=25,
     difficulty=4,
     assessed=True,
+    section="The way back: gradients",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Go back one step at a time: output, weights, scores, queries and keys. A product's "
         "gradient is a product with the other factor, transposed.",

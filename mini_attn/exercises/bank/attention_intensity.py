@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and at 2
+bytes a number it prints 1 for every model. Find out why, and repair it. `n_kv_heads` is an array
+with several numbers of key/value heads; return one intensity for each.
+"""
+STARTER = '''
+def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    """FLOPs of scores and weighted sum for each byte of keys and values."""
+    flops = 2 * 2 * n_heads * head_dim * kv_len
+    moved = 2 * n_heads * head_dim * kv_len * dtype_bytes
+    return np.full(n_kv_heads.shape, flops / moved)
+
+
+attention_intensity(np.array([32.0]), 32, 128, 8192, 2)  # MHA: looks right
+'''
+
+_close = partial(np.allclose, rtol=1e-9, atol=0)
 
 
 def _case(n_heads: int, kv: list[int], head_dim: int, kv_len: int, each: int) -> Inputs:
@@ -34,7 +55,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"intensity": (inputs["n_kv_heads"].shape, "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What comes out with one idea missing."""
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
     right = 2 * heads / kv / each
@@ -60,11 +81,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
     right = 2 * heads / kv / each
     got = outputs["intensity"]
-    if np.allclose(got, right, rtol=1e-9, atol=0):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=1e-9, atol=0):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     i = int(np.abs(got / right - 1).argmax())
     return (
         f"With {heads} query heads on {kv[i]:.0f} key/value heads and {each} bytes a number it "
@@ -78,10 +98,13 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="An intensity that is always 1",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=8,
     difficulty=1,
     assessed=True,
+    section="Attention does not profit from the batch",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Which of the two, the FLOPs or the bytes, depends on how many query heads share a "
         "key/value head?",

@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: Llama-3-70B has 70.55 billion parameters in bfloat16. Eight H100 hold an
+eighth of them each and read 3.35 TB/s each, all at the same time. What is the least time for one
+token of one short conversation, in milliseconds?
+"""
 
 MODEL, DEVICE, DEVICES = MODELS["llama-3-70b"], cost.DEVICES["h100"], 8
 PARAMETERS = cost.parameter_count(MODEL)
 ANSWER = 1e3 * 2 * PARAMETERS / (DEVICES * DEVICE.bytes_per_second)  # milliseconds
 
 _WORK = 2 * PARAMETERS / (DEVICES * DEVICE.flops_per_second["bfloat16"])
-MISTAKES = [
-    (
-        DEVICES * ANSWER,
-        "That is one device alone, or bits for bytes. Eight devices read their eighths at once.",
+MISTAKES = {
+    DEVICES * ANSWER: (
+        "That is one device alone, or bits for bytes. Eight devices read their eighths at once."
     ),
-    (ANSWER / 2, "Half of the bytes are missing: a weight in bfloat16 has 2."),
-    (2 * ANSWER, "Twice too long: a weight in bfloat16 has 2 bytes, not 4."),
-    (ANSWER / 1e3, "That is seconds."),
-    (1e3 / ANSWER, "That is tokens a second: the question is the time of one."),
-    (1e3 * _WORK, "That is the arithmetic. The weights take longer to arrive."),
-    (ANSWER * DEVICES**2, "The bytes are multiplied by the devices. Each reads its own eighth."),
-]
+    ANSWER / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
+    2 * ANSWER: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
+    ANSWER / 1e3: "That is seconds.",
+    1e3 / ANSWER: "That is tokens a second: the question is the time of one.",
+    1e3 * _WORK: "That is the arithmetic. The weights take longer to arrive.",
+    ANSWER * DEVICES**2: "The bytes are multiplied by the devices. Each reads its own eighth.",
+}
+
+
+def _near(value: float, number: float) -> bool:
+    """With or without the embedding's rows."""
+    return abs(value / number - 1) < 0.02
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if abs(value / ANSWER - 1) < 0.02:  # with or without the embedding's rows
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES:
-        if abs(value / wrong - 1) < 0.02:
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if value <= 0:
         return "A time is above 0."
     return (
@@ -47,10 +56,15 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="As fast as the weights arrive",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=True,
+    section="The step-time bound",
+    text=TEXT,
+    starter="answer = ...  # milliseconds",
+    unit="ms",
+    mistakes=MISTAKES,
     hints=(
         "One sequence: hardly any arithmetic, and no cache to speak of. What has to be read for a "
         "token, and how fast do eight devices read?",
@@ -60,7 +74,5 @@ EXERCISE = Exercise(
         "Dividing by the rate of one device.",
         "Using the arithmetic rate, which is hundreds of times too optimistic here.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

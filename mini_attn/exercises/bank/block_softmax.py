@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function is meant to compute attention of one head over blocks of keys, so that no more than
+`(q_len, block)` scores exist at a time. It was tested with keys whose best came first. Find out
+when it is wrong, and repair it. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`, `v` is
+`(kv_len, v_head_dim)`; return `out` of shape `(q_len, v_head_dim)`. Scores may be large.
+"""
+STARTER = '''
+def block_attention(q, k, v, block):
+    """Attention of one head, a block of keys at a time."""
+    top = np.full(len(q), -np.inf)  # largest score so far
+    total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
+    for start in range(0, len(k), block):
+        scores = q @ k[start : start + block].T / np.sqrt(q.shape[1])
+        top = np.maximum(top, scores.max(axis=1))
+        weights = np.exp(scores - top[:, None])
+        total = total + weights.sum(axis=1)
+        out = out + weights @ v[start : start + block]
+    return out / total[:, None]
+
+
+best_first = np.array([[3.0], [2.0], [1.0], [0.0]])          # four keys
+block_attention(np.ones((1, 1)), best_first, best_first, 2)  # right, this time
+'''
+
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, block: int) -> Inputs:
@@ -72,7 +100,7 @@ def _each_alone(inputs: Inputs, blocks: list[slice]) -> np.ndarray:
     return np.mean(parts, axis=0)
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     k, block = inputs["k"], inputs["block"]
     blocks = [slice(start, start + block) for start in range(0, len(k), block)]
@@ -102,11 +130,10 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     right = _blocked(inputs)
-    if np.allclose(outputs["out"], right, rtol=0, atol=TOLERANCE):
+    if _close(outputs["out"], right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(outputs["out"], pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), _close):
+        return idea
     worst = float(np.abs(outputs["out"] - right).max())
     return (
         f"The output differs from plain attention by up to {worst:.3g}, with {len(inputs['k'])} "
@@ -119,10 +146,13 @@ EXERCISE = Exercise(
     page="attention-cost",
     title="The maximum that moved",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="In tiles: exact, with linear memory",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Follow one query over two blocks, the larger score in the second. Against which maximum "
         "were the first block's exponentials taken?",

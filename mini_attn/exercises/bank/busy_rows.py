@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from math import ceil
+from operator import eq
 
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TEXT = """
+With pencil and paper: an accelerator needs 300 FLOPs for each byte, to be bound by arithmetic.
+Its weights are 4,096 × 4,096 numbers in bfloat16. `m` rows of 4,096 numbers in bfloat16 are read,
+multiplied by them, and the result is written in bfloat16; each number moves once. What is the
+smallest `m` for which the product does at least 300 FLOPs for each byte?
+"""
 
 SIZE, NUMBER_BYTES, RIDGE = 4096, 2, 300
 
@@ -40,8 +48,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if ceil(value) == ANSWER:
         return "Rows are whole: round up to the first number that is enough."
     if value < 1:
@@ -58,10 +66,14 @@ EXERCISE = Exercise(
     page="matmul",
     title="How many rows keep it busy?",
     kind="pencil",
-    points=3,
+    groups={"by hand": 3},
     minutes=10,
     difficulty=3,
     assessed=False,
+    section="Counting what moves",
+    text=TEXT,
+    unit="rows",
+    mistakes=MISTAKES,
     hints=(
         "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs in full proportion.",
         "FLOPs: 2 m d². Bytes: 2 (d² + 2 m d). Set 2 m d² = 300 · 2 (d² + 2 m d), solve for m, and "
@@ -71,7 +83,5 @@ EXERCISE = Exercise(
         "Leaving out the rows themselves and the result.",
         "Using 4 bytes a number.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.guesses import explain, times_too_many
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: Llama-2-7B has 6,738,415,616 parameters, 32 layers, 32 query heads, as many
+key/value heads, and `head_dim` 128. Weights and cache are stored in float16. How many sequences
+of 4,096 tokens fit on a device with 80 GB beside the weights?
+"""
 
 MODEL = MODELS["llama-2-7b"]
 CONTEXT, NUMBER_BYTES, MEMORY = 4096, 2, 80 * 10**9
@@ -34,8 +42,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value) and int(value) == ANSWER:
         return "A sequence fits whole or not at all: give the whole number."
     if value <= 0:
@@ -51,10 +59,14 @@ EXERCISE = Exercise(
     page="kv-cache",
     title="How many fit?",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=1,
     assessed=False,
+    section="What the cache costs",
+    text=TEXT,
+    unit="sequences",
+    mistakes=MISTAKES,
     hints=(
         "The device holds the weights once and a cache for every sequence.",
         "Bytes of the weights: parameters times 2. Bytes of one cache: 2 (K and V) times layers, "
@@ -65,7 +77,5 @@ EXERCISE = Exercise(
         "Counting keys but not values.",
         "Taking a GB for 2**30 bytes.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

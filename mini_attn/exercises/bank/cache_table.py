@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Compute the column *cache* for any number of layouts at once. `numbers` is an integer array: how
+many numbers a token leaves in one layer, keys and values together. `windows` is an integer array
+of the same shape: how many tokens a layer keeps at most, 0 where it keeps all. Return the bytes
+of the caches of all layers and sequences, whole numbers in an array of the same shape.
+"""
+STARTER = '''
+def cache_table(numbers, windows, n_layers, context, batch, dtype_bytes):
+    """Bytes of each layout's cache."""
+    raise NotImplementedError
+'''
 
 
 def _case(
@@ -65,15 +78,14 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (2 * right,
          "A factor 2 too many: `numbers` counts all that a token leaves in a layer, keys and "
          "values together."),
+        *((right // inputs[name], f"The factor {name} = {inputs[name]} is missing.")
+          for name in ("n_layers", "batch", "dtype_bytes")),
+        # Only where it divides: what no whole number explains is not named.
+        (np.where(right % context, -1, right // context),
+         "That is one token: each of the tokens that are kept leaves its numbers."),
     ]  # fmt: skip
-    for guess, message in guesses:
-        if np.array_equal(got, guess):
-            return message
-    for name in ("n_layers", "batch", "dtype_bytes"):
-        if np.array_equal(got * inputs[name], right):
-            return f"The factor {name} = {inputs[name]} is missing."
-    if np.array_equal(got * context, right):
-        return "That is one token: each of the tokens that are kept leaves its numbers."
+    if idea := explain(got, guesses, np.array_equal):
+        return idea
     i = int(np.flatnonzero(got != right)[0])
     return (
         f"Layout {i} with {inputs['numbers'][i]} numbers a token should keep {right[i]:,} bytes, "
@@ -86,10 +98,17 @@ EXERCISE = Exercise(
     page="choosing",
     title="A column of the table",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=1,
     assessed=False,
+    section="The same shape, five caches",
+    text=TEXT,
+    standalone=(
+        "Compute the column *cache*",
+        "Compute one column of a table of attention variants, the size of the cache,",
+    ),
+    starter=STARTER,
     hints=(
         "Every layout obeys one formula. What differs is how many numbers a token leaves, and how "
         "many tokens are kept.",

@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write one step of attention with a cache, in NumPy. The inputs are the new token's `q`, `k_new`,
+`v_new` of shape `(batch, heads, 1, head_dim)`, the arrays `k_cache` and `v_cache` of shape
+`(batch, heads, capacity, head_dim)`, and `length`, the number of slots that hold a token. Return
+`out` of the shape of `q`, and both caches with the new row in its slot. Slots that hold no token
+may contain anything, NaN too. Leave the arrays that were passed in as they are.
+"""
+STARTER = '''
+def cached_step(q, k_new, v_new, k_cache, v_cache, length):
+    """One cached attention step: (out, k_cache, v_cache)."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 
@@ -72,7 +86,7 @@ def _judge_cache(inputs: Inputs, outputs: Outputs) -> str | None:
     return None
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     at, size = inputs["length"], inputs["q"].shape[-1]
     k = np.concatenate([inputs["k_cache"][:, :, :at], inputs["k_new"]], axis=2)
@@ -112,9 +126,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right = _out(inputs, outputs["k_cache"][:, :, : at + 1], outputs["v_cache"][:, :, : at + 1])
     if _close(outputs["out"], right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if _close(outputs["out"], guess):
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), _close):
+        return idea
     worst = np.abs(outputs["out"] - right).max()
     return (
         "The output is not the softmax of the scaled scores times the values: it differs by up to "
@@ -127,10 +140,13 @@ EXERCISE = Exercise(
     page="kv-cache",
     title="The cached step",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="The cached step",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "The new token brings one key and one value. First they go into the cache, then the query "
         "meets everything that is in it now.",

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+A has shape `(m, p)`, B `(p, q)`, C `(q, n)`. Return an integer array of two counts: the FLOPs of
+(A B) C and those of A (B C), a multiply-add counted as 2. The sizes may be large.
+"""
+STARTER = '''
+def chain_flops(m, p, q, n):
+    """np.array([FLOPs of (A B) C, FLOPs of A (B C)])."""
+    raise NotImplementedError
+'''
 
 FLOPS = cost.product_flops
 
@@ -29,7 +42,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"flops": ((2,), "i")}
 
 
-def _patterns(m: int, p: int, q: int, n: int) -> list[tuple[tuple[int, ...], str]]:
+def _guesses(m: int, p: int, q: int, n: int) -> list[tuple[tuple[int, ...], str]]:
     left, right = FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n)
     return [
         ((right, left), "The two orders are swapped: (A B) C comes first."),
@@ -62,9 +75,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
             "A count came out negative: the product was larger than the integers hold. Multiply "
             "Python's own whole numbers, or use int64."
         )
-    for guess, message in _patterns(m, p, q, n):
-        if flops == guess:
-            return message
+    if idea := explain(flops, _guesses(m, p, q, n), eq):
+        return idea
     wrong = 0 if flops[0] != right[0] else 1
     order = ("(A B) C", "A (B C)")[wrong]
     much = "many" if flops[wrong] > right[wrong] else "few"
@@ -76,10 +88,13 @@ EXERCISE = Exercise(
     page="matmul",
     title="Where to put the brackets",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="Where the brackets stand",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Write the shape of the result inside the brackets first. It is the operand of the second "
         "product.",

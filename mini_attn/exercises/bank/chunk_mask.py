@@ -4,7 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function is meant to say which key each query of a chunk may see, and it was tested with
+whole prompts only. Find out when it is wrong, and repair it. `q_positions` and `kv_positions` are
+integer arrays, one position per query and per key; a key at position -1 is an empty slot, and
+slots need not be in order. Return a boolean array `(q_len, kv_len)`, True where the query may
+attend.
+"""
+STARTER = '''
+def chunk_mask(q_positions, kv_positions):
+    """True where a query may attend to a key, causally."""
+    q_len, kv_len = len(q_positions), len(kv_positions)
+    return np.tril(np.ones((q_len, kv_len), dtype=bool))
+
+
+chunk_mask(np.arange(4), np.arange(4)).astype(int)  # a whole prompt: looks right
+'''
 
 
 def _pair(q_positions: list[int], kv_positions: list[int]) -> Inputs:
@@ -38,7 +56,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
@@ -76,9 +94,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     mask = outputs["mask"]
     if np.array_equal(mask, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.array_equal(mask, pattern):
-            return message
+    if idea := explain(mask, _guesses(inputs), np.array_equal):
+        return idea
     i, j = np.argwhere(mask != right)[0]
     verb = "may" if right[i, j] else "may not"
     return f"The query at position {q[i, 0]} {verb} see the key at position {kv[0, j]}."
@@ -89,10 +106,13 @@ EXERCISE = Exercise(
     page="kv-cache",
     title="The mask that forgot the past",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="Prompts, chunks and batches",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Ask of each pair: where does this query stand in the text, and where does this key?",
         "Put the query positions in a column and the key positions in a row, and compare. Then "

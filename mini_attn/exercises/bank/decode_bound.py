@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
+TEXT = """
+Write equation {eq}`eq-roofline-step` for several batch sizes at once. `batch` is an array of
+numbers of sequences, each with `context` cached tokens. `weight_bytes` are read once;
+`cache_bytes` is what one cached token takes in one sequence. One row through the weights takes
+`row_flops`, one pair of a query and a cached token takes `pair_flops`. Return an array of the
+shape of `batch`: the seconds of a decode step, at the least.
+"""
+STARTER = '''
+def decode_bound(
+    batch, context, weight_bytes, cache_bytes, row_flops, pair_flops,
+    bytes_per_second, flops_per_second,
+):
+    """Least time of a decode step for each batch size."""
+    raise NotImplementedError
+'''
+
 NAMES = ("weight_bytes", "cache_bytes", "row_flops", "pair_flops",
          "bytes_per_second", "flops_per_second")  # fmt: skip
+_close = partial(np.allclose, rtol=1e-6, atol=0)
 
 
 def _case(batch: list[int], context: int, *values: float) -> Inputs:
@@ -63,7 +83,7 @@ def _sides(inputs: Inputs) -> dict[str, np.ndarray]:
     }
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the times would be with one idea missing."""
     batch, context = inputs["batch"], inputs["context"]
     t = _sides(inputs)
@@ -98,11 +118,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     t = _sides(inputs)
     right = np.maximum(t["weights"] + t["cache"], t["rows"] + t["pairs"])
     got = outputs["seconds"]
-    if np.allclose(got, right, rtol=1e-6, atol=0):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=1e-6, atol=0):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     worst = int(np.argmax(np.abs(got / right - 1)))
     return (
         f"For {inputs['batch'][worst]:.0f} sequences of {inputs['context']} tokens the step is "
@@ -116,10 +135,14 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="The least time of a step",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="The step-time bound",
+    text=TEXT,
+    letters="$n$ is `context`, $\\beta$ is `bytes_per_second`, and $\\pi$ is `flops_per_second`.",
+    starter=STARTER,
     hints=(
         "Two clocks run at once: one for the bytes, one for the FLOPs. The step ends when both "
         "have stopped.",

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function is meant to copy shared heads, so that an attention without groups can be used. It
+was tested with one key/value head, where it is right. Find out when it is wrong, and repair it.
+`k` has the shape `(batch, n_kv_heads, kv_len, head_dim)`; return `(batch, n_heads, kv_len,
+head_dim)`.
+"""
+STARTER = '''
+def expand_heads(k, n_heads):
+    """A copy of the key/value heads for each query head."""
+    copies = n_heads // k.shape[1]
+    return np.tile(k, (1, copies, 1, 1))
+
+
+expand_heads(np.ones((1, 1, 3, 2)), 4).shape  # one head for all: looks right
+'''
+
+_close = partial(np.allclose, rtol=0, atol=1e-12)
 
 
 def _case(rng: np.random.Generator, batch: int, kv_heads: int, group: int, kv_len: int,
@@ -31,7 +52,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"k": ((batch, inputs["n_heads"], kv_len, size), "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What comes out with one idea missing."""
     k, heads = inputs["k"], inputs["n_heads"]
     kv_heads = k.shape[1]
@@ -59,9 +80,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     got = outputs["k"]
     if np.array_equal(got, np.repeat(k, group, axis=1)):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=0, atol=1e-12):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     head = next(h for h in range(heads) if not np.array_equal(got[:, h], k[:, h // group]))
     return f"Query head {head} should get key/value head {head} // {group} = {head // group}."
 
@@ -71,10 +91,13 @@ EXERCISE = Exercise(
     page="mqa-gqa",
     title="The heads that were dealt like cards",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=8,
     difficulty=1,
     assessed=True,
+    section="Neighbours share: which repeat is the right one",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Write down, for 2 key/value heads and 4 query heads, which one each query head should "
         "get, and print which one it gets.",

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Write attention for any number of key/value heads, without a mask and without a loop over heads.
+`q` has the shape `(batch, n_heads, q_len, head_dim)`, `k` and `v` have `(batch, n_kv_heads,
+kv_len, head_dim)`, and `n_kv_heads` divides `n_heads`. Query head `h` reads key/value head `h //
+(n_heads // n_kv_heads)`. Return an array of the shape of `q`. Try to do it without a repeated
+copy of `k` and `v`.
+"""
+STARTER = '''
+def grouped_attention(q, k, v):
+    """Attention whose query heads share key/value heads in groups."""
+    raise NotImplementedError
+'''
+
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
@@ -52,7 +68,7 @@ def _read(inputs: Inputs, key_rule: Callable[[int], int], value_rule: Callable[[
     return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
     group = heads // kv_heads
@@ -99,11 +115,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     right = np.asarray(ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"]))
     out = outputs["out"]
-    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+    if _close(out, right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(out, _guesses(inputs), _close):
+        return idea
     wrong = [h for h in range(out.shape[1]) if not np.allclose(out[:, h], right[:, h])]
     return (
         f"Query heads {', '.join(map(str, wrong))} of {out.shape[1]} have another output than "
@@ -116,10 +131,13 @@ EXERCISE = Exercise(
     page="mqa-gqa",
     title="Attention with shared heads",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="Groups between the ends",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Cut the query heads into as many groups as there are key/value heads. Within a group "
         "everything is as with one head.",

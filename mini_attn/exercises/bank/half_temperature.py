@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TEXT = r"""
+With pencil and paper: three tokens have the scores $0$, $\ln 2$ and $\ln 5$. At temperature 1
+their shares are 1/8, 2/8 and 5/8. Which share does the *second* token get at temperature ½? Give
+a part of 1, with at least three digits.
+"""
 
 POWERS = np.array([1.0, 2.0, 5.0])  # e to the scores 0, ln 2 and ln 5
 TEMPERATURE, WHICH = 0.5, 1
@@ -30,14 +36,17 @@ MISTAKES = {
 TOLERANCE = 6e-4
 
 
+def _near(value: float, number: float) -> bool:
+    return abs(value - number) < TOLERANCE
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or on which side another one is."""
     value = float(outputs["answer"])
-    if abs(value - ANSWER) < TOLERANCE:
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES.items():
-        if abs(value - wrong) < TOLERANCE:
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if abs(value - 100 * ANSWER) < 100 * TOLERANCE:
         return "Write the share as a part of 1, not in percent."
     if not 0 < value < 1:
@@ -51,10 +60,14 @@ EXERCISE = Exercise(
     page="start",
     title="Half the temperature",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=5,
     difficulty=1,
     assessed=False,
+    section="Temperature",
+    text=TEXT,
+    unit="(a part of 1)",
+    mistakes=MISTAKES,
     hints=(
         "The temperature divides the scores before the powers are taken.",
         "Dividing by ½ doubles each score, and e to twice a score is the square of e to the score. "
@@ -65,7 +78,5 @@ EXERCISE = Exercise(
         "Multiplying by ½ instead of dividing.",
         "Squaring the numerator but not the terms of the sum.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

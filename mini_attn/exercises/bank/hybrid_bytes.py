@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: Gemma 3 27B has 62 layers. Every sixth keeps all tokens, the others keep
+the last 1,024. Keys and values have 16 heads of 128 numbers, stored in bfloat16. How many bytes
+does its cache take for one text of 32,768 tokens?
+"""
 
 MODEL, CONTEXT, EACH = MODELS["gemma-3-27b"], 32_768, 2
 WINDOW = MODEL.window or 0
@@ -31,14 +37,17 @@ MISTAKES = {
 }
 
 
+def _near(value: float, number: float) -> bool:
+    return abs(value - number) <= 0.005 * number
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if abs(value - ANSWER) <= 0.005 * ANSWER:
+    if _near(value, ANSWER):
         return None
-    for foreseen, message in MISTAKES.items():
-        if abs(value - foreseen) <= 0.005 * foreseen:
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if 0 < value < 1e6:
         return "The answer is in bytes: write the number out, or as 1.23e9."
     far = max(value / ANSWER, ANSWER / value) if value > 0 else float("inf")
@@ -54,10 +63,15 @@ EXERCISE = Exercise(
     page="sliding-window",
     title="A cache of two kinds",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=False,
+    section="Layers of both kinds",
+    text=TEXT,
+    starter="answer = ...  # your number of bytes",
+    unit="bytes",
+    mistakes=MISTAKES,
     hints=(
         "Two sums: what the full layers hold, and what the windowed ones hold.",
         "Slots: full layers times 32,768 plus windowed layers times 1,024. Bytes of one slot: 2 (K "
@@ -68,7 +82,5 @@ EXERCISE = Exercise(
         "Counting the windowed layers as if they held nothing.",
         "Counting keys and not values.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function is meant to give causal attention weights from a square array of scores, one row per
+query. Its upper triangle is 0, as it should be, and still the model that uses it learns to cheat.
+Find out why, and repair it. Return the weights in the shape of `scores`; scores may be large.
+"""
+STARTER = '''
+def causal_weights(scores):
+    """Weights of each query for the keys up to its own place."""
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    return np.tril(weights)
+
+
+causal_weights(np.array([[1.0, 2.0], [0.0, 0.0]]))  # zero where it should be
+'''
+
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -26,7 +45,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"weights": (inputs["scores"].shape, "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the weights would be with one idea missing."""
     scores = inputs["scores"]
     seen = np.tril(np.ones(scores.shape, bool))
@@ -54,11 +73,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     scores, weights = inputs["scores"], outputs["weights"]
     seen = np.tril(np.ones(scores.shape, bool))
     right = ma.softmax(np.where(seen, scores, -np.inf))
-    if np.allclose(weights, right, rtol=0, atol=TOLERANCE):
+    if _close(weights, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(weights, pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(weights, _guesses(inputs), _close):
+        return idea
     if np.abs(weights[~seen]).max(initial=0) > TOLERANCE:
         i, j = np.argwhere(~seen & (np.abs(weights) > TOLERANCE))[0]
         return f"The query at place {i} gives weight {weights[i, j]:.3g} to the later place {j}."
@@ -74,10 +92,13 @@ EXERCISE = Exercise(
     page="attention",
     title="The mask that came too late",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="The causal mask, three ways",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Add up each row of the result. Then change a score in the upper triangle and look at the "
         "lower one.",

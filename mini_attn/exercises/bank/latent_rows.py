@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function makes the two rows that each token leaves in the cache. `both` `(seq, kv_lora_rank +
+qk_rope_head_dim)` is $x W_a$ and $x W_r$ side by side, `norm_weight` `(kv_lora_rank,)` belongs to
+the RMS norm (`eps` is 1e-6), `positions` `(seq,)` says where the tokens stand, `inv_freq` holds
+one angle per pair, and neighbours are pairs. It has two faults; one of them does not show with a
+whole prompt. Find and repair them. Return `latent` and `rope_key`.
+"""
+STARTER = '''
+def latent_rows(both, norm_weight, positions, inv_freq):
+    """The normed latents and the turned keys of some tokens."""
+    rank = len(norm_weight)
+    normed = both / np.sqrt(np.mean(both**2, axis=-1, keepdims=True) + 1e-6)
+    latent, key = normed[:, :rank] * norm_weight, both[:, rank:]
+    angles = np.arange(len(both))[:, None] * inv_freq
+    even, odd = key[:, 0::2], key[:, 1::2]
+    first = even * np.cos(angles) - odd * np.sin(angles)
+    second = even * np.sin(angles) + odd * np.cos(angles)
+    return latent, np.stack([first, second], axis=-1).reshape(key.shape)
+
+
+latent_rows(np.eye(2, 4), np.ones(2), np.arange(2), np.ones(1))  # it runs
+'''
 
 EPS = 1e-6
 TOLERANCE = 1e-6
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _case(rng: np.random.Generator, first: int, seq: int, rank: int, rope: int) -> Inputs:
@@ -115,17 +142,16 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     turned_round = outputs["latent"].shape == rope_key.shape and np.allclose(
         outputs["latent"], rope_key, rtol=0, atol=TOLERANCE
     )
-    if turned_round and not np.allclose(latent, rope_key, rtol=0, atol=TOLERANCE):
+    if turned_round and not _close(latent, rope_key):
         return "The two come in the other order: first the latent, then the rotated key."
     for name, right, guesses in (
         ("latent", latent, _latents(inputs)),
         ("rope_key", rope_key, _keys(inputs)),
     ):
-        if np.allclose(outputs[name], right, rtol=0, atol=TOLERANCE):
+        if _close(outputs[name], right):
             continue
-        for guess, message in guesses:
-            if np.allclose(outputs[name], guess, rtol=0, atol=TOLERANCE):
-                return message
+        if idea := explain(outputs[name], guesses, _close):
+            return idea
         worst = np.abs(outputs[name] - right).max()
         return f"{name} differs by up to {worst:.3g} for the tokens at {inputs['positions']}."
     return None
@@ -136,10 +162,14 @@ EXERCISE = Exercise(
     page="mla",
     title="What goes into the cache",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=12,
     difficulty=3,
     assessed=True,
+    section="What is cached",
+    definition="What is cached",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "There are two faults. One shows on every input, the other only when a cache already "
         "holds something.",

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: DeepSeek-V2-Lite has 27 layers and 16 heads, `kv_lora_rank` 512,
+`qk_rope_head_dim` 64, keys of 128 + 64 and values of 128. Its cache is stored in bfloat16 and 40
+GB are free for it. How many tokens fit?
+"""
 
 MODEL = MODELS["deepseek-v2-lite"]
 MEMORY = 40 * 10**9
@@ -37,8 +45,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if abs(value - ANSWER) < 1:
         return "A token fits whole or not at all: give the whole number, rounded down."
     if abs(value / ANSWER - 1) < 0.005:
@@ -57,10 +65,14 @@ EXERCISE = Exercise(
     page="mla",
     title="A long conversation",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="What is cached",
+    text=TEXT,
+    unit="tokens",
+    mistakes=MISTAKES,
     hints=(
         "What does one token leave in one layer? Two things, and neither depends on the heads.",
         "512 + 64 numbers, 2 bytes each, in 27 layers: the bytes of a token. Divide, round down.",
@@ -70,7 +82,5 @@ EXERCISE = Exercise(
         "Forgetting the rotated key.",
         "Counting the 16 heads.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write the FLOPs of one attention layer as an array of four whole numbers: projections, scores,
+weighted sum, output projection. Keys and values have `n_kv_heads` heads, queries `n_heads`; all
+heads have size `head_dim`, and `n_heads * head_dim` need not be `d_model`. With `causal=True`
+count visible pairs only, with `causal=False` the full square. A multiply-add is 2 FLOPs.
+"""
+STARTER = '''
+def layer_flops(seq, d_model, n_heads, n_kv_heads, head_dim, causal):
+    """FLOPs of the four products: np.array([projections, scores, sum, output])."""
+    raise NotImplementedError
+'''
 
 PARTS = ("the projections", "the scores", "the weighted sum", "the output projection")
 
@@ -47,7 +60,7 @@ def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     ], dtype=np.int64)  # fmt: skip
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the counts would be with one idea missing."""
     right, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
     full = _right({**inputs, "causal": False})
@@ -87,13 +100,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     flops = outputs["flops"]
     if np.array_equal(flops, right):
         return None
-    patterns = _patterns(inputs)
-    for pattern, message in patterns:
-        if np.array_equal(flops, pattern):
-            return message
-    for pattern, message in patterns:
-        if ((flops == right) | (flops == pattern)).all():  # the slip, in some of the parts
-            return message
+    guesses = _guesses(inputs)
+    if idea := explain(flops, guesses, np.array_equal):
+        return idea
+    # The slip, in some of the parts.
+    if idea := explain(flops, guesses, lambda a, slip: ((a == right) | (a == slip)).all()):
+        return idea
     i = int(np.argmax(flops != right))
     far = float(flops[i]) / float(right[i])
     sizes = ", ".join(f"{key} = {value}" for key, value in inputs.items())
@@ -105,10 +117,13 @@ EXERCISE = Exercise(
     page="attention-cost",
     title="Count a layer",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="A layer, part by part",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Four matrix products. For each: how many rows, how many columns, how many terms in a sum?",
         "Projections: seq rows, d_model terms, head_dim · (n_heads + 2 n_kv_heads) columns. Scores "

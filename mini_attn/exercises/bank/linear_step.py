@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = r"""
+Causal linear attention can run like a cache that never grows. Write one step of it for one head,
+after equation {eq}`eq-attention-cost-linear`. `q` and `k` are the new token's features
+$\varphi(q)$ and $\varphi(k)$, of shape `(features,)`; `v` is `(v_head_dim,)`; `state` of shape
+`(features, v_head_dim)` and `total` of shape `(features,)` are the two sums over the tokens
+before. Return `out` of shape `(v_head_dim,)`, the new `state` and the new `total`. A token sees
+itself. Leave the arrays that were passed in as they are.
+"""
+STARTER = '''
+def linear_step(q, k, v, state, total):
+    """One step of linear attention: (out, state, total)."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-9
 
@@ -46,26 +61,32 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE))
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the step lacks: first the sums, then the output."""
+def _judge_sums(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Both sums have the new token in them."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
-    state, total = old + np.outer(k, v), old_total + k
-    if not _close(outputs["state"], state):
-        if _close(outputs["state"], old):
-            return "The state is the old one: the new token's k and v have to go into it."
-        if _close(outputs["state"], np.outer(k, v)):
-            return "The state holds the new token only: it is a sum over all tokens so far."
-        if _close(outputs["state"], old + np.outer(q, v)):
-            return "The state took q for k. A query is used once; keys stay for later queries."
-        return "The state should be the sum of k vᵀ, features in rows, values in columns."
-    if not _close(outputs["total"], total):
-        if _close(outputs["total"], old_total):
-            return "The total is the old one: it sums the keys, the new one included."
-        return "The total should be the sum of all keys so far, one number for each feature."
-    right = q @ state / (q @ total)
-    if _close(outputs["out"], right):
-        return None
-    for guess, message in (
+    if not _close(outputs["state"], old + np.outer(k, v)):
+        guesses = [
+            (old, "The state is the old one: the new token's k and v have to go into it."),
+            (np.outer(k, v),
+             "The state holds the new token only: it is a sum over all tokens so far."),
+            (old + np.outer(q, v),
+             "The state took q for k. A query is used once; keys stay for later queries."),
+        ]  # fmt: skip
+        return explain(outputs["state"], guesses, _close) or (
+            "The state should be the sum of k vᵀ, features in rows, values in columns."
+        )
+    if not _close(outputs["total"], old_total + k):
+        idea = "The total is the old one: it sums the keys, the new one included."
+        return explain(outputs["total"], [(old_total, idea)], _close) or (
+            "The total should be the sum of all keys so far, one number for each feature."
+        )
+    return None
+
+
+def _guesses(inputs: Inputs, state: np.ndarray, total: np.ndarray) -> list[tuple[np.ndarray, str]]:
+    """What the output would be with one idea missing."""
+    q, k, old, old_total = (inputs[key] for key in ("q", "k", "state", "total"))
+    return [
         (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
         (q @ old / max(q @ old_total, 1e-300),
          "The token does not see itself: put it into the sums before the output is taken."),
@@ -75,9 +96,20 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "The new token is in the sum of the weights, not in the numerator."),
         (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
         (k @ state / (k @ total), "The state is asked with k. The query asks."),
-    ):  # fmt: skip
-        if _close(outputs["out"], guess):
-            return message
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the step lacks: first the sums, then the output."""
+    if missing := _judge_sums(inputs, outputs):
+        return missing
+    q, k, v = (inputs[key] for key in ("q", "k", "v"))
+    state, total = inputs["state"] + np.outer(k, v), inputs["total"] + k
+    right = q @ state / (q @ total)
+    if _close(outputs["out"], right):
+        return None
+    if idea := explain(outputs["out"], _guesses(inputs, state, total), _close):
+        return idea
     worst = float(np.abs(outputs["out"] - right).max())
     return (
         "The sums are right. The output should be q times the state, divided by q times the "
@@ -90,10 +122,14 @@ EXERCISE = Exercise(
     page="attention-cost",
     title="A past of fixed size",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="Another order: linear attention",
+    text=TEXT,
+    letters="The sums run over the keys $j$ that query $i$ may see.",
+    starter=STARTER,
     hints=(
         "Write out = Σ (q·k_j) v_j / Σ q·k_j and pull q out of both sums. What is left does not "
         "depend on the query.",

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.guesses import explain, times_too_many
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TEXT = """
+With pencil and paper: the latent variant of the picture has 8,239,992,832 parameters and 32
+layers; each keeps a latent of 512 and a rotated key of 64 for a token. Weights and cache have 2
+bytes a number. How many tokens may each of 64 sequences have on a device with 80 GB?
+"""
 
 MEMORY, BATCH, LAYERS, RANK, ROPE, NUMBER_BYTES = 80 * 10**9, 64, 32, 512, 64, 2
 PARAMETERS = 8_239_992_832
@@ -37,8 +45,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value) and int(value) == ANSWER:
         return "Tokens come whole: round down."
     if value <= 0:
@@ -54,10 +62,18 @@ EXERCISE = Exercise(
     page="choosing",
     title="Room for reports",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=1,
     assessed=False,
+    section="What the context changes",
+    text=TEXT,
+    standalone=(
+        "the latent variant of the picture has",
+        "a model of the shape of Llama-3-8B, but with latent attention, has",
+    ),
+    unit="tokens each",
+    mistakes=MISTAKES,
     hints=(
         "All sequences together may take what the weights leave.",
         "One token takes, in all layers, 32 × (512 + 64) × 2 bytes of each of the 64 sequences. "
@@ -67,7 +83,5 @@ EXERCISE = Exercise(
         "Leaving out the rotated key.",
         "A factor 2 for keys and values: the latent is both.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -5,7 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function was tested with one head, where it is right. Find out what it does with two, and
+repair it. `q`, `k`, `v` are `(batch, n_heads, seq, head_dim)`; there is no mask. Return `(batch,
+seq, n_heads * head_dim)`, the heads of each token side by side, head 0 first.
+"""
+STARTER = '''
+def attend_all_heads(q, k, v):
+    """Attention of every head, the results side by side."""
+    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    out = weights @ v
+    batch, n_heads, seq, head_dim = out.shape
+    return out.reshape(batch, seq, n_heads * head_dim)
+'''
 
 TOLERANCE = 1e-9
 
@@ -43,12 +60,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     batch, n_heads, seq, size = heads.shape
     shape = (batch, seq, n_heads * size)
 
-    def same(guess: np.ndarray) -> bool:
-        return np.abs(outputs["out"] - guess.reshape(shape)).max() <= TOLERANCE
+    def same(out: np.ndarray, heads: np.ndarray) -> bool:
+        return bool(np.abs(out - heads.reshape(shape)).max() <= TOLERANCE)
 
-    if same(heads.transpose(0, 2, 1, 3)):
+    if same(outputs["out"], heads.transpose(0, 2, 1, 3)):
         return None
-    patterns = [
+    guesses = [
         (heads,
          "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
          "tokens of head 0 first. Row 0 should hold token 0 of every head."),
@@ -62,9 +79,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (heads.mean(axis=1, keepdims=True).repeat(n_heads, axis=1).transpose(0, 2, 1, 3),
          "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
     ]  # fmt: skip
-    for guess, message in patterns:
-        if same(guess):
-            return message
+    if idea := explain(outputs["out"], guesses, same):
+        return idea
     worst = np.abs(outputs["out"] - heads.transpose(0, 2, 1, 3).reshape(shape)).max()
     return (
         f"The output differs by up to {worst:.3g}. The attention above the last line is right; "
@@ -77,10 +93,13 @@ EXERCISE = Exercise(
     page="multihead",
     title="Right with one head",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="Putting the heads together",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Let the values say where they come from, for example 10 · head + token, and print what "
         "comes out. Which rows hold numbers of the wrong token?",

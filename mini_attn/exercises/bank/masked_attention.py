@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write attention for one head in NumPy. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`,
+`v` is `(kv_len, v_head_dim)`, and `mask` is a boolean array `(q_len, kv_len)`, True where the
+query may attend. Return `out` of shape `(q_len, v_head_dim)`. Scores may be large, a hidden key
+may have any score, and a query that sees nothing gets zeros.
+"""
+STARTER = '''
+def masked_attention(q, k, v, mask):
+    """Scaled dot-product attention of one head."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 
@@ -50,7 +63,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     mask, v, size = inputs["mask"], inputs["v"], inputs["q"].shape[-1]
     scores = inputs["q"] @ inputs["k"].T * size**-0.5
@@ -91,9 +104,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right = _out(inputs, inputs["mask"])
     if _close(outputs["out"], right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if _close(outputs["out"], guess):
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), _close):
+        return idea
     worst = np.abs(outputs["out"] - right).max()
     return (
         "The output is not the softmax of the scaled, masked scores times the values: it differs "
@@ -106,10 +118,13 @@ EXERCISE = Exercise(
     page="attention",
     title="Attention with a mask",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=2,
     assessed=False,
+    section="Hiding the future",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Four steps: dot products, scale, softmax over the keys, weighted sum of the values. The "
         "mask belongs before the softmax.",

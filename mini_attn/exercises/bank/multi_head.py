@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write causal multi-head attention in NumPy, for one text. `x` is `(seq, d_model)`; `W_q`, `W_k`,
+`W_v` are `(d_model, n_heads * head_dim)` and `W_o` is `(n_heads * head_dim, d_model)`. Return
+`(seq, d_model)`. Mind that `head_dim` is not always `d_model // n_heads`, and that scores may be
+large.
+"""
+STARTER = '''
+def multi_head(x, W_q, W_k, W_v, W_o, n_heads):
+    """Causal multi-head attention of one text."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 
@@ -70,7 +85,7 @@ def _layer(
     return np.asarray(out[0].transpose(1, 2, 0).reshape(len(inputs["x"]), -1))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     x, W_o, n_heads = inputs["x"], inputs["W_o"], inputs["n_heads"]
     size = len(W_o) // n_heads
@@ -117,11 +132,11 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     right = _layer(inputs) @ inputs["W_o"]
     bound = TOLERANCE * max(1.0, float(np.abs(right).max()))
-    if np.abs(outputs["out"] - right).max() <= bound:
+    close = partial(np.allclose, rtol=0, atol=bound)
+    if close(outputs["out"], right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.abs(outputs["out"] - guess).max() <= bound:
-            return message
+    if idea := explain(outputs["out"], _guesses(inputs), close):
+        return idea
     worst = np.abs(outputs["out"] - right).max()
     return (
         f"The output differs by up to {worst:.3g} with {inputs['n_heads']} heads and "
@@ -134,10 +149,13 @@ EXERCISE = Exercise(
     page="multihead",
     title="Many heads",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=2,
     assessed=False,
+    section="From one head to many",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Each head is attention of its own, on its own columns of the projected tokens. Only at "
         "the end, in the product with W_o, do the heads meet.",

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mini_attn.config import NTKAware
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
+
+TEXT = """
+Write the frequencies of NTK-aware scaling. `rotary_dim` is an even number of at least 4, `theta`
+the base, `factor` the longer context over the trained one. Return an array `(rotary_dim / 2,)`,
+radians per token, the fastest plane first. The fastest plane keeps its speed; the slowest is
+slowed exactly `factor` times.
+"""
+STARTER = '''
+def ntk_frequencies(rotary_dim, theta, factor):
+    """Radians per token of each plane, with a larger base."""
+    raise NotImplementedError
+'''
+
+_close = partial(np.allclose, rtol=1e-6, atol=0)
 
 
 def _case(rotary_dim: int, theta: float, factor: float) -> Inputs:
@@ -34,7 +51,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"inv_freq": ((inputs["rotary_dim"] // 2,), "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the frequencies would be with one idea missing."""
     size, theta, factor = inputs["rotary_dim"], inputs["theta"], inputs["factor"]
     exponents = -np.arange(0, size, 2) / size
@@ -68,11 +85,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     rule = NTKAware(inputs["factor"])
     right = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"], scaling=rule)[0]
     got = outputs["inv_freq"]
-    if np.allclose(got, right, rtol=1e-6, atol=0):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=1e-6, atol=0):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     plain = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"])[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         first, last = (float(plain[i] / got[i]) for i in (0, -1))
@@ -87,10 +103,13 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="A larger base",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="NTK-aware scaling",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Only the base changes. Ask which base slows the last plane by the factor; the first has "
         "the exponent 0 and cannot change.",

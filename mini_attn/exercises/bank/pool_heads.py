@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write the pooling of equation {eq}`eq-gqa-pool` for one projection. `weight` has the shape
+`(d_model, n_heads * head_dim)`, the columns of head 0 first. Return `(d_model, n_kv_heads *
+head_dim)`, in which each new head is the mean of the neighbouring heads that will share it.
+"""
+STARTER = '''
+def pool_heads(weight, n_heads, n_kv_heads):
+    """The key or value projection with fewer heads."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-9
 
@@ -43,7 +55,7 @@ def _flat(blocks: np.ndarray) -> np.ndarray:
     return blocks.reshape(blocks.shape[0], -1)
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What comes out with one idea missing."""
     weight, heads, kv_heads = (inputs[name] for name in ("weight", "n_heads", "n_kv_heads"))
     blocks = _blocks(inputs)
@@ -74,15 +86,18 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE)
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the pooled weight lacks."""
     right = _flat(_blocks(inputs).mean(axis=2))
     got = outputs["weight"]
-    if np.allclose(got, right, rtol=0, atol=TOLERANCE):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if pattern.shape == got.shape and np.allclose(got, pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     return (
         f"The columns of key/value head g should be the mean of those of heads g · group to "
         f"(g + 1) · group − 1, with group = {inputs['n_heads'] // inputs['n_kv_heads']}: they "
@@ -95,10 +110,14 @@ EXERCISE = Exercise(
     page="mqa-gqa",
     title="From many heads to few",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
     difficulty=2,
     assessed=False,
+    section="Fewer heads from a trained model",
+    text=TEXT,
+    letters="$H$ is `n_heads`, $H_{kv}$ is `n_kv_heads`, and $W_v$ is pooled as $W_k$ is.",
+    starter=STARTER,
     hints=(
         "The columns of one head lie side by side, and so do the heads of a group. Give each of "
         "these levels an axis of its own.",

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Take heads out of a layer for good. The four matrices are as in exercise 1; `keep` is an array
+with the numbers of the heads that stay, in the order in which they shall stand. Return the four
+smaller matrices `W_q, W_k, W_v, W_o`. A layer with them computes what the large one computes with
+the other heads left out of the sum.
+"""
+STARTER = '''
+def prune_heads(W_q, W_k, W_v, W_o, n_heads, keep):
+    """The matrices of the heads that stay."""
+    raise NotImplementedError
+'''
 
 
 def _case(
@@ -50,7 +63,7 @@ def _blocks(matrix: np.ndarray, n_heads: int, keep: np.ndarray, style: str) -> n
     return cut[chosen].reshape(-1, matrix.shape[1])
 
 
-MESSAGES = {
+STYLES = {
     "removed": "These are the heads that should go: `keep` names the heads that stay.",
     "sorted": "The heads stand in ascending order. Give them in the order of `keep`, in all four "
     "matrices alike.",
@@ -69,10 +82,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         rows = got.T if flip else got
         if np.array_equal(rows, _blocks(given, n_heads, keep, "right")):
             continue
-        for style, message in MESSAGES.items():
-            guess = _blocks(given, n_heads, keep, style)
-            if guess.shape == rows.shape and np.array_equal(rows, guess):
-                return f"{name}: {message}"
+        guesses = [(_blocks(given, n_heads, keep, style), idea) for style, idea in STYLES.items()]
+        if idea := explain(rows, guesses, np.array_equal):
+            return f"{name}: {idea}"
         if np.allclose(rows * len(keep) / n_heads, _blocks(given, n_heads, keep, "right")):
             return (
                 f"{name} was scaled up to make up for the heads that went. The others' part of "
@@ -90,10 +102,18 @@ EXERCISE = Exercise(
     page="multihead",
     title="Take heads out",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=True,
+    section="Pruning and tying",
+    text=TEXT,
+    standalone=(
+        "The four matrices are as in exercise 1;",
+        "`W_q`, `W_k`, `W_v` are `(d_model, n_heads * head_dim)` and `W_o` is `(n_heads * "
+        "head_dim, d_model)`, as in multi-head attention;",
+    ),
+    starter=STARTER,
     hints=(
         "A head owns columns of W_q, W_k and W_v, and rows of W_o. Everything else stays.",
         "With head_dim = width // n_heads, collect the indices h * head_dim to "

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from mini_attn.exercises.pencil import cases, expected, times_too_many
+from operator import eq
+
+from mini_attn.exercises.guesses import explain, times_too_many
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: an attention layer of GPT-2 has `d_model` 768 and 12 heads of 64. $W_q$,
+$W_k$, $W_v$ and $W_o$ are each followed by a bias. Three heads are pruned. How many parameters
+does the layer lose?
+"""
 
 MODEL = MODELS["gpt2"]
 GONE = 3
@@ -35,8 +43,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value <= 0:
         return "Heads that go take parameters along: the number is above zero."
     return (
@@ -50,10 +58,14 @@ EXERCISE = Exercise(
     page="multihead",
     title="What three heads weigh",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=1,
     assessed=False,
+    section="What heads cost",
+    text=TEXT,
+    unit="parameters",
+    mistakes=MISTAKES,
     hints=(
         "List what one head owns: in each of the four matrices, and in each of the four biases.",
         "Columns: 3 matrices × 3 heads × 64 × 768. Rows of W_o: as many again as one of these. "
@@ -63,7 +75,5 @@ EXERCISE = Exercise(
         "Forgetting that the rows of W_o go as well.",
         "Counting the bias after W_o, which belongs to no head.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from operator import eq
 
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+
+TEXT = """
+With pencil and paper: an H100 does 989.4 TFLOP/s in bfloat16 and reads 3.35 TB/s. From how many
+sequences on do the products with weights of a decode step use all of its arithmetic? Only the
+weights count as read.
+"""
 
 DEVICE = cost.DEVICES["h100"]
 RIDGE = DEVICE.flops_per_second["bfloat16"] / DEVICE.bytes_per_second
@@ -30,8 +37,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if abs(value - RIDGE) < 1 and value != int(value):
         return "The quotient is right. A batch is a whole number, and it has to reach the ridge."
     if 0 < value < 0.1:
@@ -47,10 +54,15 @@ EXERCISE = Exercise(
     page="decoding-roofline",
     title="Enough sequences to be busy",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="The ridge",
+    definition="The ridge",
+    text=TEXT,
+    unit="sequences",
+    mistakes=MISTAKES,
     hints=(
         "How many FLOPs for each byte does a product of B rows with a weight matrix do, when only "
         "the matrix is read?",
@@ -61,7 +73,5 @@ EXERCISE = Exercise(
         "Losing a factor 2, in the FLOPs or in the bytes.",
         "Rounding down.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Attention of a chunk of new tokens, one head, with a ring that holds what came before. `q`, `k`,
+`v` have the shape `(new, head_dim)`; `k_ring` and `v_ring` have the shape `(window, head_dim)`,
+and `ring_positions` says which position lies in each slot, −1 for none. The chunk begins at
+position `start` and may be longer than the window. This version was tested with single tokens and
+is right for them. Repair it, so that the output `(new, head_dim)` is right for every chunk.
+"""
+STARTER = '''
+def chunk_attention(q, k, v, k_ring, v_ring, ring_positions, start):
+    """Windowed attention of a chunk after what the ring holds."""
+    window = len(k_ring)
+    k_ring, v_ring, at = k_ring.copy(), v_ring.copy(), ring_positions.copy()
+    for i in range(len(q)):
+        slot = (start + i) % window
+        k_ring[slot], v_ring[slot], at[slot] = k[i], v[i], start + i
+
+    distance = (start + np.arange(len(q)))[:, None] - at  # (new, window)
+    seen = (at >= 0) & (distance >= 0) & (distance < window)
+    scores = np.where(seen, q @ k_ring.T / np.sqrt(q.shape[1]), -1e30)
+    weights = np.exp(scores - scores.max(1, keepdims=True)) * seen
+    return weights @ v_ring / np.maximum(weights.sum(axis=1), 1e-30)[:, None]
+'''
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _case(rng: np.random.Generator, past: int, new: int, window: int, size: int) -> Inputs:
@@ -72,9 +99,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the output lacks."""
     window, out = len(inputs["k_ring"]), outputs["out"]
     right = _attend(inputs, window)
-    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+    if _close(out, right):
         return None
-    for guess, message in (
+    guesses = [
         (_overwritten(inputs),
          "The chunk is written into the ring before its queries look: the last new tokens have "
          "overwritten keys that the first new tokens still see."),
@@ -87,9 +114,9 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "The window is missing: each query sees all keys at hand."),
         (_attend(inputs, window, causal=False),
          "New tokens see later ones: inside the chunk the mask is causal."),
-    ):  # fmt: skip
-        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
-            return message
+    ]  # fmt: skip
+    if idea := explain(out, guesses, _close):
+        return idea
     i = int(np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE).all(axis=1))[0, 0])
     return (
         f"Row {i} of the chunk (position {inputs['start'] + i}) is wrong: it sees the keys from "
@@ -102,10 +129,13 @@ EXERCISE = Exercise(
     page="sliding-window",
     title="Written too early",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="A prompt that is longer than the ring",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Take a window of 3 and a chunk of two. Which keys does the first new token need, and "
         "which of them are left when both new tokens have been written?",

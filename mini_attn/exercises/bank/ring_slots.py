@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+After `n_tokens` tokens, counted from position 0, which position lies in each slot of a ring of
+`window` slots? Return an integer array of shape `(window,)`, with −1 for a slot that no token has
+reached. `n_tokens` may be 0, and it may be so large that a loop over all tokens takes too long.
+"""
+STARTER = '''
+def ring_slots(n_tokens, window):
+    """Position of the token in each slot (window,), -1 where none is."""
+    raise NotImplementedError
+'''
 
 Array = np.ndarray
 
@@ -37,7 +49,7 @@ def _written(n_tokens: int, window: int) -> Array:
     return slots
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the slots would hold with one idea missing."""
     n, window = inputs["n_tokens"], inputs["window"]
     right, slots = _written(n, window), np.arange(window)
@@ -67,9 +79,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right, made = _written(n, window), outputs["positions"]
     if np.array_equal(made, right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.array_equal(made, guess):
-            return message
+    if idea := explain(made, _guesses(inputs), np.array_equal):
+        return idea
     slot = int(np.argwhere(made != right)[0, 0])
     return (
         f"After {n:,} tokens slot {slot} of {window:,} should hold position {right[slot]:,}, not "
@@ -82,10 +93,14 @@ EXERCISE = Exercise(
     page="sliding-window",
     title="Who lies where",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="The ring",
+    definition="The ring",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Of all positions that fall into a slot, the ring holds the last one.",
         "The tokens that are held are the last min(n_tokens, window). Write each position p into "

@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+`chunk_scores` is meant to give the scores of a chunk of new tokens over all keys, before any
+mask. `q` and `k` have the shape `(new, head_dim)` and are not turned yet. `k_cache` has the shape
+`(past, head_dim)`; its rows were turned when they came in, to positions 0 to `past` − 1. The
+function was tested with an empty cache only. Find out what is wrong, and repair it. `turn_rows`
+is right.
+"""
+STARTER = '''
+def turn_rows(x, positions):
+    """Rows of x, turned to their positions, neighbours as pairs."""
+    power = np.arange(0, x.shape[1], 2) / x.shape[1]
+    angles = positions[:, None] * 10000.0**-power  # (seq, pairs)
+    cos, sin, out = np.cos(angles), np.sin(angles), np.empty_like(x)
+    out[:, 0::2] = x[:, 0::2] * cos - x[:, 1::2] * sin
+    out[:, 1::2] = x[:, 0::2] * sin + x[:, 1::2] * cos
+    return out
+
+
+def chunk_scores(q, k, k_cache):
+    """Scores of new queries over cached and new keys: (new, past + new)."""
+    keys = np.concatenate([k_cache, k])
+    q = turn_rows(q, np.arange(len(q)))
+    keys = turn_rows(keys, np.arange(len(keys)))
+    return q @ keys.T / np.sqrt(q.shape[1])
+'''
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _turn(x: Array, positions: Array) -> Array:
@@ -52,7 +82,7 @@ def _scores(inputs: Inputs, q_at: Array, k_at: Array, again: Array | None = None
     return np.asarray(_turn(inputs["q"], q_at) @ keys.T * inputs["q"].shape[1] ** -0.5)
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the scores would be with one idea missing."""
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     start, here, all_old = np.arange(new), past + np.arange(new), np.arange(past)
@@ -80,11 +110,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     here = past + np.arange(new)
     right, scores = _scores(inputs, here, here), outputs["scores"]
-    if np.allclose(scores, right, rtol=0, atol=TOLERANCE):
+    if _close(scores, right):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.allclose(scores, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(scores, _guesses(inputs), _close):
+        return idea
     i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
     where = "its own chunk" if j >= past else "the cache"
     return (
@@ -98,10 +127,13 @@ EXERCISE = Exercise(
     page="rope",
     title="The chunk that began at 0",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=12,
     difficulty=3,
     assessed=True,
+    section="With a cache",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Ask of each row that is turned: where does this token stand in the text, and has it been "
         "turned already?",

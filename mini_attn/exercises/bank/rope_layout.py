@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+`weight` has the shape `(n_heads * head_dim, d_model)`: one row for each number of each head. It
+belongs to the interleaved layout. Return the same rows in the order that the half layout needs,
+head by head, as in the formula under [Converting weights](#converting-weights).
+"""
+STARTER = '''
+def to_half(weight, n_heads):
+    """Rows of a query or key projection, reordered for the half layout."""
+    raise NotImplementedError
+'''
 
 Array = np.ndarray
 
@@ -35,7 +47,7 @@ def _order(rows: int, n_heads: int) -> Array:
     return np.asarray(per_head.swapaxes(1, 2).reshape(rows))
 
 
-def _hypotheses(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the weight would be with one idea missing."""
     weight, n_heads = inputs["weight"], inputs["n_heads"]
     rows, columns = weight.shape
@@ -71,9 +83,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     order = _order(len(weight), inputs["n_heads"])
     if np.array_equal(made, weight[order]):
         return None
-    for guess, message in _hypotheses(inputs):
-        if np.array_equal(made, guess):
-            return message
+    if idea := explain(made, _guesses(inputs), np.array_equal):
+        return idea
     i = int(np.argwhere((made != weight[order]).any(axis=1))[0, 0])
     return (
         f"With {inputs['n_heads']} heads of {len(weight) // inputs['n_heads']}, row {i} should be "
@@ -86,10 +97,18 @@ EXERCISE = Exercise(
     page="rope",
     title="Weights for the other layout",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="Converting weights",
+    text=TEXT,
+    standalone=(
+        "the formula under [Converting weights](#converting-weights)",
+        "equation {eq}`eq-rope-convert`",
+    ),
+    letters="$d$ is `head_dim`.",
+    starter=STARTER,
     hints=(
         "Each row of the weight makes one number of one head. Which two rows make a pair before, "
         "and where must these two stand afterwards?",

@@ -7,6 +7,18 @@ import numpy as np
 import mini_attn.numpy as ma
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+Every token of a text has the same `key`, shape `(head_dim,)`. Return one query of the same shape
+that, given to every token, scores highest on the key that stands `back` places before it. Query
+and key are then turned as in exercise 1, with base `theta`. A negative `back` means ahead, and 0
+the token itself.
+"""
+STARTER = '''
+def look_back(key, back, theta):
+    """A query (head_dim,) that finds the key `back` places before it."""
+    raise NotImplementedError
+'''
+
 REACH = 40  # tokens on either side of the query that are tried
 Array = np.ndarray
 
@@ -79,10 +91,18 @@ EXERCISE = Exercise(
     page="rope",
     title="A head that looks back",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="A head that needs no clock",
+    text=TEXT,
+    standalone=(
+        "Query and key are then turned as in exercise 1, with base `theta`.",
+        "Query and key are then turned to their positions: neighbours make a pair, $(2i, 2i+1)$, "
+        "and pair $i$ turns by `theta ** (-2i / head_dim)` radians a position.",
+    ),
+    starter=STARTER,
     hints=(
         "After turning, the best key is the one whose hands all point the way the query's hands "
         "point. By which angle is the key's hand behind, `back` places earlier?",

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from operator import eq
 
 import numpy as np
 
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
+
+TEXT = """
+With pencil and paper: the first LLaMA models have heads of 128 numbers, all of which turn, with
+`theta` = 10,000, and they were trained on 2,048 positions. How many of the planes never complete
+a full turn within 2,048 positions?
+"""
 
 HEAD_DIM, THETA, CONTEXT = 128, 10000.0, 2048
 PAIRS = HEAD_DIM // 2
@@ -41,8 +48,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value):
         return "A plane comes full circle or it does not: the answer is a whole number."
     if not 0 < value < PAIRS:
@@ -58,10 +65,14 @@ EXERCISE = Exercise(
     page="rope",
     title="Planes that never come round",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=False,
+    section="Many planes, many speeds",
+    text=TEXT,
+    unit="planes",
+    mistakes=MISTAKES,
     hints=(
         "Plane i needs 2π · theta^(i / 64) positions for a full turn. For which i is that more "
         "than the context?",
@@ -73,7 +84,5 @@ EXERCISE = Exercise(
         "Counting 128 planes.",
         "Losing one at either end: the planes are numbered 0 to 63.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Turn the rows of `x`, shape `(seq, head_dim)`, to the integer `positions`, shape `(seq,)`.
+Neighbours make a pair, $(2i, 2i+1)$, and pair $i$ turns by `theta ** (-2i / head_dim)` radians a
+position. Return an array of the shape of `x`, and leave `x` as it is. Positions may be large and
+need not be in order.
+"""
+STARTER = '''
+def rope_turn(x, positions, theta):
+    """Rows of x (seq, head_dim), turned to their positions."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-5
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _turned(
@@ -102,11 +118,10 @@ def _slips_of_pairs(inputs: Inputs) -> list[tuple[Array, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the result lacks."""
     out, right = outputs["out"], _right(inputs)
-    if np.allclose(out, right, rtol=0, atol=TOLERANCE):
+    if _close(out, right):
         return None
-    for guess, message in _slips_of_angles(inputs) + _slips_of_pairs(inputs):
-        if np.allclose(out, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(out, _slips_of_angles(inputs) + _slips_of_pairs(inputs), _close):
+        return idea
     squares = np.square(out).sum(axis=1)
     if not np.allclose(squares, np.square(inputs["x"]).sum(axis=1), rtol=1e-4):
         return "A turn keeps the length of a vector; here the length changes."
@@ -119,10 +134,13 @@ EXERCISE = Exercise(
     page="rope",
     title="Turn every pair",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
     assessed=False,
+    section="The efficient form",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "A pair (a, b) at angle φ becomes (a cos φ − b sin φ, a sin φ + b cos φ). What is φ for "
         "row s and pair i?",

@@ -6,6 +6,19 @@ import numpy as np
 
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This function is the heart of a test of equivalences, and the test has never failed. Find out why,
+and repair it. `first` and `second` are arrays, `eps` is the precision of the type they were
+computed in. It should be true exactly if the shapes are equal, all numbers are finite, and the
+largest difference is at most `8 * eps` times the largest absolute number of `second`, or times 1
+if that is larger. Return a NumPy truth value (`np.bool_`).
+"""
+STARTER = '''
+def same_result(first, second, eps):
+    """Whether two results are equal up to rounding."""
+    return np.bool_(not (np.abs(first - second) > 8 * eps).any())
+'''
+
 FACTOR = 8
 
 
@@ -81,10 +94,13 @@ EXERCISE = Exercise(
     page="choosing",
     title="The test that nothing could fail",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=12,
     difficulty=3,
     assessed=True,
+    section="Equal by different routes",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Try it on a result that is all NaN, on one of another shape, and on one a thousand times "
         "as large.",

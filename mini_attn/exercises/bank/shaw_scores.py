@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Compute the scores of equation {eq}`eq-position-shaw` for one head, without a mask. `q` and `k`
+have the shape `(seq, head_dim)`, `table` has the shape `(2 * most + 1, head_dim)`; its first row
+belongs to the distance `-most`, its last to `most`, where the distance is the key's place minus
+the query's. Return an array `(seq, seq)`, one row for each query.
+"""
+STARTER = '''
+def shaw_scores(q, k, table):
+    """Scores with a vector for each distance: (seq, seq)."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -46,7 +62,7 @@ def _right(inputs: Inputs) -> Array:
     return np.asarray(scale * q @ k.T + bias)
 
 
-def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the scores would be with one idea missing."""
     q, k, table = inputs["q"], inputs["k"], inputs["table"]
     most, n, scale = len(table) // 2, len(q), q.shape[1] ** -0.5
@@ -83,12 +99,11 @@ def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the scores lack."""
     scores, right = outputs["scores"], _right(inputs)
-    if np.allclose(scores, right, rtol=0, atol=TOLERANCE):
+    if _close(scores, right):
         return None
-    for guess, message in _slips(inputs):
-        if np.allclose(scores, guess, rtol=0, atol=TOLERANCE):
-            return message
-    if np.allclose(np.tril(scores), np.tril(right), rtol=0, atol=TOLERANCE):
+    if idea := explain(scores, _guesses(inputs), _close):
+        return idea
+    if _close(np.tril(scores), np.tril(right)):
         return "Keys ahead are hidden or wrong. There is no mask here: all pairs have a score."
     i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
     return (
@@ -102,10 +117,17 @@ EXERCISE = Exercise(
     page="position",
     title="A vector for every distance",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="Shaw: a vector for each distance",
+    text=TEXT,
+    letters=(
+        "$s_{ij}$ is the score of query $i$ for key $j$, $a_r$ the vector of the distance $r$, "
+        "$m$ is `most`, and $d_k$ is `head_dim`."
+    ),
+    starter=STARTER,
     hints=(
         "The score is scale · q_i · (k_j + a), where a is the table's row for j − i. Which row is "
         "that, when row 0 belongs to −most?",

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write the rows of equation {eq}`eq-position-sinusoids`. `positions` is an integer array `(seq,)`,
+in any order, `d_model` is even. Return an array `(seq, d_model)` with sine and cosine of a pair
+as neighbours, in float64.
+"""
+STARTER = '''
+def sinusoids(positions, d_model):
+    """Sinusoidal rows of the positions: (seq, d_model)."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _woven(angles: Array, first: str = "sin") -> Array:
@@ -41,7 +56,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"rows": ((len(inputs["positions"]), inputs["d_model"]), "f")}
 
 
-def _slips(inputs: Inputs) -> list[tuple[Array, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     """What the rows would be with one idea missing."""
     positions, d_model = inputs["positions"], inputs["d_model"]
     right = _angles(positions, d_model)
@@ -69,11 +84,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the rows lack."""
     rows = outputs["rows"]
     right = ma.sinusoidal_positions(inputs["positions"], inputs["d_model"], dtype="float64")
-    if np.allclose(rows, right, rtol=0, atol=TOLERANCE):
+    if _close(rows, right):
         return None
-    for guess, message in _slips(inputs):
-        if np.allclose(rows, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(rows, _guesses(inputs), _close):
+        return idea
     s, n = np.argwhere(np.abs(rows - right) > TOLERANCE)[0]
     return (
         f"Position {inputs['positions'][s]}, number {n} of the row: it should be "
@@ -86,10 +100,14 @@ EXERCISE = Exercise(
     page="position",
     title="A clock for every pair",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=1,
     assessed=False,
+    section="Sinusoids: a set of clocks",
+    text=TEXT,
+    letters="$p_s$ is the row of position $s$, and $d$ is `d_model`.",
+    starter=STARTER,
     hints=(
         "First the angles, one for each position and pair: positions in a column times speeds in "
         "a row.",

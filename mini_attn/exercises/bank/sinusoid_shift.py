@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = r"""
+Write the matrix of shape `(d_model, d_model)` that moves every sinusoidal row by `steps` places:
+if `rows` are the rows of exercise 1 for the positions $s$, then `rows @ matrix` are those for $s
++ \text{steps}$, for all $s$ at once. `steps` is a whole number and may be negative.
+"""
+STARTER = '''
+def shift_matrix(d_model, steps):
+    """The matrix that moves sinusoidal rows by some steps: (d_model, d_model)."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-6
 PLACES = np.array([0, 1, 5, 12, 300])
 Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _blocks(d_model: int, angles: Array) -> Array:
@@ -47,7 +62,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         ma.sinusoidal_positions(places, d_model, dtype="float64")
         for places in (PLACES + 1000, PLACES + 1000 + steps)
     )
-    if np.allclose(rows @ matrix, moved, rtol=0, atol=TOLERANCE):
+    if _close(rows @ matrix, moved):
         return None
     speeds = _speeds(d_model)
     slips = [
@@ -62,9 +77,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (_blocks(d_model, steps * np.sqrt(speeds)),
          "The exponent of pair i is 2i / d_model; half of that is used."),
     ]  # fmt: skip
-    for guess, message in slips:
-        if np.allclose(matrix, guess, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(matrix, slips, _close):
+        return idea
     outside = matrix - matrix * np.kron(np.eye(d_model // 2), np.ones((2, 2)))
     if np.abs(outside).max() > TOLERANCE:
         return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."
@@ -77,10 +91,18 @@ EXERCISE = Exercise(
     page="position",
     title="One matrix moves them all",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="A step is a turn",
+    text=TEXT,
+    standalone=(
+        "rows of exercise 1",
+        "rows of equation {eq}`eq-position-sinusoids`",
+    ),
+    letters="$p_s$ is the row of position $s$, and $d$ is `d_model`.",
+    starter=STARTER,
     hints=(
         "Write sin(a + b) and cos(a + b) with the sines and cosines of a and of b. With a the "
         "angle of the place and b that of the steps, which numbers multiply sin a and cos a?",

@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write the softmax over the last axis of `scores`, an array of shape `(rows, n)`. Return an array
+of the same shape in which every row adds up to 1. Scores may be as large as 900 or as small as
+−700, and some may be minus infinity; a row that holds nothing else becomes zeros.
+"""
+STARTER = '''
+def soft_choice(scores):
+    """The softmax of each row."""
+    raise NotImplementedError
+'''
 
 TOLERANCE = 1e-9
 
@@ -33,7 +45,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
-def _patterns(scores: np.ndarray) -> list[tuple[np.ndarray, str]]:
+def _guesses(scores: np.ndarray) -> list[tuple[np.ndarray, str]]:
     """What the weights would be with one idea missing."""
     with np.errstate(all="ignore"):
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -62,9 +74,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right = np.asarray(ma.softmax(scores))
     if _close(weights, right):
         return None
-    for pattern, message in _patterns(scores):
-        if _close(weights, pattern):
-            return message
+    if idea := explain(weights, _guesses(scores), _close):
+        return idea
     empty = np.all(np.isneginf(scores), axis=1)
     if empty.any() and not _close(weights[empty], right[empty]):
         return (
@@ -80,10 +91,13 @@ EXERCISE = Exercise(
     page="start",
     title="A softmax that no score can break",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="The score that breaks the formula",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Adding the same number to all scores of a row changes no weight. Which number would make "
         "it impossible that a power becomes too large?",

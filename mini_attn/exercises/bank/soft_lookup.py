@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This soft lookup takes `queries` of shape `(q_len, size)`, `keys` of shape `(kv_len, size)` and
+`values` of shape `(kv_len, width)`, and returns one mixture of the values for each query. It was
+tested with one query and one key. Find out what is wrong with more of them, and repair it.
+"""
+STARTER = '''
+def soft_lookup(queries, keys, values):
+    """Each query's mixture of the values, (q_len, width)."""
+    scores = queries @ keys.T  # (q_len, kv_len)
+    powers = np.exp(scores - scores.max(axis=0))
+    return powers / powers.sum(axis=0) @ values
+
+
+one = np.ones((1, 2))
+soft_lookup(one, one, np.array([[3.0, 4.0]]))  # one key: its value, as it should be
+'''
+
 TOLERANCE = 1e-9
+_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, width: int) -> Inputs:
@@ -39,7 +60,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mixed": ((len(inputs["queries"]), inputs["values"].shape[1]), "f")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the answer would be with one idea missing."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     scores = q @ k.T
@@ -67,11 +88,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     right = np.asarray(ma.softmax(q @ k.T)) @ v
     mixed = outputs["mixed"]
-    if np.allclose(mixed, right, rtol=0, atol=TOLERANCE):
+    if _close(mixed, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(mixed, pattern, rtol=0, atol=TOLERANCE):
-            return message
+    if idea := explain(mixed, _guesses(inputs), _close):
+        return idea
     worst = np.abs(mixed - right).max()
     return (
         "The result is not the values mixed by the softmax of the dot products: it differs by up "
@@ -84,10 +104,13 @@ EXERCISE = Exercise(
     page="start",
     title="The lookup that shared out the wrong thing",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=True,
+    section="A soft lookup",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Print the weights and add them up, along each of the two axes. Which sums are 1, and "
         "which should be?",

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from mini_attn import cost
-from mini_attn.exercises.pencil import cases, expected, times_too_many
+from mini_attn.exercises.guesses import explain, times_too_many
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: a layer of Llama-2-7B has `d_model` 4,096, 32 heads of 128, as many
+key/value heads, and a gated MLP (three matrices) of width 11,008. At how many tokens are scores
+and weighted sum, over the full square, exactly as many FLOPs as all products with weights?
+"""
 
 MODEL = MODELS["llama-2-7b"]
 D, D_FF = MODEL.d_model, MODEL.d_ff
@@ -38,8 +46,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value <= 0:
         return "A number of tokens is above zero."
     return (
@@ -53,10 +61,14 @@ EXERCISE = Exercise(
     page="attention-cost",
     title="Where the square takes over",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=False,
+    section="Where the square takes over",
+    text=TEXT,
+    unit="tokens",
+    mistakes=MISTAKES,
     hints=(
         "Per token: every weight of the layer takes one multiply-add, every key takes one for each "
         "number in the score and one for each number in the weighted sum.",
@@ -66,7 +78,5 @@ EXERCISE = Exercise(
         "Forgetting the MLP, or taking two matrices where a gated one has three.",
         "Counting one of the two products that grow with the square.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

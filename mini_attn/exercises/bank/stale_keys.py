@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.config import DynamicNTK
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
+TEXT = """
+This is a decode step under dynamic NTK (factor 1, trained on 4 tokens, base 100, layout `half`).
+`q` is the unturned query of the newest token, `(head_dim,)`; `k` holds the unturned keys of all
+tokens, `(kv_len, head_dim)`, the newest included. It is right for texts up to four tokens. Find
+out what is wrong with longer ones, and repair it. Return the scaled scores `(kv_len,)`.
+"""
+STARTER = '''
+def turn(x, position, seq_len):
+    """x turned as a text of seq_len tokens asks for."""
+    growth = max(seq_len, 4) / 4
+    size = len(x)
+    base = 100.0 * growth ** (size / (size - 2))
+    angle = position * base ** (-np.arange(0, size, 2) / size)
+    a, b = x[: size // 2], x[size // 2 :]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos])
+
+
+def dynamic_scores(q, k):
+    """Scores of the newest query for all keys."""
+    q = turn(q, len(k) - 1, seq_len=len(k))
+    cache = [turn(row, j, seq_len=j + 1) for j, row in enumerate(k)]
+    return np.stack(cache) @ q / np.sqrt(len(q))
+'''
+
 THETA, TRAINED = 100.0, 4
+_close = partial(np.allclose, rtol=0, atol=1e-8)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -77,11 +106,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (_scores(inputs, max(kv_len - 1, 1), [max(kv_len - 1, 1)] * kv_len),
          "The base is that of one token less: the new token counts."),
     ]  # fmt: skip
-    if np.allclose(outputs["scores"], right, rtol=0, atol=1e-8):
+    if _close(outputs["scores"], right):
         return None
-    for guess, message in guesses:
-        if np.allclose(outputs["scores"], guess, rtol=0, atol=1e-8):
-            return message
+    if idea := explain(outputs["scores"], guesses, _close):
+        return idea
     worst = int(np.abs(outputs["scores"] - right).argmax())
     return (
         f"The score of key {worst} is {outputs['scores'][worst]:.4g} and should be "
@@ -94,10 +122,14 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="The keys that went stale",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=15,
     difficulty=3,
     assessed=False,
+    section="Keys that go stale",
+    definition="Dynamic NTK",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Print the base with which each key is turned, and the one of the query.",
         "The length that decides is the present one, the same for the query and for every key. "

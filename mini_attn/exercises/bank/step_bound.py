@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Compute the column *step* and what binds it. `flops` and `n_bytes` are arrays of the same shape
+with what each step does and moves; the rates are numbers. Return `(seconds, memory_bound)`: the
+roofline's bound, and a boolean array that is true where reading takes at least as long as
+computing.
+"""
+STARTER = '''
+def step_bound(flops, n_bytes, flops_per_second, bytes_per_second):
+    """The least seconds of each step, and whether memory binds it."""
+    raise NotImplementedError
+'''
 
 
 def _case(flops: np.ndarray, n_bytes: np.ndarray, rate: float, bandwidth: float) -> Inputs:
@@ -55,24 +68,24 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
                         inputs["n_bytes"] / inputs["flops_per_second"]),
              "The rates are swapped: bytes go with bytes per second."),
         ]  # fmt: skip
-        for guess, message in guesses:
-            if _near(got, guess):
-                return message
-        return "Seconds are a quantity divided by its rate; the bound is the longer of two such."
+        return explain(got, guesses, _near) or (
+            "Seconds are a quantity divided by its rate; the bound is the longer of two such."
+        )
     right = reading >= computing
     verdict = outputs["memory_bound"]
     if np.array_equal(verdict, right):
         return None
-    if np.array_equal(verdict, reading > computing):
-        return "On the ridge both take equally long; call that memory-bound, too."
-    if np.array_equal(verdict, ~right):
-        return "The verdict is turned round: memory-bound means that reading takes longer."
-    if np.array_equal(verdict, inputs["flops"] < inputs["n_bytes"]):
-        return (
-            "FLOPs and bytes are compared as they are. What binds depends on the device: compare "
-            "the seconds, or the intensity with the ridge."
-        )
-    return "memory_bound is True exactly where the reading takes at least as long."
+    guesses = [
+        (reading > computing,
+         "On the ridge both take equally long; call that memory-bound, too."),
+        (~right, "The verdict is turned round: memory-bound means that reading takes longer."),
+        (inputs["flops"] < inputs["n_bytes"],
+         "FLOPs and bytes are compared as they are. What binds depends on the device: compare "
+         "the seconds, or the intensity with the ridge."),
+    ]  # fmt: skip
+    return explain(verdict, guesses, np.array_equal) or (
+        "memory_bound is True exactly where the reading takes at least as long."
+    )
 
 
 EXERCISE = Exercise(
@@ -80,10 +93,17 @@ EXERCISE = Exercise(
     page="choosing",
     title="Which wall?",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=8,
     difficulty=1,
     assessed=True,
+    section="Side by side",
+    text=TEXT,
+    standalone=(
+        "Compute the column *step*",
+        "Compute the least time of a decode step",
+    ),
+    starter=STARTER,
     hints=(
         "A step needs both: all its bytes read and all its FLOPs done. They can overlap.",
         "Divide each by its rate. The seconds are the larger of the two, number by number; "

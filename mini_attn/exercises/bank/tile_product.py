@@ -4,7 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and one test
+passed. It has two faults. Find inputs that show them, and repair it. Return a float array `(m,
+n)` that equals the product for every tile size, also where the tile does not divide the sizes or
+is larger than them.
+"""
+STARTER = '''
+def tile_product(a, b, tile):
+    """The product of a and b, tile by tile."""
+    (m, k), n = a.shape, b.shape[1]
+    out = np.zeros((m, n))
+    for i in range(0, m - tile + 1, tile):
+        for j in range(0, n - tile + 1, tile):
+            for p in range(0, k - tile + 1, tile):
+                left = a[i : i + tile, p : p + tile]
+                right = b[p : p + tile, j : j + tile]
+                out[i : i + tile, j : j + tile] = left @ right
+    return out
+
+
+a_test, b_test = np.arange(16.0).reshape(4, 4), np.eye(4)
+assert np.allclose(tile_product(a_test, b_test, 4), a_test)  # looks right
+'''
 
 TOLERANCE = 1e-9
 
@@ -37,7 +62,7 @@ def _whole(size: int, tile: int) -> int:
     return size - size % tile
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the product would be with one idea missing."""
     a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
     (m, k), n = a.shape, b.shape[1]
@@ -58,6 +83,7 @@ def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          "smaller, but it belongs to the product."),
         (np.where(inside, a[:, :cut] @ b[:cut], 0), "Tiles at the edge are missing: loop to the "
          "end of each size; a slice beyond the end is cut off by itself."),
+        (np.abs(a) @ np.abs(b), "The signs are lost on the way."),
     ]  # fmt: skip
 
 
@@ -72,11 +98,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     out, right = outputs["out"], inputs["a"] @ inputs["b"]
     if _close(out, right):
         return None
-    for guess, message in _patterns(inputs):
-        if _close(out, guess):
-            return message
-    if _close(out, np.abs(inputs["a"]) @ np.abs(inputs["b"])):
-        return "The signs are lost on the way."
+    if idea := explain(out, _guesses(inputs), _close):
+        return idea
     i, j = np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE))[0]
     return (
         f"Entry ({i}, {j}) is {out[i, j]:.4g}; row {i} of a times column {j} of b is "
@@ -90,10 +113,13 @@ EXERCISE = Exercise(
     page="matmul",
     title="The product that forgot its tiles",
     kind="bug",
-    points=4,
+    groups={"edges": 4},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="Tiles",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Follow one tile of the result. Which tile products belong to it, and what happens to the "
         "first when the second arrives?",

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+A product of `(m, k)` and `(k, n)` is computed with square tiles of side `tile`, one of each
+matrix in fast memory, as in the picture. Return an integer array of three counts: numbers read of
+the left matrix, numbers read of the right one, numbers written. The tile need not divide the
+sizes, and tiles at the edge are smaller. Count by formula, not by loops.
+"""
+STARTER = '''
+def tile_traffic(m, k, n, tile):
+    """np.array([read of the left matrix, read of the right one, written])."""
+    raise NotImplementedError
+'''
 
 
 def _case(m: int, k: int, n: int, tile: int) -> Inputs:
@@ -28,7 +43,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"counts": ((3,), "i")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
+def _guesses(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
     """The counts with one idea missing."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
     across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
@@ -57,9 +72,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     counts = tuple(int(x) for x in outputs["counts"])
     if counts == right:
         return None
-    for guess, message in _patterns(inputs):
-        if counts == guess:
-            return message
+    if idea := explain(counts, _guesses(inputs), eq):
+        return idea
     names = ("numbers read of a", "numbers read of b", "numbers written")
     wrong = next(i for i in range(3) if counts[i] != right[i])
     much = "many" if counts[wrong] > right[wrong] else "few"
@@ -72,10 +86,18 @@ EXERCISE = Exercise(
     page="matmul",
     title="What the tiles move",
     kind="write",
-    points=3,
+    groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
     assessed=False,
+    section="Tiles",
+    definition="Tiles",
+    text=TEXT,
+    standalone=(
+        "one of each matrix in fast memory, as in the picture.",
+        "one of each matrix in fast memory: a tile of the result stays there until it is complete.",
+    ),
+    starter=STARTER,
     hints=(
         "Take one number of a. Which tiles of the result need it, and how often does it come into "
         "fast memory?",

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from mini_attn.exercises.pencil import cases, expected
+from operator import eq
+
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
+
+TEXT = """
+With pencil and paper: Llama-3-8B has 32 query heads and 8 key/value heads. A program deals the
+key/value heads out like cards, as `np.tile` does. In the example of this page, heads 0 and 3 of 4
+were right all the same. How many of the 32 query heads still read the key/value head that they
+should?
+"""
 
 MODEL = MODELS["llama-3-8b"]
 HEADS, KV_HEADS = MODEL.n_heads, MODEL.n_kv_heads
@@ -31,8 +40,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if value in MISTAKES:
-        return MISTAKES[int(value)]
+    if idea := explain(value, MISTAKES.items(), eq):
+        return idea
     if value != int(value) or not 0 <= value <= HEADS:
         return f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
     return (
@@ -46,10 +55,18 @@ EXERCISE = Exercise(
     page="mqa-gqa",
     title="Right by accident",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=8,
     difficulty=2,
     assessed=True,
+    section="Neighbours share: which repeat is the right one",
+    text=TEXT,
+    standalone=(
+        "In the example of this page, heads 0 and 3 of 4 were right all the same.",
+        "With 2 key/value heads for 4 query heads, heads 0 and 3 are right all the same.",
+    ),
+    unit="heads",
+    mistakes=MISTAKES,
     hints=(
         "Two numbers for each query head: the key/value head that it should read, and the one "
         "that it gets.",
@@ -60,7 +77,5 @@ EXERCISE = Exercise(
         "Checking the first and the last head only.",
         "Taking 8 for the number of query heads that share a key/value head.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

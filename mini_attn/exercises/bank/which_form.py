@@ -7,7 +7,20 @@ from types import SimpleNamespace
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Write the rule that chooses the form. `q_len` and `kv_len` are integer arrays `(n,)`: new tokens,
+and all tokens, the new ones included. The three sizes are whole numbers. Count the
+multiplications of one head with $W_{UK}$ and $W_{UV}$ and those between queries and tokens, all
+`q_len * kv_len` pairs, and return a boolean array `(n,)`: True where the absorbed form has fewer.
+"""
+STARTER = '''
+def which_form(q_len, kv_len, kv_lora_rank, qk_nope_head_dim, v_head_dim):
+    """True where the absorbed form has fewer multiplications."""
+    raise NotImplementedError
+'''
 
 
 def _case(
@@ -56,7 +69,7 @@ def _right(inputs: Inputs) -> np.ndarray:
     return np.array([form == "absorbed" for form in chosen])
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the choice would be with one idea missing."""
     q, kv, rank = inputs["q_len"], inputs["kv_len"], inputs["kv_lora_rank"]
     both = inputs["qk_nope_head_dim"] + inputs["v_head_dim"]
@@ -89,9 +102,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right, absorb = _right(inputs), outputs["absorb"]
     if np.array_equal(absorb, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.array_equal(absorb, np.broadcast_to(pattern, absorb.shape)):
-            return message
+    if idea := explain(absorb, _guesses(inputs), lambda a, guess: (a == guess).all()):
+        return idea
     i = int(np.argwhere(absorb != right)[0, 0])
     verb = "fewer" if right[i] else "no fewer"
     return (
@@ -106,10 +118,14 @@ EXERCISE = Exercise(
     page="mla",
     title="Expand or absorb",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="What each form costs",
+    definition="What each form costs",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "Count multiplications of one head in each form. Two kinds: with W_UK and W_UV, and "
         "between a query and a token.",

@@ -4,7 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+This function is meant to say which keys each query may see: causally, at most `window` keys with
+its own, and never an empty slot. `q_positions` and `kv_positions` are integer arrays; a key at
+position −1 is an empty slot, and keys lie in the order of a ring. Find out what is wrong, and
+repair it. Return a boolean array `(q_len, kv_len)`.
+"""
+STARTER = '''
+def window_mask(q_positions, kv_positions, window):
+    """True where a query may attend to a key, within the window."""
+    past = len(kv_positions) - len(q_positions)
+    shape = len(q_positions), len(kv_positions)
+    causal = np.tri(*shape, past, dtype=bool)
+    too_old = np.tri(*shape, past - window - 1, dtype=bool)
+    return causal & ~too_old
+
+
+window_mask(np.arange(6), np.arange(6), 2).astype(int)  # how many keys in a row?
+'''
 
 
 def _case(q: list[int], kv: list[int], window: int) -> Inputs:
@@ -35,7 +55,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the mask would be with one idea missing."""
     kv, window = inputs["kv_positions"], inputs["window"]
     behind = inputs["q_positions"][:, None] - kv
@@ -75,9 +95,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right, mask = (kv >= 0) & (behind >= 0) & (behind < window), outputs["mask"]
     if np.array_equal(mask, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.array_equal(mask, pattern):
-            return message
+    if idea := explain(mask, _guesses(inputs), np.array_equal):
+        return idea
     i, j = np.argwhere(mask != right)[0]
     verb = "may" if right[i, j] else "may not"
     return (
@@ -91,10 +110,13 @@ EXERCISE = Exercise(
     page="sliding-window",
     title="One key too many",
     kind="bug",
-    points=3,
+    groups={"edges": 3},
     minutes=10,
     difficulty=2,
     assessed=False,
+    section="One key too many",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "How many keys does the last query see? And what does the mask say when the keys lie in "
         "another order?",

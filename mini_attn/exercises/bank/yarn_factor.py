@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from mini_attn.config import YaRN
-from mini_attn.exercises.pencil import cases, expected
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
+
+TEXT = """
+With pencil and paper: a query and a key have the score 2 under YaRN's frequencies, computed
+without its factor. The context is stretched 16 times. What is their score with the factor? Give
+at least three digits.
+"""
 
 FACTOR, SCORE = 16, 2.0
 _EACH = rope_frequencies(128, scaling=YaRN(float(FACTOR), 4096))[1]
 ANSWER = SCORE * _EACH**2
-MISTAKES = (
-    (SCORE * _EACH, "The factor stands on the query and on the key, so the score gets it twice."),
-    (_EACH**2, "That is the factor of the scores. The score was 2."),
-    (_EACH, "That is the factor of a query or of a key. What happens to a score of 2?"),
-    (SCORE * 2 * _EACH, "Factors of a product multiply: the square, not the double."),
-    (SCORE * (0.1 * math.log10(FACTOR) + 1) ** 2, "The logarithm is the natural one."),
-    (SCORE * (0.1 * math.log2(FACTOR) + 1) ** 2, "The logarithm is the natural one."),
-    (SCORE, "The rule changes more than the frequencies: queries and keys get a factor."),
-    (SCORE / _EACH**2, "The scores grow, they do not shrink: a longer text needs sharper rows."),
-    ((SCORE * _EACH) ** 2, "The factor is squared, not the score."),
-)
+MISTAKES = {
+    SCORE * _EACH: "The factor stands on the query and on the key, so the score gets it twice.",
+    _EACH**2: "That is the factor of the scores. The score was 2.",
+    _EACH: "That is the factor of a query or of a key. What happens to a score of 2?",
+    SCORE * 2 * _EACH: "Factors of a product multiply: the square, not the double.",
+    SCORE * (0.1 * math.log10(FACTOR) + 1) ** 2: "The logarithm is the natural one.",
+    SCORE * (0.1 * math.log2(FACTOR) + 1) ** 2: "The logarithm is the natural one.",
+    SCORE: "The rule changes more than the frequencies: queries and keys get a factor.",
+    SCORE / _EACH**2: "The scores grow, they do not shrink: a longer text needs sharper rows.",
+    (SCORE * _EACH) ** 2: "The factor is squared, not the score.",
+}
+_near = partial(math.isclose, rel_tol=0.003)
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if math.isclose(value, ANSWER, rel_tol=0.003):
+    if _near(value, ANSWER):
         return None
-    for wrong, message in MISTAKES:
-        if math.isclose(value, wrong, rel_tol=0.003):
-            return message
+    if idea := explain(value, MISTAKES.items(), _near):
+        return idea
     if value <= 0:
         return "The score was 2 and gets a positive factor."
     return (
@@ -46,10 +53,15 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="Twice the factor",
     kind="pencil",
-    points=2,
+    groups={"by hand": 2},
     minutes=6,
     difficulty=1,
     assessed=False,
+    section="The factor on the scores",
+    definition="The factor on the scores",
+    text=TEXT,
+    unit="(a number without a unit)",
+    mistakes=MISTAKES,
     hints=(
         "The factor is put on cosine and sine, and so on every turned query and every turned key.",
         "ln 16 = 2.7726. The factor is 1.2773. A score is a product of a query and a key.",
@@ -58,7 +70,5 @@ EXERCISE = Exercise(
         "Multiplying the scores by the factor once.",
         "Taking the logarithm to base 10.",
     ),
-    cases=cases,
-    expected=expected,
     judge=judge,
 )

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from mini_attn.config import YaRN
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 from mini_attn.numpy.rope import rope_frequencies
 from mini_attn.numpy.rope_scaling import scale_frequencies
 
+TEXT = """
+Write YaRN's frequencies with the ramp of the paper. `inv_freq` is an array `(pairs,)` of radians
+per token, `factor` the longer context over the trained one, `trained` the trained length in
+tokens. A plane with at least 32 turns in the trained length keeps its frequency, one with at most
+1 turn gets it divided by `factor`, and between the two are mixed in proportion to the number of
+turns. Return an array of the same shape.
+"""
+STARTER = '''
+def yarn_ramp(inv_freq, factor, trained):
+    """Frequencies under YaRN, ramp over turns."""
+    raise NotImplementedError
+'''
+
 SLOW, FAST = 1.0, 32.0  # turns in the trained context, as published
+_close = partial(np.allclose, rtol=1e-6, atol=0)
 
 
 def _case(inv_freq: np.ndarray, factor: float, trained: int) -> Inputs:
@@ -44,7 +60,7 @@ def _blend(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
     return np.asarray(kept * inv + (1 - kept) * inv / inputs["factor"])
 
 
-def _patterns(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the frequencies would be with one idea missing."""
     inv, factor, trained = inputs["inv_freq"], inputs["factor"], inputs["trained"]
     turns = inv * trained / math.tau
@@ -78,11 +94,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     size = 2 * len(inputs["inv_freq"])
     right = scale_frequencies(inputs["inv_freq"], rule, theta=10000.0, rotary_dim=size)[0]
     got = outputs["scaled"]
-    if np.allclose(got, right, rtol=1e-6, atol=0):
+    if _close(got, right):
         return None
-    for pattern, message in _patterns(inputs):
-        if np.allclose(got, pattern, rtol=1e-6, atol=0):
-            return message
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
     i = int(np.abs(got / right - 1).argmax())
     turns = inputs["inv_freq"][i] * inputs["trained"] / math.tau
     return (
@@ -97,10 +112,13 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="The ramp",
     kind="write",
-    points=4,
+    groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
     assessed=True,
+    section="YaRN",
+    text=TEXT,
+    starter=STARTER,
     hints=(
         "For each plane: how often did it come round in training? That number decides how much of "
         "its speed it keeps.",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from classroom.grading.judge import Judged, judge, probe
 from classroom.reports.sanitize import clean, for_markdown
-from classroom.sheets.sheet import task
+from mini_attn.exercises.spec import exercise
 from tests.classroom.hostile import Hostile, hostile
 
 MESSAGE = 140  # characters of what an answer is told
@@ -37,9 +37,9 @@ def main() -> None:
         port = server.getsockname()[1]
 
         def tried(one: Hostile) -> Judged:
-            asked = task(one.exercise)
+            asked = exercise(one.exercise)
             cells = [one.source(scratch=scratch, port=port, canary="canary")]
-            return judge(asked.exercise, cells, asked.name, seed=7)
+            return judge(asked, cells, asked.name, seed=7)
 
         results = list(zip(hostile(), pool.map(tried, hostile()), strict=True))
     counted = Counter(outcome(judged).split(" ")[0] for _, judged in results)

@@ -1,5 +1,6 @@
 // The file of a reader's progress: read, merged and written by the rules of
-// mini_attn/exercises/record.py, so that what one of the two exports the other imports.
+// progress_format.py and progress_record.py in mini_attn/exercises, so that what one of the two
+// exports the other imports.
 const FORMAT = "living-attention-progress";
 const VERSION = 1;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,59}$/;

@@ -1,66 +1,12 @@
-"""Hints, and where a learner stands."""
+"""Where a learner stands, chapter by chapter."""
 
 from __future__ import annotations
 
-from mini_attn.errors import ConfigError
-from mini_attn.exercises.kept import attempts, load, place
-from mini_attn.exercises.record import Entry, Record, only_known, words
-from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
+from mini_attn.exercises.progress_record import Entry, Record, only_known, words
+from mini_attn.exercises.progress_store import attempts, load, place
+from mini_attn.exercises.spec import Exercise, exercise, of_chapter
 
-__all__ = ["hint", "of_chapter", "progress"]
-
-_shown: dict[str, int] = {}
-
-
-def hint(exercise_id: str, number: int | None = None) -> None:
-    """Print a hint: first the idea, then the steps.
-
-    Parameters
-    ----------
-    exercise_id : str
-        Which exercise.
-    number : int or None
-        1 or 2; None gives the next one that was not shown.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such exercise or hint.
-    """
-    hints = exercise(exercise_id).hints
-    if number is None:
-        number = min(_shown.get(exercise_id, 0) + 1, len(hints))
-    if number not in range(1, len(hints) + 1):
-        raise ConfigError(f"{exercise_id} has hints 1 to {len(hints)}, not {number!r}")
-    _shown[exercise_id] = number
-    print(f"Hint {number} of {len(hints)}: {hints[number - 1]}")
-
-
-def of_chapter(page: str) -> list[str]:
-    """The exercises of a chapter.
-
-    Parameters
-    ----------
-    page : str
-        Its name, for example ``"kv-cache"``.
-
-    Returns
-    -------
-    list of str
-        Their ids.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such chapter.
-    """
-    chapters: dict[str, list[str]] = {}
-    for task in map(exercise, exercise_ids()):
-        chapters.setdefault(task.page, []).append(task.id)
-    if not isinstance(page, str) or page not in chapters:
-        known = ", ".join(sorted(chapters))
-        raise ConfigError(f"there is no chapter {str(page)[:40]!r}; there are {known}")
-    return chapters[page]
+__all__ = ["progress"]
 
 
 def _state(task: Exercise, entry: Entry | None) -> str:

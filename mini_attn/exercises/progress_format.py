@@ -1,4 +1,4 @@
-"""What is kept of a learner's work, and how two such records become one.
+"""The file format of a learner's progress: read with every key checked, and written.
 
 One format for the page and for Python: what either of them exports, the other imports. A
 chapter holds the predictions that were answered and the exercises that were tried::
@@ -15,24 +15,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.spec import exercise, exercise_ids
+from mini_attn.exercises.progress_record import KINDS, STATES, VERDICTS, Entry, Record
 
-__all__ = [
-    "LARGEST",
-    "Entry",
-    "OtherVersion",
-    "Record",
-    "as_text",
-    "entries",
-    "merged",
-    "only_known",
-    "parse",
-    "words",
-]
+__all__ = ["LARGEST", "OtherVersion", "as_text", "parse"]
 
 FORMAT = "living-attention-progress"
 VERSION = 1
@@ -40,12 +29,6 @@ LARGEST = 1_000_000  # bytes; the whole book answered makes about 12,000
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 # What a typed number may consist of; a prediction takes no other text for an answer.
 ATTEMPT = re.compile(r"[0-9A-Za-z+.,_' \u00a0\u2009\u202f-]{1,40}")
-KINDS = ("predictions", "exercises")
-VERDICTS = ("wrong", "mistake", "right")
-STATES = ("tried", "done", "solved")  # each outlasts those before it
-
-Entry = dict[str, Any]
-Record = dict[str, dict[str, dict[str, Entry]]]
 
 
 class OtherVersion(ConfigError):
@@ -181,99 +164,3 @@ def as_text(record: Record) -> str:
         "chapters": {page: kinds for page, kinds in chapters.items() if kinds},
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def entries(record: Record) -> Iterator[tuple[str, str, str, Entry]]:
-    """Everything in a record, as (page, kind, name, entry).
-
-    Parameters
-    ----------
-    record : Record
-        What `parse` gives.
-
-    Yields
-    ------
-    tuple
-        One for each prediction and exercise.
-    """
-    for page, kinds in record.items():
-        for kind, named in kinds.items():
-            for name, entry in named.items():
-                yield page, kind, name, entry
-
-
-def _rank(kind: str, entry: Entry) -> int:
-    if kind == "exercises":
-        return STATES.index(entry["state"])
-    return int(entry["verdict"] == "right")
-
-
-def merged(older: Record, newer: Record) -> Record:
-    """Both records in one: what was solved once stays solved, else the newer counts.
-
-    Parameters
-    ----------
-    older, newer : Record
-        Neither is changed.
-
-    Returns
-    -------
-    Record
-        The chapters of both, those of the older first.
-    """
-    result: Record = {}
-    for record in (older, newer):
-        for page, kind, name, entry in entries(record):
-            named = result.setdefault(page, {k: {} for k in KINDS})[kind]
-            if name not in named or _rank(kind, entry) >= _rank(kind, named[name]):
-                named[name] = entry
-    return result
-
-
-def only_known(record: Record) -> tuple[Record, int]:
-    """A record without exercises that this book does not have.
-
-    Parameters
-    ----------
-    record : Record
-        Perhaps of a book that has others.
-
-    Returns
-    -------
-    Record
-        What this book has; it knows its exercises only, so predictions stay.
-    int
-        How many exercises were left out.
-    """
-    ids = set(exercise_ids())
-    known: Record = {}
-    left_out = 0
-    for page, kind, name, entry in entries(record):
-        if kind == "exercises" and (name not in ids or exercise(name).page != page):
-            left_out += 1
-        else:
-            known.setdefault(page, {k: {} for k in KINDS})[kind][name] = entry
-    return known, left_out
-
-
-def words(record: Record) -> str:
-    """How much is in a record: ``2 exercises (1 solved) and 1 prediction (1 right)``.
-
-    Parameters
-    ----------
-    record : Record
-        What `parse` gives.
-
-    Returns
-    -------
-    str
-        Words for a sentence; "nothing" for an empty record.
-    """
-    parts = []
-    for kind, good in (("exercises", "solved"), ("predictions", "right")):
-        found = [entry for _, k, _, entry in entries(record) if k == kind]
-        best = sum(good in (entry.get("state"), entry.get("verdict")) for entry in found)
-        if found:
-            noun = kind if len(found) > 1 else kind[:-1]
-            parts.append(f"{len(found)} {noun} ({best} {good})")
-    return " and ".join(parts) or "nothing"

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.guide import of_chapter
-from mini_attn.exercises.kept import attempts, load, place, rewrite
-from mini_attn.exercises.record import LARGEST, Record, merged, only_known, parse, words
-from mini_attn.exercises.record_file import write
-from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.progress_file import write
+from mini_attn.exercises.progress_format import LARGEST, parse
+from mini_attn.exercises.progress_record import Record, merged, only_known, words
+from mini_attn.exercises.progress_store import attempts, load, place, rewrite
+from mini_attn.exercises.spec import exercise, of_chapter
 
 __all__ = ["export_progress", "import_progress", "reset_progress"]
 

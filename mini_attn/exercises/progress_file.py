@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.record import LARGEST, OtherVersion, Record, as_text, parse
+from mini_attn.exercises.progress_format import LARGEST, OtherVersion, as_text, parse
+from mini_attn.exercises.progress_record import Record
 
 __all__ = ["BROWSER", "change", "read", "say_once", "write"]
 

@@ -14,27 +14,7 @@ import numpy as np
 
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["UNITS", "Key", "Slip", "key", "number"]
-
-NO_UNIT = "(a number without a unit)"
-UNITS = {
-    "alibi_reach": "tokens",
-    "best_latency": "ms",
-    "busy_rows": "rows",
-    "cache_budget": "sequences",
-    "half_temperature": "(a part of 1)",
-    "hybrid_bytes": "bytes",
-    "latent_tokens": "tokens",
-    "longest_context": "tokens each",
-    "pruned_parameters": "parameters",
-    "ridge_batch": "sequences",
-    "rope_slow_planes": "planes",
-    "score_spread": NO_UNIT,
-    "sharp_choice": NO_UNIT,
-    "square_half": "tokens",
-    "tiled_heads": "heads",
-    "yarn_factor": NO_UNIT,
-}
+__all__ = ["Key", "Slip", "key", "number"]
 
 
 @dataclass(frozen=True)
@@ -115,9 +95,9 @@ def _repeats(message: str, value: float) -> bool:
     return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?![\d.,]*\d)", message) for form in forms)
 
 
-def _slips(exercise_id: str, bank: ModuleType, solutions: ModuleType) -> tuple[Slip, ...]:
+def _slips(exercise_id: str, solutions: ModuleType) -> tuple[Slip, ...]:
     """From the wrong answers, and from mistakes that the check knows beyond these."""
-    known = bank.MISTAKES.items() if isinstance(bank.MISTAKES, dict) else bank.MISTAKES
+    known = exercise(exercise_id).mistakes.items()
     foreseen = [(float(value), message) for value, message in known]
     messages = {message for _, message in foreseen}
     found: list[tuple[float, Slip]] = []
@@ -144,16 +124,15 @@ def key(exercise_id: str) -> Key:
     Key
         Texts for the marker.
     """
-    bank = import_module(f"mini_attn.exercises.bank.{exercise_id}")
     solutions = import_module(f"solutions.{exercise_id}")
     source = inspect.getsource(solutions)
     working = source.split('"""\n', 1)[1].split("\nWRONG", 1)[0].replace("REFERENCE", "answer")
     working = working.replace("import math\n", "").replace("math.", "")  # read, not run
     return Key(
         answer=number(solutions.REFERENCE),
-        unit=UNITS[exercise_id],
+        unit=exercise(exercise_id).unit,
         accepted=_accepted(exercise_id, float(solutions.REFERENCE)),
         summary=(inspect.getdoc(solutions) or "").split("\n", 1)[0],
         working=working.strip(),
-        slips=_slips(exercise_id, bank, solutions),
+        slips=_slips(exercise_id, solutions),
     )

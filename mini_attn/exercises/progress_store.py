@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.record import OtherVersion, Record, merged
-from mini_attn.exercises.record_file import BROWSER, change, read, say_once
+from mini_attn.exercises.progress_file import BROWSER, change, read, say_once
+from mini_attn.exercises.progress_format import OtherVersion
+from mini_attn.exercises.progress_record import Record, merged
 from mini_attn.exercises.spec import Exercise
 
 __all__ = ["attempts", "load", "place", "remember", "rewrite"]

@@ -1,0 +1,60 @@
+"""Which foreseen mistake explains an answer: the one place that chooses among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["explain", "times_too_many"]
+
+
+def explain(
+    answer: Any, guesses: Iterable[tuple[Any, str]], same: Callable[[Any, Any], Any]
+) -> str | None:
+    """The idea that an answer lacks: that of the first guess which explains it.
+
+    Parameters
+    ----------
+    answer : array or number
+        What the learner's answer gave.
+    guesses : iterable of (array or number, str)
+        What it would be with one idea missing, and that idea; the simplest mistake first.
+    same : callable (answer, guess) -> bool
+        Whether a guess is what came.
+
+    Returns
+    -------
+    str or None
+        The idea, or None where no guess explains the answer.
+
+    Examples
+    --------
+    >>> slips = [(16, "Keys are counted, values are not."), (4, "That is one layer.")]
+    >>> explain(4, slips, lambda answer, guess: answer == guess)
+    'That is one layer.'
+    """
+    return next((idea for guess, idea in guesses if same(answer, guess)), None)
+
+
+def times_too_many(value: float, answer: float) -> str:
+    """How far a wrong count is off, in words.
+
+    Parameters
+    ----------
+    value, answer : float
+        The wrong count and the right one, both above 0.
+
+    Returns
+    -------
+    str
+        Words that end in "too many" or "too few", with the factor where it is 1.5 or more.
+
+    Examples
+    --------
+    >>> times_too_many(60.0, 30.0)
+    '2.0 times too many'
+    >>> times_too_many(29.0, 30.0)
+    'a little too few'
+    """
+    word, far = ("many", value / answer) if value > answer else ("few", answer / value)
+    return f"{far:,.1f} times too {word}" if far >= 1.5 else f"a little too {word}"
