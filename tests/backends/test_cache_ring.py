@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mini_attn.config import AttentionConfig, RopeConfig
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 
 BATCH, HEADS, DIM, V_DIM = 2, 3, 4, 5
@@ -120,6 +121,25 @@ def test_rows_with_padding(lib):
     cache.reorder(lib.array(np.array([1, 1])))
     assert lib.numpy(cache.length).tolist() == [5, 5]
     assert lib.numpy(cache.next_positions(1)).tolist() == [[5], [5]]
+
+
+@pytest.mark.parametrize("chunks", [(1,) * 12, (2,) * 6, (7, 1, 1, 3), (4, 3, 2, 3)])
+@pytest.mark.parametrize("kept", [3, 5])
+@pytest.mark.parametrize("gap", [0, 6])
+def test_a_layer_sees_its_window_of_what_the_ring_keeps(lib, rng, chunks, kept, gap):
+    """The ring may keep more than the layer sees, and positions may leave some of it behind."""
+    config = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=RopeConfig("half"), window=3)
+    layer = lib.GroupedQueryAttention(config, dtype="float64")
+    x = rng.standard_normal((BATCH, 12, 8))
+    positions = np.arange(12) + gap * (np.arange(12) >= 8)
+    expected = lib.numpy(layer(lib.array(x), positions=lib.array(positions)))
+    cache = lib.SlidingWindowCache(BATCH, 2, 4, None, window=kept, dtype="float64")
+    start = 0
+    for new in chunks:
+        at = slice(start, start + new)
+        out = layer(lib.array(x[:, at]), cache=cache, positions=lib.array(positions[at]))
+        np.testing.assert_allclose(lib.numpy(out), expected[:, at], atol=1e-12)
+        start += new
 
 
 def test_a_fork_shares_nothing(lib):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mini_attn.caching import Transaction
 from mini_attn.errors import (
     CacheOverflowError,
     CacheStateError,
@@ -629,6 +630,56 @@ def test_a_refusal_changes_nothing(lib, kind, rng, case):
     assert state(lib, cache) == before
     check(lib, kind, cache, tokens)
     step(lib, kind, cache, tokens, rng, "back", 0)  # nor what can be taken back
+    check(lib, kind, cache, tokens)
+
+
+# --- steps of several parts --------------------------------------------------------------------
+
+
+def staged(lib, kind, cache, rng, new, transaction):
+    """Tokens appended within a step that is not done."""
+    arrays = (lib.array(array[:, : kind.heads]) for array in random(rng, new))
+    return cache.stage(*arrays, None, transaction)
+
+
+OTHER_USES = {
+    "a look": lambda lib, cache: cache.view(),
+    "a fork": lambda lib, cache: cache.fork(),
+    "a crop": lambda lib, cache: cache.crop(cache.slots),
+    "a reorder": lambda lib, cache: cache.reorder(lib.array([0, 1, 2])),
+}
+
+
+@pytest.mark.parametrize("use", OTHER_USES)
+def test_a_step_that_another_has_overtaken_cannot_be_done(lib, kind, rng, use):
+    cache, tokens, transaction = kind.make(lib), Tokens(), Transaction()
+    for new in (8, 1):
+        step(lib, kind, cache, tokens, rng, "append", new)
+    for new in (3, 1):
+        staged(lib, kind, cache, rng, new, transaction)
+    OTHER_USES[use](lib, cache)
+    with pytest.raises(CacheStateError, match="another step has used one of the caches"):
+        transaction.commit()
+    check(lib, kind, cache, tokens)
+
+
+def test_a_long_prompt_in_chunks_puts_no_more_than_the_ring_aside(lib, rng):
+    kind, tokens, transaction = Ring(), Tokens(), Transaction()
+    cache = kind.make(lib)
+    step(lib, kind, cache, tokens, rng, "append", 7)
+    for _ in range(5):
+        staged(lib, kind, cache, rng, 3, transaction)
+    before, _, _, overwritten = cache._entry
+    for array in before.arrays:
+        assert sum(old.nbytes for other, _, old in overwritten if other is array) == array.nbytes
+    check(lib, kind, cache, tokens)  # a look ends the step, and puts all of it back
+
+
+def test_what_a_cache_tells_is_the_callers(lib, kind, rng):
+    cache, tokens = kind.make(lib), Tokens()
+    step(lib, kind, cache, tokens, rng, "positions", ([0, 1, 2], [3, 0, 1]))
+    cache.length[...] = 77
+    cache.next_positions(2)[...] = 77
     check(lib, kind, cache, tokens)
 
 
