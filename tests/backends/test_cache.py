@@ -230,6 +230,11 @@ APPENDS = {
     "a list": (ShapeError, "should be an array", {"k": [1.0]}),
     "fractional positions": (DTypeError, "positions", {"positions": np.array([8.0])}),
     "too many positions": (ShapeError, "positions must be", {"positions": np.array([8, 9])}),
+    "one row of positions in a table": (
+        ShapeError,
+        "positions must be",
+        {"positions": np.array([[8]])},
+    ),
     "a position below -1": (ConfigError, "-1 \\(padding\\)", {"positions": np.array([-2])}),
     "a position back behind padding": (
         ConfigError,

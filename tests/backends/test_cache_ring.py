@@ -106,6 +106,16 @@ def test_crops(lib):
     assert sorted(lib.numpy(cache.view()[2])[0].tolist()) == [6, 7, 8, 9]
 
 
+def test_an_append_that_wrapped_can_be_taken_back_further(lib):
+    """Before it the ring had not wrapped: all of that is there again."""
+    cache = ring(lib, 4)
+    append(lib, cache, 0, 3)
+    append(lib, cache, 50, 6)
+    cache.crop(1)
+    assert lib.numpy(cache.view()[2]).tolist() == [[0]] * BATCH
+    check(append(lib, cache, 1, 2), 1, 2, 0)
+
+
 def test_rows_with_padding(lib):
     cache = ring(lib, 3)
     positions = lib.array(np.array([[-1, -1, 0, 1], [0, 1, 2, 3]]))

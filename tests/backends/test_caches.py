@@ -663,6 +663,21 @@ def test_a_step_that_another_has_overtaken_cannot_be_done(lib, kind, rng, use):
     check(lib, kind, cache, tokens)
 
 
+def test_a_step_after_an_unfinished_one_begins_from_before_it(lib, kind, rng):
+    """Nobody has looked in between."""
+    cache, tokens, transaction = kind.make(lib), Tokens(), Transaction()
+    for new in (8, 1):
+        step(lib, kind, cache, tokens, rng, "append", new)
+    staged(lib, kind, cache, rng, 4, transaction)
+    k, v = random(rng, 2)
+    append(lib, kind, cache, k, v)
+    tokens.append(k, v, tokens.next(2))
+    kind.after_append(tokens)
+    check(lib, kind, cache, tokens)
+    with pytest.raises(CacheStateError, match="another step"):
+        transaction.commit()
+
+
 def test_a_long_prompt_in_chunks_puts_no_more_than_the_ring_aside(lib, rng):
     kind, tokens, transaction = Ring(), Tokens(), Transaction()
     cache = kind.make(lib)
@@ -683,14 +698,15 @@ def test_what_a_cache_tells_is_the_callers(lib, kind, rng):
     check(lib, kind, cache, tokens)
 
 
-def test_a_view_cannot_be_written_in_numpy(rng):
+@pytest.mark.parametrize("positions", [None, np.array([-1, 0, 1])])
+def test_a_view_cannot_be_written_in_numpy(rng, positions):
     """Where it shares the cache's memory; PyTorch cannot forbid it."""
     import mini_attn.numpy as ma
 
     for kind in KINDS.values():
         cache = kind.make(ma)
         given_arrays = [kind.into(array) for array in random(rng, 3)]
-        for found in (cache.append(*given_arrays), cache.view()):
+        for found in (cache.append(*given_arrays, positions=positions), cache.view()):
             for array in found:
                 shared = any(np.shares_memory(array, own) for own in arrays_of(cache).values())
                 assert not (shared and array.flags.writeable)
