@@ -150,6 +150,9 @@ def test_forks_of_forks_stay_as_small(lib, rng):
         fork = fork.fork()
     assert fork._state.rows.shape == cache._state.rows.shape
     assert fork._state.rows.shape[1] <= 2 * 13
+    assert all(
+        one is other for one, other in zip(fork._state.arrays, cache._state.arrays, strict=True)
+    )
 
 
 def test_capacity_is_what_can_be_appended(lib, rng):

@@ -116,6 +116,18 @@ def test_an_append_that_wrapped_can_be_taken_back_further(lib):
     check(append(lib, cache, 1, 2), 1, 2, 0)
 
 
+def test_padding_before_an_append_that_wrapped_is_there_again(lib):
+    cache = ring(lib, 4)
+    positions = np.array([[-1, 0, 1], [0, 1, 2]])
+    append(lib, cache, 0, 3, positions=lib.array(positions))
+    append(lib, cache, 50, 6)
+    cache.crop(2)
+    assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0], [0, 1]]
+    assert lib.numpy(cache.length).tolist() == [1, 2]
+    assert append(lib, cache, 2, 1)[2].tolist() == [[-1, 0, 1], [0, 1, 2]]
+    assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0, 1], [0, 1, 2]]
+
+
 def test_rows_with_padding(lib):
     cache = ring(lib, 3)
     positions = lib.array(np.array([[-1, -1, 0, 1], [0, 1, 2, 3]]))
