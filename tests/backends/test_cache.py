@@ -140,6 +140,27 @@ def test_a_cropped_cache_forgets_the_padding_that_is_gone_and_no_other(lib, rng)
     assert lib.numpy(positions).tolist() == [[0, 1]] * BATCH
 
 
+def test_rows_that_do_not_count_are_remembered_as_they_are(lib, rng):
+    cache = new_cache(lib)
+    cache.append(*tokens(lib, rng, 2), positions=lib.array([[-1, 0], [0, 1], [0, 1]]))
+    cache.append(*tokens(lib, rng, 1), positions=lib.array([2]))  # as many as there are slots
+    cache.append(*tokens(lib, rng, 1), positions=lib.array([[-1], [3], [3]]))  # padding alone
+    assert lib.numpy(cache.next_positions(1)).tolist() == [[3], [4], [4]]
+    assert lib.numpy(cache.length).tolist() == [2, 4, 4]
+    cache.append(*tokens(lib, rng, 1))
+    cache.crop(4)  # a row's last slot holds padding
+    assert lib.numpy(cache.next_positions(1)).tolist() == [[3], [4], [4]]
+
+
+def test_positions_that_were_dropped_do_not_come_back(lib, rng):
+    cache = new_cache(lib)
+    cache.append(*tokens(lib, rng, 4), positions=lib.array([0, 1, 5, 6]))
+    cache.crop(2)
+    cache.append(*tokens(lib, rng, 2))
+    _, _, positions = cache.append(*tokens(lib, rng, 1), positions=lib.array([9]))
+    assert lib.numpy(positions).tolist() == [[0, 1, 2, 3, 9]] * BATCH
+
+
 def test_append_returns_views_and_keeps_memory_in_place(lib, rng):
     cache = new_cache(lib)
     first, _, _ = cache.append(*tokens(lib, rng, 2))
@@ -209,7 +230,17 @@ APPENDS = {
     "a list": (ShapeError, "should be an array", {"k": [1.0]}),
     "fractional positions": (DTypeError, "positions", {"positions": np.array([8.0])}),
     "too many positions": (ShapeError, "positions must be", {"positions": np.array([8, 9])}),
+    "one row of positions in a table": (
+        ShapeError,
+        "positions must be",
+        {"positions": np.array([[8]])},
+    ),
     "a position below -1": (ConfigError, "-1 \\(padding\\)", {"positions": np.array([-2])}),
+    "a position back behind padding": (
+        ConfigError,
+        "grow",
+        {"new": 2, "positions": np.array([-1, 3])},
+    ),
     "a position twice": (ConfigError, "grow", {"positions": np.array([[8], [7], [8]])}),
 }
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mini_attn.caching import Transaction
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError, ShapeError
 
 HEADS, DIM, V_DIM = 2, 3, 4
@@ -149,6 +150,9 @@ def test_forks_of_forks_stay_as_small(lib, rng):
         fork = fork.fork()
     assert fork._state.rows.shape == cache._state.rows.shape
     assert fork._state.rows.shape[1] <= 2 * 13
+    assert all(
+        one is other for one, other in zip(fork._state.arrays, cache._state.arrays, strict=True)
+    )
 
 
 def test_capacity_is_what_can_be_appended(lib, rng):
@@ -191,6 +195,25 @@ def test_bytes_count_a_shared_block_once(lib, rng):
     cache.reorder(lib.array(np.array([0, 0])))
     assert cache.allocated_bytes == 2 * block
     assert cache.used_bytes == 5 * block // 4
+
+
+def test_an_unfinished_step_leaves_no_count(lib):
+    """Several layers of a step may hold one block: the counts from before all of them are back."""
+    pool, transaction = pool_of(lib, n_blocks=2), Transaction()
+    block = pool.take()
+    for _ in range(2):
+        pool._change(transaction, share=(block,))
+    pool._change(transaction, take=1, release=(block,))
+    assert pool.references(block) == 1
+    assert pool.n_free == 1
+    with pytest.raises(CacheStateError, match="another step"):
+        transaction.commit()
+    other = pool.take()
+    with pytest.raises(CacheOverflowError, match="1 blocks are needed, 0 of 2 are free"):
+        pool.take()
+    for each in (block, other):
+        pool.release(each)
+    assert sorted([pool.take(), pool.take()]) == [0, 1]
 
 
 def test_a_decoder_runs_on_pages(lib):

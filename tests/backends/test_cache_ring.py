@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mini_attn.config import AttentionConfig, RopeConfig
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 
 BATCH, HEADS, DIM, V_DIM = 2, 3, 4, 5
@@ -105,6 +106,28 @@ def test_crops(lib):
     assert sorted(lib.numpy(cache.view()[2])[0].tolist()) == [6, 7, 8, 9]
 
 
+def test_an_append_that_wrapped_can_be_taken_back_further(lib):
+    """Before it the ring had not wrapped: all of that is there again."""
+    cache = ring(lib, 4)
+    append(lib, cache, 0, 3)
+    append(lib, cache, 50, 6)
+    cache.crop(1)
+    assert lib.numpy(cache.view()[2]).tolist() == [[0]] * BATCH
+    check(append(lib, cache, 1, 2), 1, 2, 0)
+
+
+def test_padding_before_an_append_that_wrapped_is_there_again(lib):
+    cache = ring(lib, 4)
+    positions = np.array([[-1, 0, 1], [0, 1, 2]])
+    append(lib, cache, 0, 3, positions=lib.array(positions))
+    append(lib, cache, 50, 6)
+    cache.crop(2)
+    assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0], [0, 1]]
+    assert lib.numpy(cache.length).tolist() == [1, 2]
+    assert append(lib, cache, 2, 1)[2].tolist() == [[-1, 0, 1], [0, 1, 2]]
+    assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0, 1], [0, 1, 2]]
+
+
 def test_rows_with_padding(lib):
     cache = ring(lib, 3)
     positions = lib.array(np.array([[-1, -1, 0, 1], [0, 1, 2, 3]]))
@@ -120,6 +143,25 @@ def test_rows_with_padding(lib):
     cache.reorder(lib.array(np.array([1, 1])))
     assert lib.numpy(cache.length).tolist() == [5, 5]
     assert lib.numpy(cache.next_positions(1)).tolist() == [[5], [5]]
+
+
+@pytest.mark.parametrize("chunks", [(1,) * 12, (2,) * 6, (7, 1, 1, 3), (4, 3, 2, 3)])
+@pytest.mark.parametrize("kept", [3, 5])
+@pytest.mark.parametrize("gap", [0, 6])
+def test_a_layer_sees_its_window_of_what_the_ring_keeps(lib, rng, chunks, kept, gap):
+    """The ring may keep more than the layer sees, and positions may leave some of it behind."""
+    config = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=RopeConfig("half"), window=3)
+    layer = lib.GroupedQueryAttention(config, dtype="float64")
+    x = rng.standard_normal((BATCH, 12, 8))
+    positions = np.arange(12) + gap * (np.arange(12) >= 8)
+    expected = lib.numpy(layer(lib.array(x), positions=lib.array(positions)))
+    cache = lib.SlidingWindowCache(BATCH, 2, 4, None, window=kept, dtype="float64")
+    start = 0
+    for new in chunks:
+        at = slice(start, start + new)
+        out = layer(lib.array(x[:, at]), cache=cache, positions=lib.array(positions[at]))
+        np.testing.assert_allclose(lib.numpy(out), expected[:, at], atol=1e-12)
+        start += new
 
 
 def test_a_fork_shares_nothing(lib):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mini_attn.caching import Transaction
 from mini_attn.errors import (
     CacheOverflowError,
     CacheStateError,
@@ -632,14 +633,80 @@ def test_a_refusal_changes_nothing(lib, kind, rng, case):
     check(lib, kind, cache, tokens)
 
 
-def test_a_view_cannot_be_written_in_numpy(rng):
+# --- steps of several parts --------------------------------------------------------------------
+
+
+def staged(lib, kind, cache, rng, new, transaction):
+    """Tokens appended within a step that is not done."""
+    arrays = (lib.array(array[:, : kind.heads]) for array in random(rng, new))
+    return cache.stage(*arrays, None, transaction)
+
+
+OTHER_USES = {
+    "a look": lambda lib, cache: cache.view(),
+    "a fork": lambda lib, cache: cache.fork(),
+    "a crop": lambda lib, cache: cache.crop(cache.slots),
+    "a reorder": lambda lib, cache: cache.reorder(lib.array([0, 1, 2])),
+}
+
+
+@pytest.mark.parametrize("use", OTHER_USES)
+def test_a_step_that_another_has_overtaken_cannot_be_done(lib, kind, rng, use):
+    cache, tokens, transaction = kind.make(lib), Tokens(), Transaction()
+    for new in (8, 1):
+        step(lib, kind, cache, tokens, rng, "append", new)
+    for new in (3, 1):
+        staged(lib, kind, cache, rng, new, transaction)
+    OTHER_USES[use](lib, cache)
+    with pytest.raises(CacheStateError, match="another step has used one of the caches"):
+        transaction.commit()
+    check(lib, kind, cache, tokens)
+
+
+def test_a_step_after_an_unfinished_one_begins_from_before_it(lib, kind, rng):
+    """Nobody has looked in between."""
+    cache, tokens, transaction = kind.make(lib), Tokens(), Transaction()
+    for new in (8, 1):
+        step(lib, kind, cache, tokens, rng, "append", new)
+    staged(lib, kind, cache, rng, 4, transaction)
+    k, v = random(rng, 2)
+    append(lib, kind, cache, k, v)
+    tokens.append(k, v, tokens.next(2))
+    kind.after_append(tokens)
+    check(lib, kind, cache, tokens)
+    with pytest.raises(CacheStateError, match="another step"):
+        transaction.commit()
+
+
+def test_a_long_prompt_in_chunks_puts_no_more_than_the_ring_aside(lib, rng):
+    kind, tokens, transaction = Ring(), Tokens(), Transaction()
+    cache = kind.make(lib)
+    step(lib, kind, cache, tokens, rng, "append", 7)
+    for _ in range(5):
+        staged(lib, kind, cache, rng, 3, transaction)
+    before, _, _, overwritten = cache._entry
+    for array in before.arrays:
+        assert sum(old.nbytes for other, _, old in overwritten if other is array) == array.nbytes
+    check(lib, kind, cache, tokens)  # a look ends the step, and puts all of it back
+
+
+def test_what_a_cache_tells_is_the_callers(lib, kind, rng):
+    cache, tokens = kind.make(lib), Tokens()
+    step(lib, kind, cache, tokens, rng, "positions", ([0, 1, 2], [3, 0, 1]))
+    cache.length[...] = 77
+    cache.next_positions(2)[...] = 77
+    check(lib, kind, cache, tokens)
+
+
+@pytest.mark.parametrize("positions", [None, np.array([-1, 0, 1])])
+def test_a_view_cannot_be_written_in_numpy(rng, positions):
     """Where it shares the cache's memory; PyTorch cannot forbid it."""
     import mini_attn.numpy as ma
 
     for kind in KINDS.values():
         cache = kind.make(ma)
         given_arrays = [kind.into(array) for array in random(rng, 3)]
-        for found in (cache.append(*given_arrays), cache.view()):
+        for found in (cache.append(*given_arrays, positions=positions), cache.view()):
             for array in found:
                 shared = any(np.shares_memory(array, own) for own in arrays_of(cache).values())
                 assert not (shared and array.flags.writeable)

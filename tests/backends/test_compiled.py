@@ -91,9 +91,8 @@ def test_garbage_behind_the_last_token_is_masked(name):
     for garbage in (0.0, 1e4):
         caches = model.new_caches(1, 32)
         for cache in caches:
-            for array in vars(cache).values():
-                if isinstance(array, torch.Tensor) and array.is_floating_point():
-                    array.fill_(garbage)
+            for array in cache._state.arrays:
+                array.fill_(garbage)
         mt.prefill(model, prompt, caches)
         outs.append(step(model, prompt[:, -1:], caches))
     torch.testing.assert_close(*outs, atol=0, rtol=0)
@@ -121,6 +120,41 @@ def test_the_real_compiler():
         caches = model.new_caches(1, 24)
         outs.append(mt.generate(model, prompt, max_new_tokens=12, caches=caches, step=step))
     assert (outs[0] == outs[1]).all()
+
+
+def test_a_graph_that_fails_leaves_the_caches():
+    model, prompt = model_of("learned"), torch.tensor([[3, 1, 4]])
+    caches, token = model.new_caches(1, 8), torch.tensor([[2]])
+    mt.prefill(model, prompt, caches)
+    expected = mt.decode_step(model, token, [cache.fork() for cache in caches])
+
+    def failing(graph, inputs):
+        def run(*arguments):
+            raise RuntimeError("no device")
+
+        return run
+
+    with pytest.raises(RuntimeError, match="no device"):
+        compile_decode_step(backend=failing)(model, token, caches)
+    assert [cache.slots for cache in caches] == [3, 3]
+    torch._dynamo.reset()
+    found = compile_decode_step(backend="eager")(model, token, caches)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["rope", "latent"])
+def test_a_compiled_step_follows_a_reorder(name):
+    """The rows then lie in other arrays than those that the step has met."""
+    model, step = model_of(name), compile_decode_step(backend="eager")
+    caches, eager = model.new_caches(2, 12), model.new_caches(2, 12)
+    for held in (caches, eager):
+        mt.prefill(model, torch.tensor([[3, 1, 4], [1, 5, 9]]), held)
+    for index in (None, [1, 0], [0, 0]):
+        for cache in (*caches, *eager) if index else ():
+            cache.reorder(torch.tensor(index))
+        token = torch.tensor([[2], [6]])
+        expected = mt.decode_step(model, token, eager)
+        torch.testing.assert_close(step(model, token, caches), expected, rtol=0, atol=1e-11)
 
 
 def test_refusals_change_nothing():

@@ -163,6 +163,20 @@ def test_the_last_sinusoidal_position_is_max_positions_less_one(lib):
         model(tokens, positions=last + 1)
 
 
+@LAYERS
+def test_a_cache_of_another_type_is_refused(lib, name):
+    layer, x = layer_of(lib, name), ones(lib, 1, 3, 8)
+    sizes = {"capacity": 4, "dtype": "float32"}
+    if name == "mla":
+        cache = lib.LatentCache(1, 4, 2, **sizes)
+    else:
+        cache = lib.KVCache(1, layer.config.n_kv_heads, 2, **sizes)
+    words = "the cache holds .*float32, the layer works in .*float64"
+    with pytest.raises(DTypeError, match=words):
+        layer(x, cache=cache)
+    assert cache.slots == 0
+
+
 def test_flags_are_no_words(lib):
     q, tokens = ones(lib, 1, 2, 3, 4), lib.array([[3]])
     for option in ("causal", "return_weights", "return_lse"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mini_attn.config import AttentionConfig, DecoderConfig
-from mini_attn.errors import CacheOverflowError, ConfigError
+from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 from tests.backends.test_decoder import CONFIGS, model_of, tokens_of
 from tests.backends.test_sampling import generator
 
@@ -134,8 +134,53 @@ def test_once_all_rows_stopped_nothing_is_computed(lib):
     model, tokens = model_of(lib), tokens_of(lib, 1, 4)
     stop = int(lib.numpy(lib.generate(model, tokens, max_new_tokens=1))[0, -1])
     caches = model.new_caches(1, 12)
-    lib.generate(model, tokens, max_new_tokens=8, stop_token=stop, caches=caches)
+    out = lib.generate(model, tokens, max_new_tokens=8, stop_token=stop, caches=caches)
     assert caches[0].slots == 4
+    assert (lib.numpy(out)[:, 4:] == stop).all()
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_any_of_several_tokens_ends_a_row(lib, cached):
+    model, tokens = model_of(lib), tokens_of(lib, 3, 4)
+
+    def drawn(**options):
+        chance = {"temperature": 3.0, "generator": generator(lib, 4)}
+        return lib.numpy(lib.generate(model, tokens, max_new_tokens=9, **chance, **options))
+
+    free = drawn()
+    stops = [int(token) for token in free[:2, 4]]
+    out = drawn(stop_token=stops, caches=model.new_caches(3, 12) if cached else None)
+    ended = set()
+    for row, other in zip(out, free, strict=True):
+        end = next((i for i in range(4, 13) if other[i] in stops), 12)
+        assert (row[: end + 1] == other[: end + 1]).all()
+        assert (row[end:] == other[end]).all()
+        ended.add(int(row[-1]))
+    assert ended >= set(stops)  # each of them has ended a row
+    assert len(set(stops)) == 2
+
+
+def test_options_of_caches_need_caches(lib):
+    model, tokens = model_of(lib), tokens_of(lib, 1, 4)
+    options = {"chunk": 2, "step": lib.decode_step}
+    for name, value in options.items():
+        with pytest.raises(ConfigError, match=f"^{name} need caches"):
+            lib.generate(model, tokens, max_new_tokens=2, **{name: value})
+    with pytest.raises(ConfigError, match=r"^chunk, step need caches"):
+        lib.generate(model, tokens, max_new_tokens=2, **options)
+
+
+def test_lengths_need_empty_caches(lib):
+    model, tokens, lengths = model_of(lib), tokens_of(lib, 1, 4), lib.array(np.array([3]))
+    caches = model.new_caches(1, 12)
+    lib.prefill(model, tokens, caches)
+    for act in (
+        lambda: lib.prefill(model, tokens, caches, lengths=lengths),
+        lambda: lib.generate(model, tokens, max_new_tokens=2, lengths=lengths, caches=caches),
+    ):
+        with pytest.raises(CacheStateError, match="here 4 slots are filled"):
+            act()
+    assert [cache.slots for cache in caches] == [4, 4]
 
 
 @pytest.mark.parametrize("cached", [True, False])
