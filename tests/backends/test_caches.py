@@ -684,7 +684,7 @@ def test_a_long_prompt_in_chunks_puts_no_more_than_the_ring_aside(lib, rng):
     step(lib, kind, cache, tokens, rng, "append", 7)
     for _ in range(5):
         staged(lib, kind, cache, rng, 3, transaction)
-    before, _, _, overwritten = cache._entry
+    before, _, _, overwritten = cache._cell[0]
     for array in before.arrays:
         assert sum(old.nbytes for other, _, old in overwritten if other is array) == array.nbytes
     check(lib, kind, cache, tokens)  # a look ends the step, and puts all of it back
