@@ -240,7 +240,7 @@ def test_left_padding_changes_nothing_in_either_form(lib, rng, config, form, cac
 
 
 @each_form
-def test_masks_and_sight_of_all_tokens(lib, rng, form):
+def test_masks_and_visibility_of_all_tokens(lib, rng, form):
     config = CONFIGS["plain"]
     layer = layer_of(lib, config)
     x = rng.standard_normal((2, 5, 7))

@@ -245,18 +245,18 @@ def test_the_functions_of_the_backends(lib, rng, size, window):
     kv_positions = np.where(np.arange(size[5] + 2) % 3 == 1, -1, np.arange(size[5] + 2))
     q_positions = np.arange(size[5])
     seen = plain.visible(q_positions, kv_positions, INFINITY if window is None else window)
-    sight = {
+    who = {
         "causal": True,
         "window": window,
         "q_positions": lib.array(q_positions),
         "kv_positions": lib.array(kv_positions),
     }
-    ours = lib.visible(sight["q_positions"], sight["kv_positions"], causal=True, window=window)
+    ours = lib.visible(who["q_positions"], who["kv_positions"], causal=True, window=window)
     np.testing.assert_array_equal(lib.numpy(ours), seen)
     expected = plain.attention(q, k, v, seen, size[3] ** -0.5)
-    out = lib.scaled_dot_product_attention(*arrays, **sight)
+    out = lib.scaled_dot_product_attention(*arrays, **who)
     np.testing.assert_allclose(lib.numpy(out), expected, atol=1e-12)
-    tiled, lse = lib.online_attention(*arrays, **sight, block_q=2, block_k=3)
+    tiled, lse = lib.online_attention(*arrays, **who, block_q=2, block_k=3)
     expected, expected_lse = plain.online_attention(q, k, v, seen, size[3] ** -0.5, block=2)
     np.testing.assert_allclose(lib.numpy(tiled), expected, atol=1e-12)
     np.testing.assert_allclose(lib.numpy(lse), expected_lse, atol=1e-12)
