@@ -45,11 +45,11 @@ def group_rows(x, n_kv_heads):
     return x.reshape(batch, n_kv_heads, group * q_len, width)  # no number moves
 
 
-def scores_of(q, k, seen, scale):
+def scores_of(q, k, mask, scale):
     """For each head scale * q @ k.T, and -inf where the query may not attend."""
     products = group_rows(q, k.shape[1]) @ k.swapaxes(-1, -2)  # over head_dim
     products = products.reshape(*q.shape[:3], -1)  # (batch, n_heads, q_len, kv_len)
-    return np.where(seen, scale * products, -np.inf)
+    return np.where(mask, scale * products, -np.inf)
 
 
 def weighted_sum(weights, v):
@@ -58,16 +58,16 @@ def weighted_sum(weights, v):
     return sums.reshape(*weights.shape[:3], -1)  # (…, q_len, v_head_dim)
 
 
-def attention(q, k, v, seen, scale):
+def attention(q, k, v, mask, scale):
     """For each head softmax(scale * q @ k.T) @ v, over the keys that are seen."""
-    weights = softmax(scores_of(q, k, seen, scale))
+    weights = softmax(scores_of(q, k, mask, scale))
     return weighted_sum(weights, v)
 
 
 # ---- The same, a few keys at a time ----
 
 
-def online_attention(q, k, v, seen, scale, block):
+def online_attention(q, k, v, mask, scale, block):
     """Attention that never has a row of scores together, and its log-sum-exp.
 
     Sums are kept relative to exp(top), the largest score so far. When a larger one
@@ -77,7 +77,7 @@ def online_attention(q, k, v, seen, scale, block):
     total, out = 0.0, 0.0
     for start in range(0, k.shape[2], block):
         some = slice(start, start + block)
-        scores = scores_of(q, k[:, :, some], seen[..., some], scale)
+        scores = scores_of(q, k[:, :, some], mask[..., some], scale)
         higher = np.maximum(top, scores.max(axis=-1, keepdims=True))
         parts, shrink = np.exp(scores - higher), np.exp(top - higher)
         total = shrink * total + parts.sum(axis=-1, keepdims=True)
@@ -181,8 +181,8 @@ def grouped_query_attention(
     if cache is not None:
         keep = append if window == np.inf else append_to_ring
         k, v, kv_positions = keep(cache, k, v, positions)  # kv_len instead of q_len
-    seen = visible(positions, kv_positions, window)
-    out = attention(q, k, v, seen, scale=q.shape[-1] ** -0.5)
+    mask = visible(positions, kv_positions, window)
+    out = attention(q, k, v, mask, scale=q.shape[-1] ** -0.5)
     return merge_heads(out) @ W["o"]  # (batch, q_len, d_model)
 
 
@@ -194,22 +194,22 @@ def rms_norm(x, weight, eps=1e-6):
     return weight * x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
 
 
-def expanded(q_nope, q_rope, latent, k_rope, W, seen, scale):
+def expanded(q_nope, q_rope, latent, k_rope, W, mask, scale):
     """Every latent (batch, 1, kv_len, rank) becomes each head's key and value."""
     k_nope = latent @ W["uk"]  # (batch, n_heads, kv_len, nope)
     v = latent @ W["uv"]  # (batch, n_heads, kv_len, v_head_dim)
     k_rope = np.repeat(k_rope, v.shape[1], axis=1)  # (batch, n_heads, kv_len, rope)
     q = np.concatenate([q_nope, q_rope], axis=-1)  # (…, q_len, nope + rope)
     k = np.concatenate([k_nope, k_rope], axis=-1)  # (…, kv_len, nope + rope)
-    return attention(q, k, v, seen, scale)
+    return attention(q, k, v, mask, scale)
 
 
-def absorbed(q_nope, q_rope, latent, k_rope, W, seen, scale):
+def absorbed(q_nope, q_rope, latent, k_rope, W, mask, scale):
     """Each query goes to the latents, the keys and values of one head for all."""
     q_latent = q_nope @ W["uk"].swapaxes(-1, -2)  # (batch, n_heads, q_len, rank)
     q = np.concatenate([q_latent, q_rope], axis=-1)  # (…, q_len, rank + rope)
     k = np.concatenate([latent, k_rope], axis=-1)  # (batch, 1, kv_len, rank + rope)
-    return attention(q, k, latent, seen, scale) @ W["uv"]  # rank becomes v_head_dim
+    return attention(q, k, latent, mask, scale) @ W["uv"]  # rank becomes v_head_dim
 
 
 def latent_attention(x, W, positions, cache=None, *, form, layout):
@@ -231,9 +231,9 @@ def latent_attention(x, W, positions, cache=None, *, form, layout):
     kv_positions = positions
     if cache is not None:
         latent, k_rope, kv_positions = append(cache, latent, k_rope, positions)
-    seen = visible(positions, kv_positions)
+    mask = visible(positions, kv_positions)
     scale = q.shape[-1] ** -0.5  # in both forms: the scores are the same numbers
-    out = form(q_nope, q_rope, latent, k_rope, W, seen, scale)
+    out = form(q_nope, q_rope, latent, k_rope, W, mask, scale)
     return merge_heads(out) @ W["o"]  # (batch, q_len, d_model)
 
 

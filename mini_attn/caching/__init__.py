@@ -1,7 +1,7 @@
 """What a cache does with integers, once for both backends: the arrays are left to each."""
 
 from mini_attn.caching.blocks import Blocks
-from mini_attn.caching.filled import Filled, Held
+from mini_attn.caching.filled import Cached, Filled
 from mini_attn.caching.groups import Groups, Sealed
 from mini_attn.caching.pages import Paged, Pages
 from mini_attn.caching.ring import Ring
@@ -10,9 +10,9 @@ from mini_attn.caching.transaction import Transaction, Versioned
 
 __all__ = [
     "Blocks",
+    "Cached",
     "Filled",
     "Groups",
-    "Held",
     "Paged",
     "Pages",
     "Ring",

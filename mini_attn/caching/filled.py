@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["Filled", "Held", "counted_on", "counts", "follow", "read"]
+__all__ = ["Cached", "Filled", "counted_on", "counts", "follow", "read"]
 
 Array = NDArray[Any]
 
 
-class Held(NamedTuple):
+class Cached(NamedTuple):
     """What the tokens of a step may attend to, and how much its order says."""
 
     k: Any

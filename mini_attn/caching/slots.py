@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching.filled import Filled, Held, counted_on, follow, read
+from mini_attn.caching.filled import Cached, Filled, counted_on, follow, read
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count
@@ -55,7 +55,7 @@ class Slots(Versioned[Filled]):
         """A copy of an array with other rows of the batch."""
         return array[index]
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """What a state holds."""
         raise NotImplementedError
 
@@ -200,7 +200,7 @@ class Slots(Versioned[Filled]):
         >>> KVCache(1, 1, 2, capacity=4).view()[0].shape
         (1, 1, 0, 2)
         """
-        return self._held(self._state)[:3]
+        return self._cached(self._state)[:3]
 
     def crop(self, n: int) -> None:
         """Forget all but the first slots.

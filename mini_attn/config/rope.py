@@ -271,7 +271,7 @@ class RopeConfig:
     theta : float
         Base of the frequencies.
     rotary_dim : int or None
-        Leading numbers of a head that turn; None means all.
+        Leading numbers of a head that rotate; None means all.
     scaling : RopeScaling or None
         Rule for contexts beyond the trained one; None leaves the frequencies.
 

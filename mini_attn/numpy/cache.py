@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching import Filled, Held, Slots, Transaction
+from mini_attn.caching import Cached, Filled, Slots, Transaction
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_whole, dtype_of
 from mini_attn.shapes import check_count, named_shapes
@@ -140,7 +140,9 @@ class KVCache(Slots):
         transaction.commit()
         return held[:3]
 
-    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
+    def stage(
+        self, k: Array, v: Array, positions: Array | None, transaction: Transaction
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state = self._state_in(transaction)
         after = self._advance(state, positions, k.shape[2], transaction)
@@ -148,14 +150,14 @@ class KVCache(Slots):
         self._stage(after, transaction)
         keys, values = after.arrays
         keys[:, :, new], values[:, :, new] = k, v  # into free slots
-        return self._held(after)
+        return self._cached(after)
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """Views of the filled slots."""
         keys, values = state.arrays
         k, v = keys[:, :, : state.slots], values[:, :, : state.slots]
         k.flags.writeable = v.flags.writeable = False
-        return Held(k, v, *self._order(state))
+        return Cached(k, v, *self._order(state))
 
     def _order(self, state: Filled) -> tuple[Array, bool, bool]:
         """Positions, whether they just count, and whether a lone newest token sees them all."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching import Filled, Held
+from mini_attn.caching import Cached, Filled
 from mini_attn.errors import ShapeError
 from mini_attn.numpy.cache import KVCache
 from mini_attn.shapes import check_count, named_shapes
@@ -129,10 +129,10 @@ class LatentCache(KVCache):
                 )
         return super().append(k[:, None], v[:, None], positions=positions)
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """Views of the filled slots, without the axis of heads."""
         keys, values = state.arrays
         latent, rope_key = keys[:, 0, : state.slots], values[:, 0, : state.slots]
         rows = (self._usual if state.counted else state.rows)[:, : state.slots]
         latent.flags.writeable = rope_key.flags.writeable = rows.flags.writeable = False
-        return Held(latent, rope_key, rows, state.counted, not state.padded)
+        return Cached(latent, rope_key, rows, state.counted, not state.padded)

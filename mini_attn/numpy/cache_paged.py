@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching import Held, Paged, Pages, Transaction
+from mini_attn.caching import Cached, Paged, Pages, Transaction
 from mini_attn.errors import ConfigError
 from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
@@ -124,7 +124,9 @@ class PagedKVCache(Pages, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
+    def stage(
+        self, k: Array, v: Array, positions: Array | None, transaction: Transaction
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state: Any = self._state_in(transaction)
         after: Any = self._advance(state, positions, k.shape[2], transaction)
@@ -137,16 +139,16 @@ class PagedKVCache(Pages, KVCache):
             for own, shared in copies:
                 held[own] = held[shared]
             held[blocks, :, new % size] = given.swapaxes(1, 2)
-        return self._held(after)
+        return self._cached(after)
 
-    def _held(self, state: Any) -> Held:
+    def _cached(self, state: Any) -> Cached:
         """Everything, gathered from its blocks."""
         k, v = (self._gather(array, state) for array in state.arrays)
         if state.counted:
             rows = np.broadcast_to(np.arange(state.slots), (self.batch, state.slots))
         else:
             rows = state.rows[:, : state.slots].copy()
-        return Held(k, v, rows, counted=state.counted, every=not state.padded)
+        return Cached(k, v, rows, counted=state.counted, every=not state.padded)
 
     def _gather(self, blocks: Array, state: Any) -> Array:
         """(n_blocks, n_kv_heads, block_size, dim) as (batch, n_kv_heads, slots, dim)."""

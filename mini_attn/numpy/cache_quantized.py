@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching import Groups, Held, Sealed, Transaction
+from mini_attn.caching import Cached, Groups, Sealed, Transaction
 from mini_attn.errors import ConfigError
 from mini_attn.numpy.cache import KVCache
 from mini_attn.shapes import check_count
@@ -175,13 +175,15 @@ class QuantizedKVCache(Groups, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
+    def stage(
+        self, k: Array, v: Array, positions: Array | None, transaction: Transaction
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state: Any = self._state_in(transaction)
         after: Any = self._advance(state, positions, k.shape[2], transaction)
         k_all, v_all = (
             np.concatenate([held, given], axis=2)
-            for held, given in zip(self._held(state), (k, v), strict=False)
+            for held, given in zip(self._cached(state), (k, v), strict=False)
         )
         groups = self._to_seal(state, after.slots)
         if groups:
@@ -196,7 +198,7 @@ class QuantizedKVCache(Groups, KVCache):
         for kept, whole in zip(after.arrays[:2], (k_all, v_all), strict=True):
             kept[:, :, new] = whole[:, :, after.sealed + new.start :]
             whole.flags.writeable = False
-        return Held(k_all, v_all, *self._order(after))
+        return Cached(k_all, v_all, *self._order(after))
 
     def _seal(self, state: Sealed, k_all: Array, v_all: Array, groups: int) -> None:
         """Codes of the oldest tokens that have none yet, into groups where nobody looks."""
@@ -246,7 +248,7 @@ class QuantizedKVCache(Groups, KVCache):
         numbers = (codes * scale + zero).astype(self._dtype)
         return numbers.reshape(self.batch, self.n_kv_heads, -1, codes.shape[-1])
 
-    def _held(self, state: Any) -> Held:
+    def _cached(self, state: Any) -> Cached:
         """Everything; sealed tokens are made anew from their codes."""
         kept, groups = state.slots - state.sealed, state.sealed // self.group_size
         k, v = (array[:, :, :kept] for array in state.arrays[:2])
@@ -256,7 +258,7 @@ class QuantizedKVCache(Groups, KVCache):
             k = np.concatenate([self._unpack(*codes[:3]), k], axis=2)
             v = np.concatenate([self._unpack(codes[3], scale, zero), v], axis=2)
         k.flags.writeable = v.flags.writeable = False
-        return Held(k, v, *self._order(state))
+        return Cached(k, v, *self._order(state))
 
     @property
     def used_bytes(self) -> int:

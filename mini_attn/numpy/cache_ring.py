@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching import Filled, Held, Ring, Transaction
+from mini_attn.caching import Cached, Filled, Ring, Transaction
 from mini_attn.numpy.cache import KVCache
 from mini_attn.shapes import check_count
 
@@ -139,7 +139,9 @@ class SlidingWindowCache(Ring, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(self, k: Array, v: Array, positions: Array | None, transaction: Transaction) -> Held:
+    def stage(
+        self, k: Array, v: Array, positions: Array | None, transaction: Transaction
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state = self._state_in(transaction)
         new, (keys, values) = k.shape[2], state.arrays
@@ -158,13 +160,13 @@ class SlidingWindowCache(Ring, KVCache):
         at = self._at(after.slots - stay, stay)
         keys[:, :, at], values[:, :, at] = k[:, :, -stay:], v[:, :, -stay:]
         state.rows[:, at] = fresh[:, -stay:]
-        return self._held(after) if chunk is None else chunk
+        return self._cached(after) if chunk is None else chunk
 
-    def _with_chunk(self, state: Filled, after: Filled, k: Array, v: Array, fresh: Array) -> Held:
+    def _with_chunk(self, state: Filled, after: Filled, k: Array, v: Array, fresh: Array) -> Cached:
         """A copy of what was held and of a chunk that overwrites what it may still attend to."""
-        held = self._held(state)
+        held = self._cached(state)
         rows = np.broadcast_to(fresh, (self.batch, fresh.shape[1]))
-        return Held(
+        return Cached(
             np.concatenate([held.k, k], axis=2),
             np.concatenate([held.v, v], axis=2),
             np.concatenate([held.positions, rows], axis=1),
@@ -172,7 +174,7 @@ class SlidingWindowCache(Ring, KVCache):
             every=after.counted,
         )
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """Views of the slots in the order in which they lie."""
         filled = min(state.slots, self._size)
         k, v = (array[:, :, :filled] for array in state.arrays)
@@ -180,7 +182,7 @@ class SlidingWindowCache(Ring, KVCache):
         for view in (k, v, rows):
             view.flags.writeable = False
         in_order = state.counted and state.slots <= self._size
-        return Held(k, v, rows, counted=in_order, every=state.counted)
+        return Cached(k, v, rows, counted=in_order, every=state.counted)
 
     @property
     def used_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Rotary position embedding: pairs of numbers turned by an angle that grows with position."""
+"""Rotary position embedding: pairs of numbers rotated by an angle that grows with position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAYOUTS = ("half", "interleaved")
 
 def _check_even(rotary_dim: int) -> int:
     if check_count("rotary_dim", rotary_dim, least=2) % 2:
-        raise ConfigError(f"rotary_dim must be even, as pairs turn, got {rotary_dim}")
+        raise ConfigError(f"rotary_dim must be even, as pairs rotate, got {rotary_dim}")
     return rotary_dim
 
 
@@ -34,14 +34,14 @@ def rope_frequencies(
     scaling: RopeScaling | None = None,
     seq_len: int | None = None,
 ) -> tuple[Array, float, float]:
-    """How fast each pair turns.
+    """How fast each pair rotates.
 
     ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
 
     Parameters
     ----------
     rotary_dim : int
-        Numbers of a head that turn, two by two.
+        Numbers of a head that rotate, two by two.
     theta : float
         Base of the frequencies.
     scaling : RopeScaling or None
@@ -152,7 +152,7 @@ def turns(
 
 
 def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
-    """Turn each pair of a head by its angle.
+    """Rotate each pair of a head by its angle.
 
     ``(a, b) = (a cos - b sin, a sin + b cos)``
 
@@ -161,7 +161,7 @@ def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
     x : array (batch, heads, seq, head_dim)
         Queries or keys.
     cos, sin : array (seq, pairs) or (batch, seq, pairs)
-        Of `rope_table`; the leading ``2 * pairs`` numbers of a head turn, the rest stay.
+        Of `rope_table`; the leading ``2 * pairs`` numbers of a head rotate, the rest stay.
     layout : {"half", "interleaved"}
         Pairs ``(i, i + pairs)`` (Hugging Face) or ``(2i, 2i + 1)`` (RoFormer, Meta).
 
@@ -173,7 +173,7 @@ def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
     Raises
     ------
     ShapeError
-        If axes disagree or the head has fewer numbers than turn.
+        If axes disagree or the head has fewer numbers than rotate.
     DTypeError
         If a type is not floating point or the tables are in half precision.
     ConfigError
@@ -181,7 +181,7 @@ def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
 
     Notes
     -----
-    The angle is ``+ position * inv_freq``; the scores of two turned vectors depend on the
+    The angle is ``+ position * inv_freq``; the scores of two rotated vectors depend on the
     difference of their positions only. Computed in the tables' type, so that half precision
     rounds once, at the end.
 
@@ -237,7 +237,7 @@ def _check_tables(x: Array, cos: Array, sin: Array, layout: str) -> None:
 def convert_rope_layout(
     weight: Array, n_heads: int, *, source: str, target: str, rotary_dim: int | None = None
 ) -> Array:
-    """Reorder a projection's rows, so that another layout turns the same pairs.
+    """Reorder a projection's rows, so that another layout rotates the same pairs.
 
     ``half[i], half[i + pairs] = interleaved[2 i], interleaved[2 i + 1]``
 
@@ -250,7 +250,7 @@ def convert_rope_layout(
     source, target : {"half", "interleaved"}
         Layout that the weights were trained with, and the one to give them.
     rotary_dim : int or None
-        Leading numbers of a head that turn; None means all.
+        Leading numbers of a head that rotate; None means all.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def convert_rope_layout(
     Raises
     ------
     ShapeError
-        If the rows cannot be cut into heads, or a head has fewer numbers than turn.
+        If the rows cannot be cut into heads, or a head has fewer numbers than rotate.
     ConfigError
         If a layout is unknown or ``rotary_dim`` odd.
 

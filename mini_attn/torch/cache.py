@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mini_attn.caching import Filled, Held, Slots, Transaction
+from mini_attn.caching import Cached, Filled, Slots, Transaction
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import check_whole, dtype_of
@@ -155,7 +155,7 @@ class KVCache(Slots):
 
     def stage(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
-    ) -> Held:
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state = self._state_in(transaction)
         after = self._advance(state, positions, k.shape[2], transaction)
@@ -164,12 +164,12 @@ class KVCache(Slots):
             # A cache carries no gradients; in decoding there are none to cut off.
             new = new.detach() if new.requires_grad else new
             kept.narrow(2, state.slots, new.shape[2]).copy_(new)  # into free slots
-        return self._held(after)
+        return self._cached(after)
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """Views of the filled slots."""
         k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
-        return Held(k, v, *self._order(state))
+        return Cached(k, v, *self._order(state))
 
     def _order(self, state: Filled) -> tuple[Tensor, bool, bool]:
         """Positions, whether they just count, and whether a lone newest token sees them all."""

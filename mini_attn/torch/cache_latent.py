@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from mini_attn.caching import Filled, Held
+from mini_attn.caching import Cached, Filled
 from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch.cache import KVCache
@@ -135,7 +135,7 @@ class LatentCache(KVCache):
                 )
         return super().append(k[:, None], v[:, None], positions=positions)
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """Views of the filled slots, without the axis of heads."""
-        k, v, *order = super()._held(state)
-        return Held(k[:, 0], v[:, 0], *order)
+        k, v, *order = super()._cached(state)
+        return Cached(k[:, 0], v[:, 0], *order)

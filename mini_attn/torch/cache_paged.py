@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mini_attn.caching import Held, Paged, Pages, Transaction
+from mini_attn.caching import Cached, Paged, Pages, Transaction
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.torch.block_pool import BlockPool
@@ -125,7 +125,7 @@ class PagedKVCache(Pages, KVCache):
 
     def stage(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
-    ) -> Held:
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state: Any = self._state_in(transaction)
         after: Any = self._advance(state, positions, k.shape[2], transaction)
@@ -138,19 +138,19 @@ class PagedKVCache(Pages, KVCache):
             for own, shared in copies:
                 held[own] = held[shared]
             held[blocks, :, new % size] = given.swapaxes(1, 2)
-        return self._held(after)
+        return self._cached(after)
 
     def _arange(self, start: int, stop: int) -> Tensor:
         return torch.arange(start, stop, device=self._device)
 
-    def _held(self, state: Any) -> Held:
+    def _cached(self, state: Any) -> Cached:
         """Everything, gathered from its blocks."""
         k, v = (self._gather(array, state) for array in state.arrays)
         if state.counted:
             rows = self._arange(0, state.slots).expand(self.batch, -1)
         else:
             rows = state.mirror[:, : state.slots].clone()
-        return Held(k, v, rows, counted=state.counted, every=not state.padded)
+        return Cached(k, v, rows, counted=state.counted, every=not state.padded)
 
     def _gather(self, blocks: Tensor, state: Any) -> Tensor:
         """(n_blocks, n_kv_heads, block_size, dim) as (batch, n_kv_heads, slots, dim)."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mini_attn.caching import Groups, Held, Sealed, Transaction
+from mini_attn.caching import Cached, Groups, Sealed, Transaction
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.torch.cache import KVCache
@@ -179,13 +179,13 @@ class QuantizedKVCache(Groups, KVCache):
 
     def stage(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
-    ) -> Held:
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state: Any = self._state_in(transaction)
         after: Any = self._advance(state, positions, k.shape[2], transaction)
         k_all, v_all = (
             torch.cat([held, given], dim=2)
-            for held, given in zip(self._held(state), (k.detach(), v.detach()), strict=False)
+            for held, given in zip(self._cached(state), (k.detach(), v.detach()), strict=False)
         )
         groups = self._to_seal(state, after.slots)
         if groups:
@@ -200,7 +200,7 @@ class QuantizedKVCache(Groups, KVCache):
         new = slice(0 if groups else state.slots - state.sealed, after.slots - after.sealed)
         for kept, whole in zip(after.arrays[:2], (k_all, v_all), strict=True):
             kept[:, :, new] = whole[:, :, after.sealed + new.start :]
-        return Held(k_all, v_all, *self._order(after))
+        return Cached(k_all, v_all, *self._order(after))
 
     def _seal(self, state: Sealed, k_all: Tensor, v_all: Tensor, groups: int) -> None:
         """Codes of the oldest tokens that have none yet, into groups where nobody looks."""
@@ -251,7 +251,7 @@ class QuantizedKVCache(Groups, KVCache):
         numbers = (codes * scale + zero).to(self._dtype)
         return numbers.reshape(self.batch, self.n_kv_heads, -1, codes.shape[-1])
 
-    def _held(self, state: Any) -> Held:
+    def _cached(self, state: Any) -> Cached:
         """Everything; sealed tokens are made anew from their codes."""
         kept, groups = state.slots - state.sealed, state.sealed // self.group_size
         k, v = (array[:, :, :kept] for array in state.arrays[:2])
@@ -260,7 +260,7 @@ class QuantizedKVCache(Groups, KVCache):
             scale, zero = (self._spread(each) for each in codes[4:])
             k = torch.cat([self._unpack(*codes[:3]), k], dim=2)
             v = torch.cat([self._unpack(codes[3], scale, zero), v], dim=2)
-        return Held(k, v, *self._order(state))
+        return Cached(k, v, *self._order(state))
 
     @property
     def used_bytes(self) -> int:

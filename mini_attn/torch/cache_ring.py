@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mini_attn.caching import Filled, Held, Ring, Transaction
+from mini_attn.caching import Cached, Filled, Ring, Transaction
 from mini_attn.shapes import check_count
 from mini_attn.torch.cache import KVCache
 
@@ -148,7 +148,7 @@ class SlidingWindowCache(Ring, KVCache):
 
     def stage(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
-    ) -> Held:
+    ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state = self._state_in(transaction)
         new, k, v = k.shape[2], k.detach(), v.detach()  # a cache carries no gradients
@@ -167,9 +167,9 @@ class SlidingWindowCache(Ring, KVCache):
             array[:, :, slots] = given[:, :, -stay:]
         state.rows[:, at] = fresh[:, -stay:]
         self._tell(state.mirror, state.rows, at)
-        return self._held(after) if chunk is None else chunk
+        return self._cached(after) if chunk is None else chunk
 
-    def _stage_one(self, state: Filled, k: Tensor, v: Tensor, transaction: Transaction) -> Held:
+    def _stage_one(self, state: Filled, k: Tensor, v: Tensor, transaction: Transaction) -> Cached:
         """One token more while all rows count: what a decode step needs, and no more."""
         self._check_room(state, 1, transaction)
         lost, slot = self._lost(state, 1, transaction), state.slots % self._size
@@ -180,7 +180,7 @@ class SlidingWindowCache(Ring, KVCache):
         values.narrow(2, slot, 1).copy_(v)
         state.rows[:, slot] = state.slots
         self._tell(state.mirror, state.rows, slice(slot, slot + 1))
-        return self._held(after)
+        return self._cached(after)
 
     def _index(self, at: Any) -> Any:
         """Slots as PyTorch takes them."""
@@ -195,11 +195,11 @@ class SlidingWindowCache(Ring, KVCache):
             kept.append((state.mirror, at[1:], state.mirror[at[1:]].clone()))
         return kept
 
-    def _with_chunk(self, state: Filled, after: Filled, k: Tensor, v: Tensor, fresh: Any) -> Held:
+    def _with_chunk(self, state: Filled, after: Filled, k: Tensor, v: Tensor, fresh: Any) -> Cached:
         """A copy of what was held and of a chunk that overwrites what it may still attend to."""
-        held = self._held(state)
+        held = self._cached(state)
         rows = self._array(fresh).expand(self.batch, -1)
-        return Held(
+        return Cached(
             torch.cat([held.k, k], dim=2),
             torch.cat([held.v, v], dim=2),
             torch.cat([held.positions, rows], dim=1),
@@ -207,14 +207,14 @@ class SlidingWindowCache(Ring, KVCache):
             every=after.counted,
         )
 
-    def _held(self, state: Filled) -> Held:
+    def _cached(self, state: Filled) -> Cached:
         """Views of the slots in the order in which they lie."""
         if state.slots > self._size:  # all of it
             k, v = state.arrays
-            return Held(k, v, state.mirror, counted=False, every=state.counted)
+            return Cached(k, v, state.mirror, counted=False, every=state.counted)
         k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
         rows = state.mirror.narrow(1, 0, state.slots)
-        return Held(k, v, rows, counted=state.counted, every=state.counted)
+        return Cached(k, v, rows, counted=state.counted, every=state.counted)
 
     @property
     def used_bytes(self) -> int:

@@ -44,7 +44,7 @@ def scale_frequencies(
     theta : float
         Base that the frequencies were made with.
     rotary_dim : int
-        Numbers of a head that turn.
+        Numbers of a head that rotate.
     seq_len : int or None
         Tokens of the sequence, for the rules that ask; None means the trained context.
 
