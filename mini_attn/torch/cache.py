@@ -97,6 +97,7 @@ class KVCache(Slots):
         self._dtype, self._device = kind, k.device
         self._shares_memory = k.device.type == "cpu"
         self._usual = self._count.expand(self.batch, slots)
+        self._written = 0  # slots that have ever been written to, by undone steps too
         self._begin(Filled(0, (k, v)))
 
     def append(
@@ -160,6 +161,7 @@ class KVCache(Slots):
         state = self._state_in(transaction)
         after = self._advance(state, positions, k.shape[2], transaction)
         self._stage(after, transaction)
+        self._written = max(self._written, after.slots)
         for kept, new in zip(after.arrays, (k, v), strict=True):
             # A cache carries no gradients; in decoding there are none to cut off.
             new = new.detach() if new.requires_grad else new
@@ -175,6 +177,17 @@ class KVCache(Slots):
         """Positions, whether they just count, and whether a lone newest token sees them all."""
         rows = self._usual if state.counted else state.mirror
         return rows.narrow(1, 0, state.slots), state.counted, not state.padded
+
+    def _clear_free(self) -> None:
+        """Zero what crops and undone steps have left in free slots.
+
+        A step over all slots multiplies them by weights of 0, and 0 times NaN is NaN.
+        """
+        state = self._state
+        if self._written > state.slots:
+            for array in state.arrays:
+                array[:, :, state.slots : self._written].zero_()
+            self._written = state.slots
 
     def _all_positions(self, slots: int, transaction: Transaction) -> Tensor:
         """Positions of so many slots, free ones too, none of which a causal query sees."""

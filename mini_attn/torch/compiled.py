@@ -160,7 +160,9 @@ def compile_decode_step(*, block: int | None = None, **options: Any) -> Step:
         held = [arrays(cache, read) for cache in caches]
         transaction = Transaction()  # the graph writes into free slots: undone until committed
         for cache in caches:
+            cache._clear_free()
             cache._stage(cache._advance(cache._state, None, 1, transaction), transaction)
+            cache._written = last + 1
         kv_positions = caches[0]._all_positions(read, transaction)
         logits: Tensor = compiled(model, token.contiguous(), positions, slot, kv_positions, held)
         transaction.commit()
