@@ -138,6 +138,17 @@ def test_bfloat16_keeps_its_scales_in_float32(rng):
     assert (got.amax(dim=2) == x.amax(dim=2)).all()  # a rounded scale would miss a group's end
 
 
+def test_float16_keeps_its_scales_in_float32(lib, rng):
+    cache = lib.QuantizedKVCache(1, 1, 64, 64, bits=8, group_size=32, residual=0, dtype="float16")
+    x = rng.normal(size=(1, 1, 64, 64)).astype("float16")
+    append(lib, cache, x, x)
+    got = held(lib, cache)[0]
+    assert got.dtype == np.float16
+    ends = np.concatenate([group.max(axis=2) for group in np.split(x, 2, axis=2)])
+    found = np.concatenate([group.max(axis=2) for group in np.split(got, 2, axis=2)])
+    assert (found == ends).all()  # a rounded scale would miss a group's end
+
+
 def test_backends_hold_the_same_codes(backends, rng):
     numpy_lib, torch_lib = backends
     k, v = tokens(rng, 31, "float32")

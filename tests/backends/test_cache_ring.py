@@ -124,8 +124,8 @@ def test_padding_before_an_append_that_wrapped_is_there_again(lib):
     cache.crop(2)
     assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0], [0, 1]]
     assert lib.numpy(cache.length).tolist() == [1, 2]
-    assert append(lib, cache, 2, 1)[2].tolist() == [[-1, 0, 1], [0, 1, 2]]
-    assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0, 1], [0, 1, 2]]
+    append(lib, cache, 2, 1, positions=lib.array(np.array([[5], [7]])))
+    assert lib.numpy(cache.view()[2]).tolist() == [[-1, 0, 5], [0, 1, 7]]
 
 
 def test_rows_with_padding(lib):

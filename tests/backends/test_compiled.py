@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import mini_attn.torch as mt
+from mini_attn.caching import Transaction
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.torch.compiled import compile_decode_step
@@ -96,6 +97,26 @@ def test_garbage_behind_the_last_token_is_masked(name):
         mt.prefill(model, prompt, caches)
         outs.append(step(model, prompt[:, -1:], caches))
     torch.testing.assert_close(*outs, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["rope", "latent"])
+def test_a_nan_that_was_cropped_or_never_committed_changes_nothing(name):
+    """It still lies in a free slot, and 0 times NaN would be NaN."""
+    model, prompt = model_of(name), torch.tensor([[3, 1, 4, 1, 5]])
+    step, token = compile_decode_step(backend="eager"), torch.tensor([[2]])
+    clean, cropped, undone = (model.new_caches(1, 16) for _ in range(3))
+    for caches in (clean, cropped, undone):
+        mt.prefill(model, prompt, caches)
+    for caches in (cropped, undone):
+        for cache in caches:
+            new = [torch.full_like(a[:, :, :3], float("nan")) for a in cache._state.arrays]
+            cache.stage(*new, None, transaction := Transaction())
+            if caches is cropped:
+                transaction.commit()
+                cache.crop(5)
+    expected = step(model, token, clean)
+    for caches in (cropped, undone):
+        torch.testing.assert_close(step(model, token, caches), expected, atol=0, rtol=0)
 
 
 def test_padded_rows_stay_padded():

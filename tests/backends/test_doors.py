@@ -219,6 +219,32 @@ def test_a_layer_from_outside_is_called_by_its_public_form_within_the_pass(lib):
     assert [cache.slots for cache in caches] == [3, 3]
 
 
+def test_a_layer_that_knows_the_public_cache_alone_appends_within_the_pass(lib):
+    model, tokens = decoder(lib), lib.array([[3, 1, 4, 1, 5]])
+    door = "__call__" if lib.name == "numpy" else "forward"
+    told, stop = [], []
+
+    def call(self, x, *, cache=None, positions=None):
+        told.append(lib.numpy(cache.next_positions(x.shape[1])).tolist())
+        row = ones(lib, 1, 2, x.shape[1], 2)
+        k, v, kv_positions = cache.append(row, row)
+        assert k.shape == v.shape == (1, 2, kv_positions.shape[1], 2)
+        if len(told) in stop:
+            raise KeyboardInterrupt
+        return x
+
+    own = type("Own", (lib.GroupedQueryAttention,), {door: call})
+    model.layers[1].self_attn = own(ROPE, dtype="float64")
+    caches = model.new_caches(1, 8)
+    stop.append(3)
+    with pytest.raises(KeyboardInterrupt):
+        lib.prefill(model, tokens, caches, chunk=2)
+    assert [cache.slots for cache in caches] == [0, 0]
+    lib.prefill(model, tokens, caches, chunk=2)
+    assert told == [[0, 1], [2, 3], [4]] * 2
+    assert [cache.slots for cache in caches] == [5, 5]
+
+
 def test_hooks_and_patches_of_a_module_are_heeded():
     model, tokens = mt.Decoder(DecoderConfig(16, 2, ROPE, d_ff=8, max_positions=12)), [[3, 1]]
     seen = []
