@@ -36,6 +36,12 @@ def _check_caches(model: Decoder, caches: Sequence[Any] | None, batch: int) -> N
             raise ConfigError(f"caches[{i}] must be a cache, got None: its layer would forget")
 
 
+def _need_caches(caches: Any) -> None:
+    """Refuse what is meant to fill caches and has none, or not for each layer."""
+    if caches is None or (isinstance(caches, list | tuple) and None in caches):
+        raise ConfigError(f"caches must be one for each layer, got {caches!r:.60}: call the model")
+
+
 def _padded_positions(
     tokens: Array, lengths: Array | None, caches: Sequence[Any] | None
 ) -> Array | None:
@@ -132,8 +138,7 @@ def prefill(
     (1, 16)
     """
     _check_model(model)
-    if caches is None:
-        raise ConfigError("prefill fills caches, got None: without caches call the model")
+    _need_caches(caches)
     seq = named_shapes(tokens=(tokens, "batch seq"))["seq"]
     step = seq if chunk is None else check_count("chunk", chunk)
     positions = _padded_positions(tokens, lengths, caches)
@@ -197,8 +202,7 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
     (1, 16)
     """
     _check_model(model)
-    if caches is None:
-        raise ConfigError("a cached step needs caches, got None: without them call the model")
+    _need_caches(caches)
     if named_shapes(token=(token, "batch seq"))["seq"] != 1:
         raise ShapeError(f"token must be (batch, 1), got shape {token.shape}")
     return model(token, caches=caches, last_only=True)

@@ -251,3 +251,13 @@ def test_beam_search_refuses(lib):
                 **{"max_new_tokens": 2} | options,
             )  # fmt: skip
     assert caches[0].slots == 0
+
+
+@pytest.mark.parametrize("name", ["prefill", "decode_step"])
+def test_what_fills_caches_has_one_for_each_layer(lib, name):
+    """A layer without a cache would forget the past, and say nothing."""
+    model = model_of(lib, "gpt2")
+    caches = model.new_caches(1, 8)
+    for given in (None, [None] * len(caches), [caches[0], *[None] * (len(caches) - 1)]):
+        with pytest.raises(ConfigError, match="one for each layer"):
+            getattr(lib, name)(model, lib.array([[3]]), given)
