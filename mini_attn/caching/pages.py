@@ -78,9 +78,10 @@ class Pages(Slots):
         if state.slots % size == 0:
             return fresh, 0
         last = [blocks[state.slots // size] for blocks in state.table]
-        # Of the rows here that share a block, one may keep it if nobody else holds it.
-        counts = ((block, self.pool._references[block]) for block in set(last))
-        return fresh, sum(min(last.count(block), held - 1) for block, held in counts)
+        copies = 0
+        for block in set(last):  # of the rows that share it one may keep it, if nobody else does
+            copies += min(last.count(block), self.pool._references[block] - 1)
+        return fresh, copies
 
     def _check_room(self, state: Filled, new: int, transaction: Any) -> None:
         assert isinstance(state, Paged)
