@@ -39,7 +39,8 @@ def attend(
 ) -> Attended:
     """Attention without checks: all sizes fit, and a bias has four axes."""
     mask = visibility.whole()
-    scores = score(q, k, scale, softcap, bias, mask)
+    q_wide = q.astype(np.promote_types(q.dtype, np.float32), copy=False)
+    scores = score(q_wide * scale, k, softcap, bias, mask)
     weights = normalise(scores)
     out = weighted_sum(weights, v, mask)
     return Attended(out.astype(q.dtype, copy=False), weights, scores)
@@ -48,22 +49,20 @@ def attend(
 def score(
     q: Array,
     k: Array,
-    scale: float,
     softcap: float | None = None,
     bias: Array | None = None,
     mask: Array | None = None,
 ) -> Array:
-    """``scale * q @ k.T + bias``, (batch, n_heads, q_len, kv_len), -inf where a key is hidden."""
-    kind = np.promote_types(q.dtype, np.float32)
+    """``q @ k.T + bias`` of scaled queries, -inf where a key is hidden."""
     batch, n_heads, q_len, head_dim = q.shape
     # The query heads of a group are rows of one matrix, whose product with their key is one.
     rows = q.reshape(batch, k.shape[1], n_heads // k.shape[1] * q_len, head_dim)
-    scores = row_products(rows.astype(kind, copy=False) * scale, k.astype(kind, copy=False))
+    scores = row_products(rows, k.astype(q.dtype, copy=False))
     if softcap is not None:
         scores = softcap * np.tanh(scores / softcap)
     scores = scores.reshape(batch, n_heads, q_len, k.shape[2])
     if bias is not None:
-        scores = scores + bias.astype(kind, copy=False)
+        scores = scores + bias.astype(q.dtype, copy=False)
     return scores if mask is None else np.where(mask, scores, -np.inf)
 
 
@@ -80,16 +79,17 @@ def _gradients(
 ) -> tuple[Array, Array, Array]:
     """Gradients of queries, keys and values, without checks, in float32 or wider."""
     mask, n_kv_heads = visibility.whole(), k.shape[1]
-    weights = normalise(score(q, k, scale, softcap, bias, mask))
+    q_wide = q.astype(np.promote_types(q.dtype, np.float32), copy=False)
+    weights = normalise(score(q_wide * scale, k, softcap, bias, mask))
     shown = _grouped(np.broadcast_to(True if mask is None else mask, weights.shape), n_kv_heads)
     # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
-    weights, q_rows, d_out = (_grouped(array, n_kv_heads) for array in (weights, q, d_out))
-    q_rows, k_wide, v, d_out = (a.astype(weights.dtype, copy=False) for a in (q_rows, k, v, d_out))
+    weights, q_rows, d_out = (_grouped(array, n_kv_heads) for array in (weights, q_wide, d_out))
+    k_wide, v, d_out = (array.astype(weights.dtype, copy=False) for array in (k, v, d_out))
     weights = np.where(shown, weights, 0)  # where a query is NaN, its weights are
     d_weights = np.where(shown, d_out @ v.swapaxes(-1, -2), 0)
     d_scores = softmax_backward(d_weights, weights)
     if softcap is not None:  # derivative of softcap * tanh(s / softcap)
-        capped = _grouped(score(q, k, scale, softcap), n_kv_heads)
+        capped = _grouped(score(q_wide * scale, k, softcap), n_kv_heads)
         d_scores = np.where(shown, d_scores * (1 - (capped / softcap) ** 2), 0)
     shown_to = shown.swapaxes(-1, -2)
     d_q = scale * visible_product(d_scores, k_wide, shown)

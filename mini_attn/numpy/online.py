@@ -126,7 +126,7 @@ def _row_of_tiles(
 ) -> tuple[Array, Array]:
     """A block of queries against all keys: output and log-sum-exp in float32 or wider."""
     kind, kv_len = np.promote_types(q.dtype, np.float32), k.shape[2]
-    q = np.ascontiguousarray(q)
+    q = np.ascontiguousarray(q).astype(kind, copy=False) * scale
     top = np.full(q.shape[:3], -np.inf, kind)
     total, out = np.zeros_like(top), np.zeros((*q.shape[:3], v.shape[3]), kind)
     for start in range(0, kv_len, block_k):
@@ -135,7 +135,7 @@ def _row_of_tiles(
         if mask is False:
             continue
         part = None if bias is None else cut(bias, rows, columns)
-        scores = score(q, k[:, :, columns], scale, softcap, part, mask)
+        scores = score(q, k[:, :, columns], softcap, part, mask)
         new_top = np.maximum(top, scores.max(axis=-1))
         shift = np.where(np.isneginf(new_top), 0, new_top)  # a row that has seen nothing yet
         weights = np.exp(scores - shift[..., None])

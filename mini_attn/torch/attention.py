@@ -57,7 +57,7 @@ def attend_in_full(
     mask = visibility.whole()
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> Attended:
-        scores = score(q, k, scale, softcap, bias, mask)
+        scores = score(wide(q) * scale, k, softcap, bias, mask)
         weights = softmax(scores)
         out = _grouped(weights, k.shape[1]) @ wide(v)
         out = out.reshape(*q.shape[:3], v.shape[3])
@@ -69,13 +69,12 @@ def attend_in_full(
 def score(
     q: Tensor,
     k: Tensor,
-    scale: float,
     softcap: float | None = None,
     bias: Tensor | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """``scale * q @ k.T + bias``, (batch, n_heads, q_len, kv_len), -inf where a key is hidden."""
-    scores = (_grouped(wide(q), k.shape[1]) * scale) @ wide(k).transpose(-1, -2)
+    """``q @ k.T + bias`` of queries that are scaled and float32 or wider, -inf where hidden."""
+    scores = _grouped(q, k.shape[1]) @ wide(k).transpose(-1, -2)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     scores = scores.reshape(*q.shape[:3], k.shape[2])
@@ -105,7 +104,7 @@ def _by_kernel(
         return streamed(q, k, v, scale)
     if plain and k.shape[2]:
         return fused(q, k, v, visibility, scale)
-    scores = score(q, k, scale, softcap, bias, visibility.whole())
+    scores = score(wide(q) * scale, k, softcap, bias, visibility.whole())
     out = _grouped(softmax(scores), k.shape[1]) @ wide(v)
     return out.reshape(*q.shape[:3], v.shape[3]).to(q.dtype)
 
@@ -122,7 +121,7 @@ def _gradients(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of queries, keys and values, without checks, in float32 or wider."""
     mask, n_kv_heads = visibility.whole(), k.shape[1]
-    weights = softmax(score(q, k, scale, softcap, bias, mask))
+    weights = softmax(score(wide(q) * scale, k, softcap, bias, mask))
     shown = torch.ones_like(weights, dtype=torch.bool) if mask is None else mask
     shown = _grouped(shown.expand(weights.shape), n_kv_heads)
     # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
@@ -131,7 +130,7 @@ def _gradients(
     d_weights = (d_rows @ wide(v).transpose(-1, -2)).masked_fill(~shown, 0)
     d_scores = softmax_backward(d_weights, weights)
     if softcap is not None:  # derivative of softcap * tanh(s / softcap)
-        capped = _grouped(score(q, k, scale, softcap), n_kv_heads)
+        capped = _grouped(score(wide(q) * scale, k, softcap), n_kv_heads)
         d_scores = (d_scores * (1 - (capped / softcap) ** 2)).masked_fill(~shown, 0)
     shown_to = shown.transpose(-1, -2)
     d_q = scale * visible_product(d_scores, wide(k), shown)

@@ -143,7 +143,7 @@ def _row_of_tiles(
     block_k: int,
 ) -> tuple[Tensor, Tensor]:
     """A block of queries against all keys: output and log-sum-exp in float32 or wider."""
-    q, n_kv_heads, kv_len = wide(q).contiguous(), k.shape[1], k.shape[2]
+    q, n_kv_heads, kv_len = wide(q).contiguous() * scale, k.shape[1], k.shape[2]
     top = q.new_full(q.shape[:3], -torch.inf)
     total, out = torch.zeros_like(top), q.new_zeros(*q.shape[:3], v.shape[3])
     for start in range(0, kv_len, block_k):
@@ -152,7 +152,7 @@ def _row_of_tiles(
         if mask is False:
             continue
         part = None if bias is None else cut(bias, rows, columns)
-        scores = score(q, k[:, :, columns], scale, softcap, part, mask)
+        scores = score(q, k[:, :, columns], softcap, part, mask)
         new_top = torch.maximum(top, scores.amax(dim=-1))
         shift = new_top.masked_fill(new_top == -torch.inf, 0)  # a row that has seen nothing yet
         weights = torch.exp(scores - shift[..., None])
