@@ -25,7 +25,7 @@ class Cached(NamedTuple):
     every: bool  # a lone newest token may attend to all of it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Filled:
     """The state of a cache; none of its numbers changes, a step gives another state."""
 

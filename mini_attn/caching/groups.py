@@ -12,7 +12,7 @@ from mini_attn.errors import CacheStateError
 __all__ = ["Groups", "Sealed"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sealed(Filled):
     """The state of a quantised cache."""
 
@@ -35,6 +35,14 @@ class Groups(Slots):
         state = self._state
         assert isinstance(state, Sealed)
         return state
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the groups that are sealed and of the residual's filled slots."""
+        state = self._sealed_state
+        groups, kept = state.sealed // self.group_size, state.slots - state.sealed
+        filled = (kept, kept, *(groups,) * 6)
+        return sum(a[:, :, :n].nbytes for a, n in zip(state.arrays, filled, strict=True))
 
     def _to_seal(self, state: Sealed, slots: int) -> int:
         """Groups that are no longer among the newest once so many slots are filled."""

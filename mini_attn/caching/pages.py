@@ -21,7 +21,7 @@ Array = NDArray[Any]
 Table = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Paged(Filled):
     """The state of a cache in blocks."""
 

@@ -38,6 +38,12 @@ class Ring(Slots):
         """Whether no slot is padding or too far back for a lone newest token."""
         return self._state.counted
 
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled."""
+        filled = min(self.slots, self._size)
+        return sum(array[:, :, :filled].nbytes for array in self._state.arrays)
+
     def _upon(
         self, state: Filled, positions: Any, new: int, transaction: Transaction
     ) -> tuple[Filled, Array]:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching.filled import Cached, Filled, counted_on, follow, read
-from mini_attn.caching.transaction import Transaction, Versioned
+from mini_attn.caching.sizes import Sizes
+from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count
 
@@ -24,13 +25,12 @@ __all__ = ["Slots"]
 Array = NDArray[Any]
 
 
-class Slots(Versioned[Filled]):
+class Slots(Sizes):
     """The integers of a cache whose slots fill one after the other.
 
     ``slots = slots + q_len``
     """
 
-    batch: int
     capacity: int | None
     _shares_memory = True  # a backend's positions lie in NumPy's own memory
 

@@ -165,15 +165,6 @@ class KVCache(Slots):
         rows.flags.writeable = False
         return rows, state.counted, not state.padded
 
-    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
-        """Refuse what this cache has no room for: another batch, another type, other sizes."""
-        if dtype != self._dtype:
-            raise DTypeError(f"the cache holds {self._dtype}, the layer works in {dtype}")
-        for name, size in {"batch": batch, **sizes}.items():
-            if getattr(self, name, None) != size:
-                own = getattr(self, name, "none")
-                raise ShapeError(f"the cache has {name} = {own}, the layer gives {name} = {size}")
-
     def _check(self, k: Array, v: Array) -> None:
         """Refuse what is not this cache's shape and type."""
         for name, given, width in (("k", k, self.head_dim), ("v", v, self.v_head_dim)):
@@ -197,14 +188,3 @@ class KVCache(Slots):
 
     def _array(self, integers: Array) -> Array:
         return integers
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of the keys and values of all slots."""
-        return sum(array.nbytes for array in self._state.arrays)
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the keys and values of the slots that are filled."""
-        state = self._state
-        return sum(array[:, :, : state.slots].nbytes for array in state.arrays)

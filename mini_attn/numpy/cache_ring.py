@@ -183,9 +183,3 @@ class SlidingWindowCache(Ring, KVCache):
             view.flags.writeable = False
         in_order = state.counted and state.slots <= self._size
         return Cached(k, v, rows, counted=in_order, every=state.counted)
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the keys and values of the slots that are filled."""
-        filled = min(self.slots, self._size)
-        return sum(array[:, :, :filled].nbytes for array in self._state.arrays)

@@ -162,15 +162,17 @@ class KVCache(Slots):
         after = self._advance(state, positions, k.shape[2], transaction)
         self._stage(after, transaction)
         self._written = max(self._written, after.slots)
-        for kept, new in zip(after.arrays, (k, v), strict=True):
-            # A cache carries no gradients; in decoding there are none to cut off.
-            new = new.detach() if new.requires_grad else new
-            kept.narrow(2, state.slots, new.shape[2]).copy_(new)  # into free slots
+        if k.requires_grad or v.requires_grad:
+            k, v = k.detach(), v.detach()  # a cache carries no gradients
+        keys, values = after.arrays
+        new = slice(state.slots, after.slots)
+        keys[:, :, new], values[:, :, new] = k, v  # into free slots
         return self._cached(after)
 
     def _cached(self, state: Filled) -> Cached:
         """Views of the filled slots."""
-        k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
+        keys, values = state.arrays
+        k, v = keys[:, :, : state.slots], values[:, :, : state.slots]
         return Cached(k, v, *self._order(state))
 
     def _order(self, state: Filled) -> tuple[Tensor, bool, bool]:
@@ -198,15 +200,6 @@ class KVCache(Slots):
             filled = min(slots, state.slots)
             positions[:, :filled] = state.mirror[:, :filled]
         return positions
-
-    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
-        """Refuse what this cache has no room for: another batch, another type, other sizes."""
-        if dtype != self._dtype:
-            raise DTypeError(f"the cache holds {self._dtype}, the layer works in {dtype}")
-        for name, size in {"batch": batch, **sizes}.items():
-            if getattr(self, name, None) != size:
-                own = getattr(self, name, "none")
-                raise ShapeError(f"the cache has {name} = {own}, the layer gives {name} = {size}")
 
     def _check(self, k: Tensor, v: Tensor) -> None:
         """Refuse what is not this cache's shape and type."""
@@ -245,14 +238,3 @@ class KVCache(Slots):
             with torch.inference_mode(False):
                 return array[torch.as_tensor(index, device=array.device)]
         return array[index]
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of the keys and values of all slots."""
-        return sum(array.nbytes for array in self._state.arrays)
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the keys and values of the slots that are filled."""
-        state = self._state
-        return sum(array[:, :, : state.slots].nbytes for array in state.arrays)

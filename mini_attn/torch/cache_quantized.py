@@ -261,11 +261,3 @@ class QuantizedKVCache(Groups, KVCache):
             k = torch.cat([self._unpack(*codes[:3]), k], dim=2)
             v = torch.cat([self._unpack(codes[3], scale, zero), v], dim=2)
         return Cached(k, v, *self._order(state))
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the groups that are sealed and of the residual's filled slots."""
-        state = self._sealed_state
-        groups, kept = state.sealed // self.group_size, state.slots - state.sealed
-        filled = (kept, kept, *(groups,) * 6)
-        return sum(a[:, :, :n].nbytes for a, n in zip(state.arrays, filled, strict=True))

@@ -215,9 +215,3 @@ class SlidingWindowCache(Ring, KVCache):
         k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
         rows = state.mirror.narrow(1, 0, state.slots)
         return Cached(k, v, rows, counted=state.counted, every=state.counted)
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the keys and values of the slots that are filled."""
-        filled = min(self.slots, self._size)
-        return sum(array[:, :, :filled].nbytes for array in self._state.arrays)

@@ -1,0 +1,38 @@
+"""What a cache holds in bytes, and which layer it has room for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn.caching.filled import Filled
+from mini_attn.caching.transaction import Versioned
+from mini_attn.errors import DTypeError, ShapeError
+
+__all__ = ["Sizes"]
+
+
+class Sizes(Versioned[Filled]):
+    """Sizes and bytes of a cache whose state lies in arrays (batch, n_kv_heads, slots, …)."""
+
+    batch: int
+    _dtype: Any
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the keys and values of all slots."""
+        return sum(array.nbytes for array in self._state.arrays)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the keys and values of the slots that are filled."""
+        state = self._state
+        return sum(array[:, :, : state.slots].nbytes for array in state.arrays)
+
+    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
+        """Refuse what this cache has no room for: another batch, another type, other sizes."""
+        if dtype != self._dtype:
+            raise DTypeError(f"the cache holds {self._dtype}, the layer works in {dtype}")
+        for name, size in {"batch": batch, **sizes}.items():
+            if getattr(self, name, None) != size:
+                own = getattr(self, name, "none")
+                raise ShapeError(f"the cache has {name} = {own}, the layer gives {name} = {size}")
