@@ -84,12 +84,8 @@ def kind_of(weight: Tensor) -> dict[str, Any]:
 
 
 def parameter(drawn: Tensor, dtype: str, device: Any) -> nn.Parameter:
-    """A trainable (out, in) matrix that lies in memory column by column.
-
-    A decode step multiplies single rows with every matrix, and a CPU reads it faster this way.
-    """
-    laid = drawn.t().contiguous().t()
-    return nn.Parameter(laid.to(device=device, dtype=dtype_of(dtype)))
+    """A trainable matrix."""
+    return nn.Parameter(drawn.to(device=device, dtype=dtype_of(dtype)))
 
 
 class Module(nn.Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -194,30 +193,30 @@ def activate(x: Tensor, name: str) -> Tensor:
 
 def _parts(x: Tensor, weight: Tensor) -> int:
     """Into how many products a product with few rows is cut; 1 leaves it whole."""
-    width = weight.shape[1]
-    if x.device.type != "cpu" or x.numel() > 16 * width or weight.numel() < 2**15:
+    if x.device.type != "cpu" or x.numel() > 16 * weight.shape[1] or weight.numel() < 2**15:
         return 1
-    if x.dtype not in (torch.float32, torch.float64) or not weight.t().is_contiguous():
+    if x.dtype not in (torch.float32, torch.float64) or not weight.is_contiguous():
         return 1
-    threads = min(torch.get_num_threads(), 16)
-    return math.gcd(width, 1 << (threads - 1).bit_length())
+    return min(torch.get_num_threads(), max(1, len(weight) // 16))
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x @ weight.T + bias`` for x (batch, seq, in), on all threads even for a single row.
 
-    PyTorch's CPU product of few rows runs on one thread. Cut along the inner axis it is a
-    batch of products, and those are shared out; their sum is the result.
+    PyTorch's CPU product of few rows runs on one thread, which cannot read as fast as memory
+    gives. Cut along the outer axis it is a batch of products, and those are shared out.
     """
     parts = _parts(x, weight)
     if parts == 1:
         return F.linear(x, weight, bias)
-    width = weight.shape[1] // parts
-    rows = x.reshape(-1, parts, width).transpose(0, 1)  # (parts, batch * seq, width)
-    blocks = weight.t().view(parts, width, -1)  # (parts, width, out)
-    out = torch.bmm(rows, blocks).sum(dim=0)
-    out = out if bias is None else out + bias
-    return out.reshape(*x.shape[:-1], weight.shape[0])
+    rows = x.reshape(-1, weight.shape[1]).t()  # (in, batch * seq)
+    size, left = divmod(len(weight), parts)
+    main = (weight[:-left] if left else weight).view(parts, size, -1)
+    out = torch.bmm(main, rows.expand(parts, -1, -1)).flatten(0, 1)  # (out, batch * seq)
+    if left:
+        out = torch.cat([out, weight[-left:] @ rows])
+    out = out.t() if bias is None else out.t() + bias
+    return out.reshape(*x.shape[:-1], len(weight)).contiguous()
 
 
 class Linear(Module):
@@ -249,8 +248,6 @@ class Linear(Module):
     -----
     ``2 * batch * seq * in_features * out_features`` FLOPs. The weight has shape
     (out_features, in_features).
-
-    PyTorch: the matrix lies in memory column by column.
 
     References
     ----------

@@ -303,7 +303,7 @@ def test_weights_go_between_the_backends_in_one_line(tmp_path, name, dtype):
     theirs.load_state_dict(other.state_dict())
     same(theirs.state_dict(), {key: other.state_dict()[key] for key in drawn})
 
-    save_safetensors(tmp_path / "a", theirs.state_dict())  # matrices lie column by column here
+    save_safetensors(tmp_path / "a", theirs.state_dict())
     ours.load_state_dict(load_safetensors(tmp_path / "a"))
     same(ours.state_dict(), other.state_dict())
     save_npz(tmp_path / "a.npz", ours.state_dict())
