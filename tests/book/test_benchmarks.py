@@ -302,7 +302,7 @@ BUDGETS = {
     "browser notebook": "seconds_to_mini_attn",
     "online attention": "torch_memory_share_of_plain",
     "decode by cached length": "longest_over_shortest_without_attention",
-    "latent decode": "share_of_predicted_ratio",
+    "latent decode": "absorbed_share_of_bound",
     "imports": "seconds_beyond_numpy",
 }
 
