@@ -9,7 +9,7 @@ from typing import Any
 from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["check_cache", "check_caches", "check_is_cache", "joined"]
+__all__ = ["check_cache", "check_caches", "check_is_cache", "joined", "need_caches"]
 
 
 def check_is_cache(name: str, cache: Any) -> None:
@@ -58,6 +58,14 @@ def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> lis
                 f"caches[{first}] and {cache.slots} in caches[{i}]"
             )
     return list(caches)
+
+
+def need_caches(caches: Any) -> None:
+    """Refuse what must have a cache for each layer and has not: that layer would forget."""
+    known = isinstance(caches, Sequence) and not isinstance(caches, str)
+    if caches is None or (known and any(cache is None for cache in caches)):
+        hint = ": without caches call the model" if caches is None else ""
+        raise ConfigError(f"caches must be one for each layer, got {caches!r:.60}{hint}")
 
 
 def joined(cache: Any, transaction: Transaction) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_caches
+from mini_attn.caching.doors import check_caches, need_caches
 from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.numpy._module import check_whole
@@ -27,19 +27,6 @@ def _check_model(model: Any) -> None:
     """Refuse what is no decoder of this backend."""
     if not isinstance(model, Decoder):
         raise ConfigError(f"model must be a {Decoder.__module__}.Decoder, got {type(model)}")
-
-
-def _check_caches(model: Decoder, caches: Sequence[Any] | None, batch: int) -> None:
-    """Refuse what is not one cache for each layer: without its own a layer would forget."""
-    for i, cache in enumerate(check_caches(caches, model.config.n_layers, batch)):
-        if cache is None and caches is not None:
-            raise ConfigError(f"caches[{i}] must be a cache, got None: its layer would forget")
-
-
-def _need_caches(caches: Any) -> None:
-    """Refuse what is meant to fill caches and has none, or not for each layer."""
-    if caches is None or (isinstance(caches, list | tuple) and None in caches):
-        raise ConfigError(f"caches must be one for each layer, got {caches!r:.60}: call the model")
 
 
 def _padded_positions(
@@ -138,7 +125,7 @@ def prefill(
     (1, 16)
     """
     _check_model(model)
-    _need_caches(caches)
+    need_caches(caches)
     seq = named_shapes(tokens=(tokens, "batch seq"))["seq"]
     step = seq if chunk is None else check_count("chunk", chunk)
     positions = _padded_positions(tokens, lengths, caches)
@@ -202,7 +189,7 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
     (1, 16)
     """
     _check_model(model)
-    _need_caches(caches)
+    need_caches(caches)
     if named_shapes(token=(token, "batch seq"))["seq"] != 1:
         raise ShapeError(f"token must be (batch, 1), got shape {token.shape}")
     return model(token, caches=caches, last_only=True)
@@ -323,7 +310,9 @@ def generate(
     check_token_ids(tokens)
     check_count("max_new_tokens", max_new_tokens, least=0)
     _check_unread(caches, chunk=chunk, step=step)
-    _check_caches(model, caches, len(tokens))
+    if caches is not None:
+        need_caches(caches)
+        check_caches(caches, model.config.n_layers, len(tokens))
     stops = check_stop("stop_token", stop_token, model.config.vocab_size)
     positions = _padded_positions(tokens, lengths, caches)
     _check_room(model, caches or (), tokens, positions, new=max_new_tokens)
@@ -426,7 +415,9 @@ def beam_search(
     check_count("n_beams", n_beams)
     check_count("max_new_tokens", max_new_tokens, least=0)
     rows = np.repeat(tokens, n_beams, axis=0)  # the beams of a prompt lie below each other
-    _check_caches(model, caches, len(rows))
+    if caches is not None:
+        need_caches(caches)
+        check_caches(caches, model.config.n_layers, len(rows))
     positions = _padded_positions(tokens, lengths, caches)
     if lengths is not None and positions is not None:
         lengths = np.repeat(lengths, n_beams)

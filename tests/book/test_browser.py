@@ -199,6 +199,26 @@ def test_exercises_have_boxes_that_open(visit: Visit, name: str) -> None:
         assert boxes.nth(number).locator("p").first.is_visible()
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_each_exercise_and_prediction_by_keyboard_alone(visit: Visit, name: str) -> None:
+    page = visit(name, width=360)
+    for summary in page.locator(".exercise-boxes summary").all():
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert summary.evaluate("e => e.parentElement.open"), summary.inner_text()
+    questions = page.locator(".predict:not(.predict-fallback)").all()
+    for question in questions:
+        question.get_by_label("Your answer").focus()
+        page.keyboard.type("123456789")
+        page.keyboard.press("Enter")
+        expect(question.get_by_role("status")).not_to_be_empty()
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+        page.keyboard.press("Enter")
+        expect(question.get_by_role("status")).not_to_be_empty()
+
+
 def test_search_finds_a_page_from_a_folder(visit: Visit) -> None:
     page = visit("search.html?q=prefill", protocol="file")
     expect(page.locator("#search-results")).to_contain_text("KV caching", timeout=15_000)
