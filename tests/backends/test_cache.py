@@ -152,11 +152,12 @@ def test_rows_that_do_not_count_are_remembered_as_they_are(lib, rng):
     assert lib.numpy(cache.next_positions(1)).tolist() == [[3], [4], [4]]
 
 
-def test_positions_that_were_dropped_do_not_come_back(lib, rng):
+@pytest.mark.parametrize("given", [None, [2, 3]])
+def test_positions_that_were_dropped_do_not_come_back(lib, rng, given):
     cache = new_cache(lib)
     cache.append(*tokens(lib, rng, 4), positions=lib.array([0, 1, 5, 6]))
     cache.crop(2)
-    cache.append(*tokens(lib, rng, 2))
+    cache.append(*tokens(lib, rng, 2), positions=None if given is None else lib.array(given))
     _, _, positions = cache.append(*tokens(lib, rng, 1), positions=lib.array([9]))
     assert lib.numpy(positions).tolist() == [[0, 1, 2, 3, 9]] * BATCH
 

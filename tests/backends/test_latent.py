@@ -136,6 +136,18 @@ def test_both_forms_are_the_equations(lib, rng, config, form):
     np.testing.assert_allclose(run(lib, layer, x, form=form), expected, atol=1e-11)
 
 
+@each_config
+def test_no_gradient_asked_for_gives_the_same(config):
+    """PyTorch takes other products then: both parts of the scores are made apart."""
+    import mini_attn.torch as mt
+
+    layer = mt.MultiHeadLatentAttention(config, dtype="float64")
+    x = torch.randn(2, 6, config.d_model, dtype=torch.float64)
+    with_gradients = layer(x, form="absorbed").detach()
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x, form="absorbed"), with_gradients)
+
+
 # As shares of the largest output. Half precision rounds what the forms hand on: keys and values
 # of the heads in one, queries and sums in the latent's space in the other.
 BOUNDS = {"float64": 4e-15, "float32": 2e-6, "float16": 3e-3, "bfloat16": 2e-2}
