@@ -35,8 +35,8 @@ class Groups(Slots):
         scale_dtype: str | None,
         dtype: str,
         **options: Any,
-    ) -> int:
-        """Check and keep the options; the slots of the residual."""
+    ) -> tuple[int, int]:
+        """Check and keep the options; slots of all tokens, and those of the residual."""
         self._codings = keys, values = codings(widths, **options)
         slots, size = check_count("capacity", capacity), keys.group_size
         self.k_bits, self.v_bits, self.key_axis = keys.bits, values.bits, keys.axis
@@ -44,7 +44,7 @@ class Groups(Slots):
         self.scale_dtype = scale_type(scale_dtype, dtype)
         self.group_size, self.residual = size, check_count("residual", residual, least=0)
         self._groups = max(0, slots - self.residual) // size
-        return max(1, min(slots, self.residual + size - 1))
+        return slots, max(1, min(slots, self.residual + size - 1))
 
     @property
     def sealed(self) -> int:

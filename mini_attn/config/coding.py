@@ -104,7 +104,8 @@ def codings(
     Raises
     ------
     ConfigError
-        If an option is none of these, both forms of bits are given, or codes do not fill bytes.
+        If a size is below 1, an option is none of these, both forms of bits are given, or codes
+        do not fill bytes.
 
     Examples
     --------
@@ -113,6 +114,8 @@ def codings(
     >>> keys.bits, values.bits, values.axis
     (2, 4, 'token')
     """
+    sizes = {"head_dim": widths[0], "v_head_dim": widths[1], "group_size": group_size}
+    k_width, v_width, size = (check_count(name, value) for name, value in sizes.items())
     given = {"k_bits": k_bits, "v_bits": v_bits}
     if bits is not None:
         also = [f"{name} = {value!r:.60}" for name, value in given.items() if value is not None]
@@ -121,22 +124,19 @@ def codings(
                 "bits sets k_bits and v_bits: give it or them, got "
                 f"bits = {bits!r:.60} and {' and '.join(also)}"
             )
-        _check_bits("bits", bits, group_size)
+        _check_bits("bits", bits, size)
         given = dict.fromkeys(given, bits)
     check_choice("key_axis", key_axis, AXES)
-    k, v = (
-        _check_bits(name, 8 if value is None else value, group_size)
-        for name, value in given.items()
-    )
-    return Coding(k, key_axis, group_size, widths[0]), Coding(v, "token", group_size, widths[1])
+    k, v = (_check_bits(name, 8 if value is None else value, size) for name, value in given.items())
+    return Coding(k, key_axis, size, k_width), Coding(v, "token", size, v_width)
 
 
-def _check_bits(name: str, bits: int, group_size: int) -> int:
+def _check_bits(name: str, bits: int, size: int) -> int:
     """Refuse bits that are not provided, and groups whose codes would not fill bytes."""
     bits = check_count(name, bits)
     if bits not in BITS:
         raise ConfigError(f"{name} must be 8, 4, 3 or 2, got {bits}")
-    size, word = check_count("group_size", group_size), Coding(bits, "token", group_size, 1)
+    word = Coding(bits, "token", size, 1)
     if size % word.word_codes:
         codes = {2: "two", 4: "four", 8: "eight"}[word.word_codes]
         room = "a byte" if word.word_bytes == 1 else f"{word.word_bytes} bytes"

@@ -116,10 +116,10 @@ class QuantizedKVCache(Groups, KVCache):
         options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}
         options |= {"group_size": group_size, "key_axis": key_axis, "scale_dtype": scale_dtype}
         widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
-        room = self._plan(capacity, widths, residual, dtype=dtype, **options)
+        slots, room = self._plan(capacity, widths, residual, dtype=dtype, **options)
         super().__init__(batch, n_kv_heads, head_dim, room, v_head_dim=v_head_dim, dtype=dtype)
-        self.capacity = capacity
-        self._usual = np.broadcast_to(np.arange(capacity), (batch, capacity))
+        self.capacity = slots
+        self._usual = np.broadcast_to(np.arange(slots), (batch, slots))
 
     def _lay_out(self, slots: int, kind: np.dtype[Any]) -> None:
         super()._lay_out(slots, kind)

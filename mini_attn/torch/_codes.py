@@ -26,7 +26,9 @@ def encode(
     scale = _rounded((high - zero) / coding.levels, kind, up=True)
     start, step = zero.to(x.dtype), scale.to(x.dtype)
     good = (step * coding.levels + start).isfinite()
-    if not good.all():  # a device is waited for here, once a group
+    if not _at_hand(x):
+        scale = scale.where(good, torch.nan)  # so is the group; nobody waits for a device
+    elif not good.all():
         raise ConfigError(
             f"{name} reaches from {low[~good][0]:g} to {high[~good][0]:g} in one group: not "
             f"finite, or beyond zeros and scales in {str(kind).removeprefix('torch.')}; groups of "
@@ -47,6 +49,11 @@ def decode(sealed: Sequence[Tensor], coding: Coding, kind: torch.dtype) -> Tenso
     if scale.dtype == kind != wide:  # a scale rounded up may reach beyond the largest number
         numbers = numbers.clamp(max=torch.finfo(kind).max)
     return numbers.to(kind).reshape(*codes.shape[:2], -1, coding.width)
+
+
+def _at_hand(x: Tensor) -> bool:
+    """Whether a number can be looked at without waiting for a device."""
+    return x.device.type == "cpu"
 
 
 def _rounded(x: Tensor, kind: torch.dtype, *, up: bool) -> Tensor:

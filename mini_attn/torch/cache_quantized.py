@@ -82,6 +82,9 @@ class QuantizedKVCache(Groups, KVCache):
     largest numbers, which would set the scale of every token. A step makes one layer's numbers
     anew from the codes.
 
+    PyTorch: where the tensors lie on a device, nobody waits to hear of such numbers; their
+    group comes back as NaN.
+
     References
     ----------
     liu2024kivi, section 3
@@ -117,14 +120,14 @@ class QuantizedKVCache(Groups, KVCache):
         options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}
         options |= {"group_size": group_size, "key_axis": key_axis, "scale_dtype": scale_dtype}
         widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
-        room = self._plan(capacity, widths, residual, dtype=dtype, **options)
+        slots, room = self._plan(capacity, widths, residual, dtype=dtype, **options)
         super().__init__(
             batch, n_kv_heads, head_dim, room, v_head_dim=v_head_dim, dtype=dtype, device=device
         )
-        self.capacity = capacity
+        self.capacity = slots
         with torch.inference_mode(False):
-            self._count = torch.arange(capacity, device=device)
-        self._usual = self._count.expand(batch, capacity)
+            self._count = torch.arange(slots, device=device)
+        self._usual = self._count.expand(batch, slots)
 
     def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
         super()._lay_out(slots, kind, device)

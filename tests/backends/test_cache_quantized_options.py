@@ -259,6 +259,48 @@ def test_what_no_scale_fits_is_refused_and_nothing_is_written(lib, rng, case, wh
     assert cache.sealed == 16
 
 
+@pytest.mark.parametrize("case", NOT_SEALED)
+def test_on_a_device_what_no_scale_fits_comes_back_as_nan(rng, monkeypatch, case):
+    """Nobody waits for a device to refuse it; the other groups are as they were."""
+    import torch
+
+    import mini_attn.torch as mt
+    from mini_attn.torch import _codes
+
+    numbers, scale_dtype, _ = NOT_SEALED[case]
+    monkeypatch.setattr(_codes, "_at_hand", lambda x: False)
+    cache, clean = (quantized(mt, 4, 4, scale_dtype=scale_dtype, dtype="float32") for _ in "ab")
+    k, v = (torch.from_numpy(array) for array in tokens(rng, 8, "float32"))
+    clean.append(k, v)
+    bad = k.clone()
+    bad[1, 2, :, 3] = torch.from_numpy(np.resize(np.array(numbers, "float32"), 8))
+    cache.append(bad, v)
+    got, expected = cache.view()[0].clone(), clean.view()[0].clone()
+    assert got[1, 2, :, 3].isnan().all()
+    got[1, 2, :, 3] = expected[1, 2, :, 3] = 0
+    assert torch.equal(got, expected)
+    assert torch.equal(cache.view()[1], clean.view()[1])
+
+
+@pytest.mark.parametrize("scale_dtype", ["float32", "float16"])
+def test_bfloat16_comes_back_within_half_a_scale(rng, scale_dtype):
+    import torch
+
+    import mini_attn.torch as mt
+
+    options = {"dtype": "bfloat16", "scale_dtype": scale_dtype, "key_axis": "token"}
+    cache = quantized(mt, 3, 2, **options)
+    k, v = (torch.from_numpy(array).bfloat16() for array in tokens(rng, 16))
+    cache.append(k, v)
+    for x, got, at in ((k, cache.view()[0], 3), (v, cache.view()[1], 6)):
+        assert got.dtype == torch.bfloat16
+        assert cache._state.arrays[at].dtype == getattr(torch, scale_dtype)
+        scale = cache._state.arrays[at].float().amax()
+        error = (got.float() - x.float()).abs()
+        assert error.max() <= scale / 2 + 2.0**-8 * x.float().abs().max()
+        assert error.max() > scale / 4
+
+
 def test_such_numbers_may_wait_unsealed(lib, rng):
     """The newest tokens are as they came; the append that would seal them says so."""
     cache = quantized(lib, 4, 4, residual=2)
