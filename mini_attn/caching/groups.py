@@ -7,7 +7,9 @@ from typing import Any
 
 from mini_attn.caching.filled import Filled
 from mini_attn.caching.slots import Slots
+from mini_attn.config import Coding, codings, scale_type
 from mini_attn.errors import CacheStateError
+from mini_attn.shapes import check_count
 
 __all__ = ["Groups", "Sealed"]
 
@@ -22,8 +24,27 @@ class Sealed(Filled):
 class Groups(Slots):
     """The integers of a cache that keeps its newest tokens and seals the others in groups."""
 
-    group_size: int
-    residual: int
+    _codings: tuple[Coding, Coding]  # of keys, of values
+
+    def _plan(
+        self,
+        capacity: int,
+        widths: tuple[int, int],
+        residual: int,
+        *,
+        scale_dtype: str | None,
+        dtype: str,
+        **options: Any,
+    ) -> tuple[int, int]:
+        """Check and keep the options; slots of all tokens, and those of the residual."""
+        self._codings = keys, values = codings(widths, **options)
+        slots, size = check_count("capacity", capacity), keys.group_size
+        self.k_bits, self.v_bits, self.key_axis = keys.bits, values.bits, keys.axis
+        self.bits = keys.bits if keys.bits == values.bits else None
+        self.scale_dtype = scale_type(scale_dtype, dtype)
+        self.group_size, self.residual = size, check_count("residual", residual, least=0)
+        self._groups = max(0, slots - self.residual) // size
+        return slots, max(1, min(slots, self.residual + size - 1))
 
     @property
     def sealed(self) -> int:
@@ -43,6 +64,12 @@ class Groups(Slots):
         groups, kept = state.sealed // self.group_size, state.slots - state.sealed
         filled = (kept, kept, *(groups,) * 6)
         return sum(a[:, :, :n].nbytes for a, n in zip(state.arrays, filled, strict=True))
+
+    def _parts(self, state: Any, groups: slice) -> list[tuple[str, Coding, list[Any]]]:
+        """Of keys and of values: codes, scales and zeros of some groups."""
+        arrays = [array[:, :, groups] for array in state.arrays[2:]]
+        keys, values = self._codings
+        return [("k", keys, arrays[:3]), ("v", values, arrays[3:])]
 
     def _to_seal(self, state: Sealed, slots: int) -> int:
         """Groups that are no longer among the newest once so many slots are filled."""

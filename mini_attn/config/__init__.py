@@ -1,6 +1,7 @@
 """What a layer or a decoder is made of: frozen, validated, the same for both backends."""
 
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
+from mini_attn.config.coding import Coding, codings, scale_type
 from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
 from mini_attn.config.rope import (
     DynamicNTK,
@@ -15,6 +16,7 @@ from mini_attn.config.rope import (
 
 __all__ = [
     "AttentionConfig",
+    "Coding",
     "DecoderConfig",
     "DynamicNTK",
     "LatentConfig",
@@ -28,5 +30,7 @@ __all__ = [
     "check_room",
     "check_sampling",
     "check_stop",
+    "codings",
+    "scale_type",
     "score_factor",
 ]

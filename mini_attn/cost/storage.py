@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from mini_attn.config import Coding, codings, scale_type
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, check_flag
 from mini_attn.variants import variant
 
 __all__ = ["Contiguous", "Paged", "Quantized", "Ring"]
@@ -78,8 +81,8 @@ class Quantized:
 
     Parameters
     ----------
-    bits : {8, 4}
-        Bits of a code.
+    bits : {8, 4, 3, 2} or None
+        Bits of all codes; the short form of ``k_bits`` and ``v_bits``.
     group_size : int
         Tokens that are sealed together; a group is one channel of their keys, or so many
         channels of one token's value.
@@ -87,11 +90,17 @@ class Quantized:
         Newest tokens that stay as they came, at the least.
     allocated : bool
         Whether the whole room of the residual counts, or what of it is filled.
+    k_bits, v_bits : {8, 4, 3, 2} or None
+        Bits of a key's and of a value's codes; None means ``bits``, or 8.
+    key_axis : {"channel", "token"}
+        What a group of keys lies in.
+    scale_dtype : {"float32", "float16"} or None
+        Type of scales and zeros; None means float32, or float64 where the numbers are.
 
     Raises
     ------
     ConfigError
-        If a number is out of range.
+        If an option is out of range, or ``bits`` comes with ``k_bits`` or ``v_bits``.
 
     Examples
     --------
@@ -103,36 +112,43 @@ class Quantized:
     2.65
     """
 
-    bits: int = 8
+    bits: int | None = None
     group_size: int = 32
     residual: int = 32
     allocated: bool = False
+    k_bits: int | None = None
+    v_bits: int | None = None
+    key_axis: str = "channel"
+    scale_dtype: str | None = None
 
     def __post_init__(self) -> None:
-        check_count("group_size", self.group_size)
+        self._codings(1, 1)
+        scale_type(self.scale_dtype, "float32")
         check_count("residual", self.residual, least=0)
-        if self.bits not in (8, 4) or self.group_size * self.bits % 8:
-            raise ConfigError(
-                f"bits must be 8, or 4 with an even group_size, got {self.bits} and "
-                f"{self.group_size}"
-            )
+        check_flag("allocated", self.allocated)
+
+    def _codings(self, *widths: int) -> tuple[Coding, Coding]:
+        """How keys and values become codes."""
+        bits = {"bits": self.bits, "k_bits": self.k_bits, "v_bits": self.v_bits}
+        return codings(
+            (widths[0], widths[1]), **bits, group_size=self.group_size, key_axis=self.key_axis
+        )
 
     def layer_bytes(self, model: Any, context: int, dtype_bytes: float) -> int:
-        """Bytes of one sequence in one layer; a window frees none.
-
-        Scales and zeros are float32, or float64 if the numbers that come in are.
-        """
+        """Bytes of one sequence in one layer; a window frees none."""
         names = [field.name for field in variant(model.attention).cache]
         if names != ["keys", "values"]:
             found = " and ".join(name.rstrip("s") + "s" for name in names)
             raise ConfigError(f"{model.name} keeps {found}, not the keys and values of groups")
         if dtype_bytes not in (2, 4, 8):
             raise ConfigError(f"dtype_bytes must be 2, 4 or 8 for the residual, got {dtype_bytes}")
-        size, width = self.group_size, model.head_dim + model.v_head_dim
-        groups = max(0, context - self.residual) // size
-        scales = model.head_dim + size * -(-model.v_head_dim // size)
-        group = size * self.bits // 8 * width + 2 * max(4, int(dtype_bytes)) * scales
-        kept = context - groups * size
+        dtype = "float64" if dtype_bytes == 8 else "float32"
+        scale_bytes = np.dtype(scale_type(self.scale_dtype, dtype)).itemsize
+        both = self._codings(model.head_dim, model.v_head_dim)
+        group = sum(coding.group_bytes(scale_bytes) for coding in both)
+        groups = max(0, context - self.residual) // self.group_size
+        kept = context - groups * self.group_size
         if self.allocated:
-            kept = min(context, max(1, self.residual + size - 1))
-        return int(model.n_kv_heads * (groups * group + kept * width * int(dtype_bytes)))
+            kept = min(context, max(1, self.residual + self.group_size - 1))
+        token = (model.head_dim + model.v_head_dim) * int(dtype_bytes)
+        return int(model.n_kv_heads * (groups * group + kept * token))

@@ -1,4 +1,4 @@
-"""A cache in 8 or 4 bits: keys by channel, values by token, the newest tokens as they came."""
+"""A cache in 8 to 2 bits: keys by channel, values by token, the newest tokens as they came."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Cached, Groups, Sealed, Transaction
-from mini_attn.errors import ConfigError
+from mini_attn.numpy._codes import decode, encode
+from mini_attn.numpy._module import dtype_of
 from mini_attn.numpy.cache import KVCache
-from mini_attn.shapes import check_count
 
 __all__ = ["QuantizedKVCache"]
 
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 class QuantizedKVCache(Groups, KVCache):
     """Keys and values of one layer as whole numbers of few bits, in groups with a scale each.
 
-    ``code = round((x - zero) / scale), zero = min, scale = (max - min) / (2 ** bits - 1)``
+    ``code = round((x - zero) / scale), zero = min, scale = (max - zero) / (2 ** bits - 1)``
 
     Parameters
     ----------
@@ -29,11 +29,17 @@ class QuantizedKVCache(Groups, KVCache):
         Sequences, key/value heads, size of a key.
     capacity : int
         Slots of each sequence.
-    bits : {8, 4}
-        Bits of a code; two codes of 4 bits share a byte.
+    bits : {8, 4, 3, 2} or None
+        Bits of all codes; the short form of ``k_bits`` and ``v_bits``.
+    k_bits, v_bits : {8, 4, 3, 2} or None
+        Bits of a key's and of a value's codes; None means ``bits``, or 8.
     group_size : int
-        Tokens that are sealed together. A group of keys is one channel of these tokens, a group
-        of values so many channels of one token.
+        Tokens that are sealed together, and numbers of a group: one channel of these tokens, or
+        so many channels of one token. Even for 4 bits, a multiple of 4 for 2 and of 8 for 3.
+    key_axis : {"channel", "token"}
+        What a group of keys lies in; values go by token.
+    scale_dtype : {"float32", "float16"} or None
+        Type of scales and zeros; None means float32, or float64 where the numbers are.
     residual : int
         Newest tokens that stay as they came, at the least.
     v_head_dim : int or None
@@ -44,24 +50,37 @@ class QuantizedKVCache(Groups, KVCache):
     Raises
     ------
     ConfigError
-        If a size is below 1, the bits are neither 8 nor 4, or tokens of 4 bits cannot pair up.
+        If a size is below 1, an option is none of these, ``bits`` comes with ``k_bits`` or
+        ``v_bits``, or codes of a group do not fill bytes.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    A number comes back within half a step, ``(max - min) / (2 * (2 ** bits - 1))`` of its group,
-    beside the rounding of its type, and exactly where all numbers of the group are alike.
+    A number comes back within half a scale, beside the rounding of its type, and exactly where
+    all numbers of the group are alike and its zero is exact. Of a type narrower than the
+    numbers the zero is rounded down and the scale, taken from that zero, up; codes are made
+    with both as they are kept, so that this holds there too. It adds to the scale at most one
+    part in 1,024, or 2 ** -24 where it is smaller than 2 ** -14, and the rounding of the zero
+    over ``2 ** bits - 1``. A code half-way between two is the even one.
+
     ``allocated_bytes = batch * n_kv_heads * (groups * group_bytes + room * (head_dim +
     v_head_dim) * dtype_bytes)`` with ``groups = (capacity - residual) // group_size``,
-    ``room = min(capacity, residual + group_size - 1)`` and ``group_bytes = group_size * bits / 8 *
-    (head_dim + v_head_dim) + 2 * scale_bytes * (head_dim + group_size * ceil(v_head_dim /
-    group_size))``: codes, scales and zeros; scales are float32, or float64 where the numbers are.
-    With 4 bits and groups of 32 that is 6 bits a number. ``used_bytes`` counts the sealed groups
-    and the filled part of the residual. What an append sealed is kept beside it until the next,
-    so that it can be taken back. Keys go by channel because few
-    channels hold the largest numbers, which would set the scale of every token. A step makes
-    one layer's numbers anew from the codes.
+    ``room = min(capacity, residual + group_size - 1)`` and ``group_bytes = group_size * (k_bits *
+    head_dim + v_bits * v_head_dim) / 8 + 2 * scale_bytes * (head_dim + group_size *
+    ceil(v_head_dim / group_size))``: codes, scales and zeros. Keys by token have ``group_size *
+    ceil(head_dim / group_size)`` scales for ``head_dim``: as many where ``group_size`` divides
+    ``head_dim``. ``used_bytes`` counts the sealed groups and the filled part of the residual.
+    A number takes ``bits + 16 * scale_bytes / group_size`` bits. In groups of 32 those are 4, 5,
+    6 and 10 for 2, 3, 4 and 8 bits with float32 scales, and 3, 4, 5 and 9 with float16. Eight
+    codes of 3 bits lie in 3 bytes, codes of 4 or 2 bits in one.
+
+    Numbers that are not finite, and ranges that do not fit the scales' type (65,504 is the
+    largest float16), are refused by the append that would seal them; then nothing is written.
+    Padding counts in its group like any token. What an append sealed is kept beside it until
+    the next, so that it can be taken back. Keys go by channel because few channels hold the
+    largest numbers, which would set the scale of every token. A step makes one layer's numbers
+    anew from the codes.
 
     References
     ----------
@@ -84,21 +103,20 @@ class QuantizedKVCache(Groups, KVCache):
         head_dim: int,
         capacity: int,
         *,
-        bits: int = 8,
+        bits: int | None = None,
+        k_bits: int | None = None,
+        v_bits: int | None = None,
         group_size: int = 32,
+        key_axis: str = "channel",
+        scale_dtype: str | None = None,
         residual: int = 32,
         v_head_dim: int | None = None,
         dtype: str = "float32",
     ) -> None:
-        if bits not in (8, 4):
-            raise ConfigError(f"bits must be 8 or 4, got {bits!r}")
-        size = check_count("group_size", group_size)
-        if bits == 4 and size % 2:
-            raise ConfigError(f"4 bits put two tokens into a byte: group_size {size} must be even")
-        slots = check_count("capacity", capacity)
-        room = max(1, min(slots, check_count("residual", residual, least=0) + size - 1))
-        self.bits, self.group_size, self.residual = bits, size, residual
-        self._groups = max(0, slots - residual) // size
+        options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}
+        options |= {"group_size": group_size, "key_axis": key_axis, "scale_dtype": scale_dtype}
+        widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
+        slots, room = self._plan(capacity, widths, residual, dtype=dtype, **options)
         super().__init__(batch, n_kv_heads, head_dim, room, v_head_dim=v_head_dim, dtype=dtype)
         self.capacity = slots
         self._usual = np.broadcast_to(np.arange(slots), (batch, slots))
@@ -106,23 +124,17 @@ class QuantizedKVCache(Groups, KVCache):
     def _lay_out(self, slots: int, kind: np.dtype[Any]) -> None:
         super()._lay_out(slots, kind)
         rows = (self.batch, self.n_kv_heads, self._groups)
-        packed, parts = self.group_size * self.bits // 8, -(-self.v_head_dim // self.group_size)
-        keys, values = (*rows, 1, self.head_dim), (*rows, self.group_size, parts)
-        wide = np.promote_types(kind, np.float32)
-        self._begin(
-            Sealed(
-                0,
-                (
-                    *self._state.arrays,
-                    np.zeros((*rows, packed, self.head_dim), np.uint8),
-                    np.zeros(keys, wide),  # scales
-                    np.zeros(keys, wide),  # zeros
-                    np.zeros((*rows, packed, self.v_head_dim), np.uint8),
-                    np.zeros(values, wide),
-                    np.zeros(values, wide),
-                ),
+        self._kind = dtype_of(self.scale_dtype)
+        sealed = [
+            np.zeros((*rows, *shape), dtype)
+            for coding in self._codings
+            for shape, dtype in (
+                (coding.code_shape, np.uint8),
+                (coding.scale_shape, self._kind),  # scales
+                (coding.scale_shape, self._kind),  # zeros
             )
-        )
+        ]
+        self._begin(Sealed(0, (*self._state.arrays, *sealed)))
 
     def append(
         self, k: Array, v: Array, *, positions: Array | None = None
@@ -155,7 +167,8 @@ class QuantizedKVCache(Groups, KVCache):
         DTypeError
             If a dtype is not the cache's; nothing is written.
         ConfigError
-            If a position is below -1 or not after the row's last; nothing is written.
+            If a position is below -1 or not after the row's last, or a group that is to be
+            sealed holds what is not finite or too large for its scales; nothing is written.
 
         Notes
         -----
@@ -202,60 +215,25 @@ class QuantizedKVCache(Groups, KVCache):
 
     def _seal(self, state: Sealed, k_all: Array, v_all: Array, groups: int) -> None:
         """Codes of the oldest tokens that have none yet, into groups where nobody looks."""
-        size, first = self.group_size, state.sealed // self.group_size
-        at, end = slice(first, first + groups), state.sealed + groups * size
-        k_codes, k_scale, k_zero, v_codes, v_scale, v_zero = (a[:, :, at] for a in state.arrays[2:])
-        k, v = (
-            array[:, :, state.sealed : end]
-            .astype(k_scale.dtype)
-            .reshape(self.batch, self.n_kv_heads, groups, size, -1)
-            for array in (k_all, v_all)
-        )
-        low, high = k.min(axis=3, keepdims=True), k.max(axis=3, keepdims=True)
-        k_zero[...], k_scale[...] = low, (high - low) / (2**self.bits - 1)
-        low, high = self._channel_ranges(v)
-        v_zero[...], v_scale[...] = low, (high - low) / (2**self.bits - 1)
-        k_codes[...] = self._pack(k, k_scale, k_zero)
-        v_codes[...] = self._pack(v, self._spread(v_scale), self._spread(v_zero))
-
-    def _channel_ranges(self, v: Array) -> tuple[Array, Array]:
-        """Least and largest number of each group of channels; the last may be narrower."""
-        missing = -v.shape[-1] % self.group_size
-        if missing:
-            v = np.concatenate([v, np.repeat(v[..., -1:], missing, axis=-1)], axis=-1)
-        parts = v.reshape(*v.shape[:-1], -1, self.group_size)
-        return parts.min(axis=-1), parts.max(axis=-1)
-
-    def _spread(self, each: Array) -> Array:
-        """One number for each group of channels, given to all of its channels."""
-        if each.shape[-1] == 1:
-            return each
-        return np.repeat(each, self.group_size, axis=-1)[..., : self.v_head_dim]
-
-    def _pack(self, x: Array, scale: Array, zero: Array) -> Array:
-        """Codes (..., group_size * bits / 8, channels); a group of equal numbers has scale 0."""
-        levels = 2**self.bits - 1
-        codes = np.rint((x - zero) / np.where(scale > 0, scale, 1)).clip(0, levels).astype(np.uint8)
-        if self.bits == 8:
-            return np.asarray(codes)
-        half = self.group_size // 2  # the second half of the tokens takes the upper bits
-        return np.asarray(codes[..., :half, :] | codes[..., half:, :] << 4)
-
-    def _unpack(self, codes: Array, scale: Array, zero: Array) -> Array:
-        """The numbers (batch, n_kv_heads, tokens, channels) that codes stand for."""
-        if self.bits == 4:
-            codes = np.concatenate([codes & 15, codes >> 4], axis=-2)
-        numbers = (codes * scale + zero).astype(self._dtype)
-        return numbers.reshape(self.batch, self.n_kv_heads, -1, codes.shape[-1])
+        first, end = state.sealed // self.group_size, state.sealed + groups * self.group_size
+        wide = np.promote_types(self._dtype, np.float32)
+        parts = self._parts(state, slice(first, first + groups))
+        for (name, coding, arrays), whole in zip(parts, (k_all, v_all), strict=True):
+            x = whole[:, :, state.sealed : end].astype(wide)
+            x = x.reshape(self.batch, self.n_kv_heads, groups, self.group_size, coding.width)
+            for array, made in zip(arrays, encode(name, x, coding, self._kind), strict=True):
+                array[...] = made
 
     def _cached(self, state: Any) -> Cached:
         """Everything; sealed tokens are made anew from their codes."""
         kept, groups = state.slots - state.sealed, state.sealed // self.group_size
         k, v = (array[:, :, :kept] for array in state.arrays[:2])
         if groups:
-            codes = [array[:, :, :groups] for array in state.arrays[2:]]
-            scale, zero = (self._spread(each) for each in codes[4:])
-            k = np.concatenate([self._unpack(*codes[:3]), k], axis=2)
-            v = np.concatenate([self._unpack(codes[3], scale, zero), v], axis=2)
+            k, v = (
+                np.concatenate([decode(arrays, coding, self._dtype), newest], axis=2)
+                for (_, coding, arrays), newest in zip(
+                    self._parts(state, slice(groups)), (k, v), strict=True
+                )
+            )
         k.flags.writeable = v.flags.writeable = False
         return Cached(k, v, *self._order(state))

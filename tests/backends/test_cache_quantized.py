@@ -384,11 +384,8 @@ def test_a_layer_decodes_within_a_bound(lib, rng, bits, bound):
 
 def test_unused_codes_are_never_read(lib, rng):
     cache, clean = quantized(lib, bits=4), quantized(lib, bits=4)
-    for name, array in vars(cache).items():
-        if hasattr(array, "dtype") and "float" in str(array.dtype):
-            array[...] = float("nan")
-        elif name.endswith("codes"):
-            array[...] = 255
+    for array in cache._state.arrays:
+        array[...] = float("nan") if "float" in str(array.dtype) else 255
     k, v = tokens(rng, 17)
     for part in (slice(0, 11), slice(11, 17)):
         for one, other in zip(
@@ -402,8 +399,8 @@ def test_unused_codes_are_never_read(lib, rng):
 # --- bad input ---------------------------------------------------------------------------------
 
 BAD_SIZES = {
-    "three bits": ({"bits": 3}, "bits must be 8 or 4, got 3"),
-    "true bits": ({"bits": "8"}, "bits must be 8 or 4, got '8'"),
+    "five bits": ({"bits": 5}, "bits must be 8, 4, 3 or 2, got 5"),
+    "true bits": ({"bits": "8"}, "bits must be a whole number, got '8'"),
     "odd group": ({"bits": 4, "group_size": 3}, "group_size 3 must be even"),
     "no group": ({"group_size": 0}, "group_size must be at least 1, got 0"),
     "residual": ({"residual": -1}, "residual must be at least 0, got -1"),

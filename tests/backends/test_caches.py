@@ -144,8 +144,10 @@ class Paged(Contiguous):
 
 
 class Quantised(Contiguous):
-    def __init__(self, bits):
-        self.bits = bits
+    """Keys of so many bits by channel or by token, values of so many by token."""
+
+    def __init__(self, k_bits, v_bits, key_axis="channel"):
+        self.k_bits, self.v_bits, self.key_axis = k_bits, v_bits, key_axis
 
     def make(self, lib, dtype="float64", blocks=None, **where):
         return lib.QuantizedKVCache(
@@ -153,7 +155,9 @@ class Quantised(Contiguous):
             HEADS,
             DIM,
             CAPACITY,
-            bits=self.bits,
+            k_bits=self.k_bits,
+            v_bits=self.v_bits,
+            key_axis=self.key_axis,
             group_size=GROUP,
             residual=RESIDUAL,
             v_head_dim=V_DIM,
@@ -178,22 +182,23 @@ class Quantised(Contiguous):
         return True
 
     def error(self, tokens):
-        """Half a step of each group: keys by channel over tokens, values over channels."""
-        half_k, half_v = super().error(tokens)
-        step = 2 * (2**self.bits - 1)
-        for first in range(0, tokens.sealed, GROUP):
-            at = slice(first, first + GROUP)
-            half_k[:, :, at] = np.ptp(tokens.k[:, :, at], axis=2, keepdims=True) / step
-        at = slice(tokens.sealed)
-        for first in range(0, V_DIM, GROUP):
-            part = tokens.v[:, :, at, first : first + GROUP]
-            half_v[:, :, at, first : first + GROUP] = np.ptp(part, axis=3, keepdims=True) / step
-        return half_k, half_v
+        """Half a step of each group: of a channel of some tokens, or some channels of a token."""
+        halves = super().error(tokens)
+        kinds = ((tokens.k, self.k_bits, self.key_axis), (tokens.v, self.v_bits, "token"))
+        for half, (x, bits, axis) in zip(halves, kinds, strict=True):
+            along = 2 if axis == "channel" else 3
+            for first in range(0, (tokens.sealed, x.shape[3])[along - 2], GROUP):
+                at = [slice(None), slice(None), slice(tokens.sealed), slice(None)]
+                at[along] = slice(first, first + GROUP)
+                group = x[tuple(at)]
+                half[tuple(at)] = np.ptp(group, axis=along, keepdims=True) / 2 / (2**bits - 1)
+        return halves
 
     def group_bytes(self, size):
-        scale = max(size, 4)
-        numbers = 2 * scale * (DIM + GROUP * -(-V_DIM // GROUP))
-        return BATCH * HEADS * (GROUP * self.bits // 8 * (DIM + V_DIM) + numbers)
+        k_scales = DIM if self.key_axis == "channel" else GROUP * -(-DIM // GROUP)
+        scales = 2 * max(size, 4) * (k_scales + GROUP * -(-V_DIM // GROUP))
+        codes = GROUP * (self.k_bits * DIM + self.v_bits * V_DIM) // 8
+        return BATCH * HEADS * (codes + scales)
 
     def allocated(self, size):
         groups = (CAPACITY - RESIDUAL) // GROUP * self.group_bytes(size)
@@ -222,8 +227,9 @@ KINDS = {
     "contiguous": Contiguous(),
     "ring": Ring(),
     "paged": Paged(),
-    "8 bits": Quantised(8),
-    "4 bits": Quantised(4),
+    "8 bits": Quantised(8, 8),
+    "4 bits": Quantised(4, 4),
+    "2 bits by token": Quantised(2, 4, "token"),
     "latent": Latent(),
 }
 
@@ -437,7 +443,7 @@ def test_attention_in_any_chunks_is_the_full_pass(lib, kind, chunks, pads, seed)
     spread = np.ptp(np.repeat(v, 2, axis=1), axis=2) / 2
     bound = np.expm1(2 * score)[..., None] * spread[:, :, None] + half_v.max(axis=2)[:, :, None]
     assert (off <= bound + 1e-12).all()
-    assert off.max() < 0.02 or getattr(kind, "bits", 8) == 4
+    assert off.max() < 0.02 or getattr(kind, "k_bits", 8) < 8
 
 
 # --- types, modes, memory ----------------------------------------------------------------------

@@ -81,7 +81,11 @@ def caches_of(lib: Any, model: Any, kind: str) -> list[Any]:
     """Caches for the decoder's layers."""
     sizes = (BATCH, 2, 4, CAPACITY)
     if kind == "quantised":
-        return [lib.QuantizedKVCache(*sizes, group_size=4, residual=3) for _ in range(2)]
+        fewer = {"k_bits": 2, "v_bits": 4, "key_axis": "token", "scale_dtype": "float16"}
+        return [
+            lib.QuantizedKVCache(*sizes, group_size=4, residual=3, **options)
+            for options in ({}, fewer)
+        ]
     if kind == "paged":
         pool = lib.BlockPool(40, 2, 4, block_size=3)
         caches = [lib.PagedKVCache(pool, BATCH) for _ in range(2)]

@@ -141,8 +141,25 @@ def test_pages_of_a_real_pool(lib, kind, block):
 @pytest.mark.parametrize(("size", "residual"), [(4, 3), (2, 0), (32, 32), (6, 7)])
 @pytest.mark.parametrize(("dtype", "dtype_bytes"), [("float32", 4), ("float64", 8)])
 def test_codes_of_a_real_cache(lib, kind, bits, size, residual, dtype, dtype_bytes):
-    model, batch, capacity = KINDS[kind], 2, 41
     options = {"bits": bits, "group_size": size, "residual": residual}
+    compare_with_real(lib, KINDS[kind], options, dtype, dtype_bytes)
+
+
+@pytest.mark.parametrize("kind", ["mha", "gqa"])
+@pytest.mark.parametrize(("k_bits", "v_bits", "size"), [(2, 4, 4), (3, 2, 8), (8, 3, 16)])
+@pytest.mark.parametrize("key_axis", ["channel", "token"])
+@pytest.mark.parametrize(("scale_dtype", "dtype"), [("float16", "float64"), ("float32", "float16")])
+def test_every_option_of_a_real_cache(
+    lib, kind, k_bits, v_bits, size, key_axis, scale_dtype, dtype
+):
+    options = {"k_bits": k_bits, "v_bits": v_bits, "group_size": size, "residual": 3}
+    options |= {"key_axis": key_axis, "scale_dtype": scale_dtype}
+    compare_with_real(lib, KINDS[kind], options, dtype, np.dtype(dtype).itemsize)
+
+
+def compare_with_real(lib, model, options, dtype, dtype_bytes):
+    """Allocated and used bytes, token by token, of the rule and of real caches."""
+    batch, capacity = 2, 41
     caches = [
         lib.QuantizedKVCache(
             batch, model.n_kv_heads, model.head_dim, capacity, v_head_dim=model.v_head_dim,
@@ -162,6 +179,18 @@ def test_codes_of_a_real_cache(lib, kind, bits, size, residual, dtype, dtype_byt
         assert used == cost.cache_bytes(model, context=tokens, **use, storage=storage), tokens
 
 
+@pytest.mark.parametrize(("bits", "by_16", "by_32"), [(2, 3, 4), (3, 4, 5), (4, 5, 6), (8, 9, 10)])
+@pytest.mark.parametrize("key_axis", ["channel", "token"])
+def test_bits_of_a_number_with_its_scales(bits, by_16, by_32, key_axis):
+    """Groups of 32 numbers: a scale and a zero each, of 16 or 32 bits; both axes alike."""
+    llama = MODELS["llama-3-8b"]
+    use = {"batch": 1, "context": 3200}
+    numbers = cost.cache_bytes(llama, **use, dtype_bytes=1)
+    for scale_dtype, total in (("float16", by_16), ("float32", by_32)):
+        storage = cost.Quantized(bits, 32, 0, key_axis=key_axis, scale_dtype=scale_dtype)
+        assert 8 * cost.cache_bytes(llama, **use, storage=storage) == total * numbers
+
+
 def test_four_bits_are_six_with_their_scales():
     """Long texts in groups of 32: 4 bits a code and 2 x 32 bits for each 32 numbers."""
     llama = MODELS["llama-3-8b"]
@@ -173,8 +202,12 @@ def test_four_bits_are_six_with_their_scales():
 
 
 BAD = {
-    "three bits": (lambda: cost.Quantized(3), "8, or 4 .* got 3"),
-    "odd group": (lambda: cost.Quantized(4, group_size=5), "even group_size, got 4 and 5"),
+    "five bits": (lambda: cost.Quantized(5), "bits must be 8, 4, 3 or 2, got 5"),
+    "odd group": (lambda: cost.Quantized(4, group_size=5), "4 bits .* group_size 5 must be even"),
+    "both bits": (lambda: cost.Quantized(4, v_bits=2), "got bits = 4 and v_bits = 2"),
+    "axis": (lambda: cost.Quantized(key_axis="head"), "key_axis must be one of channel, token"),
+    "scales": (lambda: cost.Quantized(scale_dtype="int8"), "scale_dtype must be one of float32"),
+    "allocated": (lambda: cost.Quantized(allocated="no"), "allocated must be True or False"),
     "no group": (lambda: cost.Quantized(group_size=0), "group_size must be at least 1"),
     "residual": (lambda: cost.Quantized(residual=-1), "residual must be at least 0"),
     "latent": (

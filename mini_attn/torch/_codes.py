@@ -1,0 +1,118 @@
+"""Numbers as codes of few bits and back, with a scale and a zero for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from mini_attn.config import Coding
+from mini_attn.errors import ConfigError
+
+_WHOLE = {torch.float16: torch.int16, torch.float32: torch.int32}  # as many bits
+
+
+def encode(
+    name: str, x: Tensor, coding: Coding, kind: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Packed codes, scales and zeros of groups of tokens (..., group_size, width).
+
+    The zero is rounded down and the scale up, from the zero as it is kept: so no number lies
+    outside its codes, and each comes back within half a scale.
+    """
+    low, high = _ranges(x, coding)
+    zero = _rounded(low, kind, up=False)
+    scale = _rounded((high - zero) / coding.levels, kind, up=True)
+    start, step = zero.to(x.dtype), scale.to(x.dtype)
+    good = (step * coding.levels + start).isfinite()
+    if not _at_hand(x):
+        scale = scale.where(good, torch.nan)  # so is the group; nobody waits for a device
+    elif not good.all():
+        raise ConfigError(
+            f"{name} reaches from {low[~good][0]:g} to {high[~good][0]:g} in one group: not "
+            f"finite, or beyond zeros and scales in {str(kind).removeprefix('torch.')}; groups of "
+            "such numbers cannot be sealed"
+        )
+    step = torch.where(step > 0, step, 1)  # of equal numbers it is 0
+    start, step = _spread(start, coding), _spread(step, coding)
+    codes = ((x - start) / step).round().clamp(0, coding.levels).to(torch.uint8)
+    return _pack(codes, coding), scale, zero
+
+
+def decode(sealed: Sequence[Tensor], coding: Coding, kind: torch.dtype) -> Tensor:
+    """The numbers (batch, n_kv_heads, tokens, width) of packed codes, scales and zeros."""
+    codes, scale, zero = sealed
+    wide = torch.promote_types(kind, torch.float32)
+    step, start = (_spread(each, coding).to(wide) for each in (scale, zero))
+    numbers = _unpack(codes, coding) * step + start
+    if scale.dtype == kind != wide:  # a scale rounded up may reach beyond the largest number
+        numbers = numbers.clamp(max=torch.finfo(kind).max)
+    return numbers.to(kind).reshape(*codes.shape[:2], -1, coding.width)
+
+
+def _at_hand(x: Tensor) -> bool:
+    """Whether a number can be looked at without waiting for a device."""
+    return x.device.type == "cpu"
+
+
+def _rounded(x: Tensor, kind: torch.dtype, *, up: bool) -> Tensor:
+    """In a narrower type: the nearest number that is not on the other side."""
+    near = x.to(kind)
+    if kind == x.dtype:
+        return near
+    # Read as whole numbers, those next to each other differ by 1, and grow away from 0.
+    bits = near.view(_WHOLE[kind])
+    if up:  # a scale, which is not below 0
+        return torch.where(near < x, bits + 1, bits).view(kind)
+    below = torch.where(near > 0, bits - 1, bits + 1)
+    return torch.where(near > x, below, bits).view(kind)
+
+
+def _ranges(x: Tensor, coding: Coding) -> tuple[Tensor, Tensor]:
+    """Least and largest number of each group; a token's last may be narrower."""
+    if coding.axis == "channel":
+        return x.amin(dim=-2, keepdim=True), x.amax(dim=-2, keepdim=True)
+    missing = -coding.width % coding.group_size
+    if missing:
+        x = torch.cat([x, x[..., -1:].expand(*x.shape[:-1], missing)], dim=-1)
+    parts = x.reshape(*x.shape[:-1], -1, coding.group_size)
+    return parts.amin(dim=-1), parts.amax(dim=-1)
+
+
+def _spread(each: Tensor, coding: Coding) -> Tensor:
+    """One number for each group, given to all of its numbers."""
+    if coding.axis == "channel" or each.shape[-1] == 1:
+        return each
+    return each.repeat_interleave(coding.group_size, dim=-1)[..., : coding.width]
+
+
+def _pack(codes: Tensor, coding: Coding) -> Tensor:
+    """Codes (..., group_size, width) as words of whole bytes (..., group_size * bits / 8, width).
+
+    A word holds one code of each part of the tokens, the first part in its lowest bits; its
+    lowest bytes come first.
+    """
+    if coding.bits == 8:
+        return codes
+    wide = torch.uint8 if coding.word_bytes == 1 else torch.int32
+    word, *others = codes.to(wide).chunk(coding.word_codes, dim=-2)
+    for i, part in enumerate(others, 1):
+        word = word | part << coding.bits * i
+    if coding.word_bytes == 1:
+        return word
+    each = (word >> 8 * i & 255 for i in range(coding.word_bytes))
+    return torch.cat([byte.to(torch.uint8) for byte in each], dim=-2)
+
+
+def _unpack(packed: Tensor, coding: Coding) -> Tensor:
+    """Codes (..., group_size, width) from words of whole bytes."""
+    if coding.bits == 8:
+        return packed
+    word = packed
+    if coding.word_bytes > 1:
+        word, *others = packed.to(torch.int32).chunk(coding.word_bytes, dim=-2)
+        for i, byte in enumerate(others, 1):
+            word = word | byte << 8 * i
+    codes = [word >> coding.bits * i & coding.levels for i in range(coding.word_codes)]
+    return torch.cat(codes, dim=-2)
