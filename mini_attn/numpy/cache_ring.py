@@ -170,13 +170,11 @@ class SlidingWindowCache(Ring, KVCache):
     def _put_aside(self, state: Filled, lost: Any, moved: Any) -> list[Any]:
         """What stands in slots that are about to be overwritten."""
         aside: list[Any] = []
-        if lost is not None:
-            at = (slice(None), slice(None), lost)
-            aside = [(array, at, array[at].copy()) for array in state.arrays]
-            aside.append((state.rows, at[1:], state.rows[:, lost].copy()))
-        if moved is not None:  # those slots have been empty: the -1 will do
-            early = (slice(None), slice(self._firsts))
-            aside.append((state.rows, early, state.rows[early].copy()))
+        for slots in (lost, None if moved is None else slice(self._firsts)):
+            if slots is not None:
+                at = (slice(None), slice(None), slots)
+                aside += [(array, at, array[at].copy()) for array in state.arrays]
+                aside.append((state.rows, at[1:], state.rows[:, slots].copy()))
         return aside
 
     def _with_chunk(self, state: Filled, after: Filled, k: Array, v: Array, fresh: Array) -> Cached:

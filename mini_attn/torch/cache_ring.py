@@ -198,16 +198,13 @@ class SlidingWindowCache(Ring, KVCache):
     def _put_aside(self, state: Filled, lost: Any, moved: Any) -> list[Any]:
         """What stands in slots that are about to be overwritten."""
         aside: list[Any] = []
-        if lost is not None:
-            at = (slice(None), slice(None), self._index(lost))
-            aside = [(array, at, array[at].clone()) for array in state.arrays]
-        early = None if moved is None else slice(self._firsts)  # empty so far: the -1 will do
-        for slots in (lost, early):
+        for slots in (lost, None if moved is None else slice(self._firsts)):
             if slots is not None:
+                at = (slice(None), slice(None), self._index(slots))
+                aside += [(array, at, array[at].clone()) for array in state.arrays]
                 aside.append((state.rows, (slice(None), slots), state.rows[:, slots].copy()))
                 if not self._shares_memory:
-                    told = (slice(None), self._index(slots))
-                    aside.append((state.mirror, told, state.mirror[told].clone()))
+                    aside.append((state.mirror, at[1:], state.mirror[at[1:]].clone()))
         return aside
 
     def _with_chunk(self, state: Filled, after: Filled, k: Tensor, v: Tensor, fresh: Any) -> Cached:
