@@ -27,6 +27,9 @@ def check_cache(cache: Any, layer: Any, batch: int, dtype: Any) -> None:
     kept, window = getattr(cache, "window", None), getattr(layer.config, "window", None)
     if kept is not None and (window is None or kept < window):
         raise ConfigError(f"the cache keeps {kept} keys, the layer sees {window or 'all'}")
+    first, seen = getattr(cache, "sink_tokens", 0), getattr(layer.config, "sink_tokens", 0)
+    if kept is not None and first < seen:
+        raise ConfigError(f"the cache keeps {first} first tokens, the layer sees {seen}")
 
 
 def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> list[Any]:

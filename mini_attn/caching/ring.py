@@ -20,12 +20,23 @@ Array = NDArray[Any]
 
 
 class Ring(Slots):
-    """The integers of a cache that keeps the last tokens alone.
+    """The integers of a cache that keeps the last tokens, and the first ones of each row if asked.
 
     ``slot = number of the token % size``
+
+    With first tokens to keep, the ring begins behind their slots. A token's number counts padding,
+    so that rows of a batch share their slots; but a row's first tokens are counted from its own
+    beginning. Where padding stood before them they go to the slots of the first numbers, and
+    the slots that they would have had in the ring say -1.
     """
 
     _size: int
+    _firsts = 0  # slots for first tokens, before the ring's
+
+    def _lay_ring(self, size: int, first_tokens: int) -> None:
+        """So many slots, and how many lie before the ring: none where all tokens fit."""
+        all_fit = self.capacity is not None and self.capacity <= size
+        self._size, self._firsts = size, 0 if all_fit else first_tokens
 
     @property
     def contiguous(self) -> bool:
@@ -65,12 +76,52 @@ class Ring(Slots):
             return after, usual
         return replace(counted_on(state, fresh), slots=after.slots), fresh
 
+    def _slot(self, number: Any) -> Any:
+        """The slot in the ring of a token's number, or of several."""
+        return self._firsts + (number - self._firsts) % (self._size - self._firsts)
+
     def _at(self, first: int, count: int) -> Any:
         """Slots of tokens that follow each other: a slice where they lie side by side."""
-        slot = first % self._size
+        slot = first if first < self._firsts else self._slot(first)
         if slot + count <= self._size:
             return slice(slot, slot + count)
-        return (slot + np.arange(count)) % self._size
+        return self._slot(first + np.arange(count))
+
+    def _landing(self, first: int, new: int) -> tuple[Any, Any]:
+        """Which of the new tokens stay, and their slots."""
+        end, ring = first + new, self._size - self._firsts
+        if end <= self._size:
+            return slice(None), self._at(first, new)
+        if first >= self._firsts:
+            stay = min(new, ring)
+            return slice(new - stay, None), self._at(end - stay, stay)
+        early, late = np.arange(first, self._firsts), np.arange(end - ring, end)
+        numbers, slots = (np.concatenate([early, b]) for b in (late, self._slot(late)))
+        return numbers - first, slots
+
+    def _moved_first(self, state: Filled, fresh: Array) -> tuple[Array, Array, Array] | None:
+        """Rows, places in a chunk and slots of the first tokens of rows that do not just count."""
+        if not self._firsts:
+            return None
+        _, lengths = counts(state, self.batch)
+        if lengths.min() >= self._firsts:
+            return None
+        number = lengths[:, None] + np.cumsum(fresh >= 0, axis=1) - 1
+        row, place = np.nonzero((fresh >= 0) & (number < self._firsts))
+        return row, place, number[row, place]
+
+    def _write_rows(self, state: Filled, fresh: Array, some: Any, at: Any, moved: Any) -> None:
+        """The positions of new tokens, each in the slot of its token."""
+        told = fresh
+        if moved is not None:
+            row, place, slot = moved
+            told = fresh.copy()
+            told[row, place] = -1
+        state.rows[:, at] = told[:, some]
+        self._tell(state.mirror, state.rows, at)
+        if moved is not None:
+            state.rows[row, slot] = fresh[row, place]
+            self._tell(state.mirror, state.rows, slice(self._firsts))
 
     def _lost(self, state: Filled, new: int, transaction: Transaction) -> Any:
         """Slots of tokens from before the step that ``new`` tokens overwrite, or None.
@@ -80,8 +131,9 @@ class Ring(Slots):
         """
         before, _, owner, _ = self._cell[0]
         settled = before.slots if owner is transaction else state.slots
-        first = max(state.slots - self._size, 0)
-        end = min(state.slots + new - self._size, state.slots, settled)
+        ring = self._size - self._firsts
+        first = max(state.slots - ring, self._firsts)
+        end = min(state.slots + new - ring, state.slots, settled)
         return self._at(first, end - first) if first < end else None
 
     def _crop(self, state: Filled, n: int) -> None:
@@ -97,8 +149,17 @@ class Ring(Slots):
         for array, at, old in reversed(overwritten):
             if array is before.rows:
                 rows[at] = old
-        shortened = self._shortened(replace(before, rows=rows), n) if n < before.slots else before
-        self._revoke(replace(shortened, rows=before.rows))  # where the old numbers will be again
+        before = replace(before, rows=rows, mirror=self._array(rows))
+        self._revoke(self._shortened(before, n) if n < before.slots else before)
+
+    def _shortened(self, state: Filled, n: int) -> Filled:
+        if self._firsts and not state.counted:  # a row's first tokens stand before their numbers
+            _, lengths = counts(state, self.batch)
+            number = np.arange(self._firsts) + state.slots - lengths[:, None]
+            rows = state.rows.copy()
+            rows[:, : self._firsts][number >= n] = -1
+            state = replace(state, rows=rows, mirror=self._array(rows))
+        return super()._shortened(state, n)
 
     def _looked_at(self, state: Filled) -> Filled:
         known = super()._looked_at(state)

@@ -44,6 +44,8 @@ class AttentionConfig:
         Rotary embedding of queries and keys; None leaves them as they are.
     alibi : bool
         Whether scores get a bias that falls with the distance.
+    sink_tokens : int
+        With a window: so many first positions of the sequence stay visible to every later query.
 
     Raises
     ------
@@ -71,6 +73,7 @@ class AttentionConfig:
     eps: float = 1e-6
     rope: RopeConfig | None = None
     alibi: bool = False
+    sink_tokens: int = 0
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "head_dim"):
@@ -88,6 +91,10 @@ class AttentionConfig:
         check_heads(self.n_heads, self.n_kv_heads)
         if self.window is not None:
             check_count("window", self.window)
+        if check_count("sink_tokens", self.sink_tokens, least=0) and self.window is None:
+            raise ConfigError(
+                f"sink_tokens = {self.sink_tokens} needs a window: without one all tokens are seen"
+            )
         for name in ("softcap", "scale"):
             check_positive(name, getattr(self, name))
         check_number("eps", self.eps, above=0)

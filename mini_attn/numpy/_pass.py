@@ -58,7 +58,9 @@ class Pass:
             self._tables[rule] = turns(self.positions, inv_freq, factor, kind)
         return self._tables[rule]
 
-    def visibility(self, q: Array, k: Array, cached: Any, cache: Any, window: Any) -> Visibility:
+    def visibility(
+        self, q: Array, k: Array, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
+    ) -> Visibility:
         """Who sees whom, once for all layers for which it is the same.
 
         ``cached`` is what the cache has staged; without a cache the new tokens stand for both.
@@ -68,10 +70,11 @@ class Pass:
         if cached is not None:
             kv_positions = None if cached.counted else cached.positions
             lone = causal and q_len == 1 and cached.every
-            if lone and window in (None, getattr(cache, "window", None)):
+            kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
+            if lone and (window is None or (window, sink_tokens) == kept):
                 kv_positions = window = None  # the newest token sees every key it is given
-                causal = False
-        rule = (kv_len, causal, window)
+                causal, sink_tokens = False, 0
+        rule = (kv_len, causal, window, sink_tokens)
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
         for known, at, visibility in self._visibilities:
             if known == rule and _alike(at, kv_positions):
@@ -81,6 +84,7 @@ class Pass:
             kv_len,
             causal=causal,
             window=window,
+            sink_tokens=sink_tokens,
             q_positions=None if kv_positions is None else self.positions,
             kv_positions=kv_positions,
             mask=None if self.mask is None else fit_mask(self.mask, full),

@@ -29,12 +29,14 @@ class Visibility:
         *,
         causal: bool = False,
         window: int | None = None,
+        sink_tokens: int = 0,
         q_positions: Array | None = None,
         kv_positions: Array | None = None,
         mask: Array | None = None,
     ) -> None:
         self.q_len, self.kv_len = q_len, kv_len
         self.causal, self.window, self.mask = causal, window, mask
+        self.sink_tokens = sink_tokens
         self._counted = q_positions is None and kv_positions is None
         self._all = kv_positions is None and not causal  # that the positions have to say
         if kv_positions is None:
@@ -52,7 +54,7 @@ class Visibility:
         if not self._made:
             rows, columns = slice(0, self.q_len), slice(0, self.kv_len)
             if not self._known(rows, columns):
-                placed = compare_positions(self._q, self._kv, self.causal, self.window)
+                placed = self._compare(self._q, self._kv)
                 self._whole = placed if self.mask is None else self.mask & placed
             self._made = True
         return self._whole
@@ -65,11 +67,14 @@ class Visibility:
         mask = None if self.mask is None else cut(self.mask, rows, columns)
         if known:
             return mask
-        q, kv = self._q[..., rows], self._kv[..., columns]
-        placed = compare_positions(q, kv, self.causal, self.window)
+        placed = self._compare(self._q[..., rows], self._kv[..., columns])
         if not placed.any():
             return False
         return placed if mask is None else mask & placed
+
+    def _compare(self, q: Array, kv: Array) -> Array:
+        """Positions compared, (1 or batch, 1, q_len, kv_len)."""
+        return compare_positions(q, kv, self.causal, self.window, self.sink_tokens)
 
     def _known(self, rows: slice, columns: slice) -> bool | None:
         """What numbers alone say of positions: all visible, none, or None where one must look."""
@@ -79,13 +84,12 @@ class Visibility:
         first, last = rows.start + offset, rows.stop - 1 + offset
         if columns.start > last:
             return False
-        if self.window is not None and columns.stop <= first - self.window + 1:
+        far = self.window is not None and columns.stop <= first - self.window + 1
+        if far and columns.start >= self.sink_tokens:
             return False
-        if columns.stop - 1 <= first and (
-            self.window is None or columns.start > last - self.window
-        ):
-            return True
-        return None
+        start = min(max(columns.start, self.sink_tokens), columns.stop)  # keys before it stay
+        seen = self.window is None or start == columns.stop or start > last - self.window
+        return True if columns.stop - 1 <= first and seen else None
 
 
 def cut(array: Array, rows: slice, columns: slice) -> Array:
@@ -101,13 +105,14 @@ def check_visibility(
     mask: Array | None,
     causal: bool,
     window: int | None,
+    sink_tokens: int,
     q_positions: Array | None,
     kv_positions: Array | None,
 ) -> Visibility:
     """Who sees whom as a caller of attention gave it, after every check."""
     q_len, kv_len = sizes["q_len"], sizes["kv_len"]
     check_flag("causal", causal)
-    check_window(causal, window)
+    check_window(causal, window, sink_tokens)
     for name, given in (("q", q_positions), ("kv", kv_positions)):
         if given is not None:
             fit_positions(f"{name}_positions", given, sizes["batch"], sizes[f"{name}_len"])
@@ -120,6 +125,7 @@ def check_visibility(
         kv_len,
         causal=causal,
         window=window,
+        sink_tokens=sink_tokens,
         q_positions=q_positions,
         kv_positions=kv_positions,
         mask=None if mask is None else fit_mask(mask, sizes),

@@ -136,6 +136,7 @@ def scaled_dot_product_attention(
     mask: Array | None = None,
     causal: bool = False,
     window: int | None = None,
+    sink_tokens: int = 0,
     q_positions: Array | None = None,
     kv_positions: Array | None = None,
     bias: Array | None = None,
@@ -162,6 +163,8 @@ def scaled_dot_product_attention(
         Whether a query sees only keys at its own position and before.
     window : int or None
         Number of keys that a query sees, its own included; None means all.
+    sink_tokens : int
+        Number of first positions that stay visible behind the window; only with a window.
     q_positions, kv_positions : integer array (seq,) or (batch, seq)
         Positions; None means keys 0 … kv_len-1 and queries the last of them. A key at -1 is
         an empty slot and never seen.
@@ -210,7 +213,8 @@ def scaled_dot_product_attention(
     check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
+    rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
+    visibility = check_visibility(sizes, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     found = attend(q, k, v, visibility, scale, bias, softcap)
     answer = [found.out]
@@ -230,6 +234,7 @@ def attention_backward(
     mask: Array | None = None,
     causal: bool = False,
     window: int | None = None,
+    sink_tokens: int = 0,
     q_positions: Array | None = None,
     kv_positions: Array | None = None,
     bias: Array | None = None,
@@ -251,7 +256,7 @@ def attention_backward(
         Keys.
     v : array (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
         As in `scaled_dot_product_attention`.
 
     Returns
@@ -286,7 +291,8 @@ def attention_backward(
     """
     sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
+    rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
+    visibility = check_visibility(sizes, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     d_q, d_k, d_v = _gradients(d_out, q, k, v, visibility, scale, bias, softcap)
     return d_q.reshape(q.shape).astype(q.dtype), d_k.astype(q.dtype), d_v.astype(q.dtype)

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 class SlidingWindowCache(Ring, KVCache):
-    """Keys and values of the last ``window`` tokens, of one layer.
+    """Keys and values of the last ``window`` tokens, of one layer, and of the first if asked.
 
     ``slot = number of the token % min(window, capacity)``
 
@@ -30,6 +30,8 @@ class SlidingWindowCache(Ring, KVCache):
         Tokens that each sequence may have in all, padding included; None sets no bound.
     window : int
         Keys that a query sees, its own included.
+    sink_tokens : int
+        First tokens of each row that stay besides.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     dtype : str
@@ -38,14 +40,17 @@ class SlidingWindowCache(Ring, KVCache):
     Raises
     ------
     ConfigError
-        If a size is below 1.
+        If a size is below 1, or ``sink_tokens`` negative.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    ``allocated_bytes = batch * n_kv_heads * min(window, capacity) * (head_dim + v_head_dim) *
-    dtype_bytes``. A token overwrites the one ``window`` before it, which no later query sees.
+    ``allocated_bytes = batch * n_kv_heads * min(sink_tokens + window, capacity) *
+    (head_dim + v_head_dim) * dtype_bytes``. A token overwrites the one ``window`` before it, which
+    no later query sees. The first ``sink_tokens`` tokens have slots of their own before the ring;
+    a row that begins with padding keeps its first real tokens. Positions stay those of the text:
+    keys are cached as they were rotated, where StreamingLLM rotates them anew in each step.
     Keys lie in the order of the ring: the positions that come with them say which is which,
     and softmax does not ask. Padding stands before a row's first token. What a step overwrote is
     kept beside the ring until the next, so that it can be taken back.
@@ -53,6 +58,7 @@ class SlidingWindowCache(Ring, KVCache):
     References
     ----------
     jiang2023mistral, section 2
+    xiao2023streaming, section 3.2
 
     Examples
     --------
@@ -71,18 +77,19 @@ class SlidingWindowCache(Ring, KVCache):
         capacity: int | None,
         *,
         window: int,
+        sink_tokens: int = 0,
         v_head_dim: int | None = None,
         dtype: str = "float32",
     ) -> None:
-        size = check_count("window", window)
+        size = check_count("window", window) + check_count("sink_tokens", sink_tokens, least=0)
         if capacity is not None:
             size = min(size, check_count("capacity", capacity))
         super().__init__(batch, n_kv_heads, head_dim, size, v_head_dim=v_head_dim, dtype=dtype)
-        self.capacity, self.window = capacity, window
+        self.capacity, self.window, self.sink_tokens = capacity, window, sink_tokens
+        self._lay_ring(size, sink_tokens)
 
     def _lay_out(self, slots: int, kind: np.dtype[Any]) -> None:
         super()._lay_out(slots, kind)
-        self._size = slots
         rows = self._usual.copy()
         self._begin(replace(self._state, rows=rows, mirror=self._array(rows)))
 
@@ -150,17 +157,25 @@ class SlidingWindowCache(Ring, KVCache):
         if new > 1 and after.slots > self._size:
             chunk = self._with_chunk(state, after, k, v, fresh)
         lost = self._lost(state, new, transaction)
-        overwritten: list[Any] = []
-        if lost is not None:
-            at = (slice(None), slice(None), lost)
-            overwritten = [(array, at, array[at].copy()) for array in (keys, values)]
-            overwritten.append((state.rows, at[1:], state.rows[:, lost].copy()))
-        self._stage(after, transaction, overwritten)
-        stay = min(new, self._size)
-        at = self._at(after.slots - stay, stay)
-        keys[:, :, at], values[:, :, at] = k[:, :, -stay:], v[:, :, -stay:]
-        state.rows[:, at] = fresh[:, -stay:]
+        moved = None if after.counted else self._moved_first(state, fresh)
+        self._stage(after, transaction, self._put_aside(state, lost, moved))
+        some, at = self._landing(state.slots, new)
+        keys[:, :, at], values[:, :, at] = k[:, :, some], v[:, :, some]
+        if moved is not None:
+            row, place, slot = moved
+            keys[row, :, slot], values[row, :, slot] = k[row, :, place], v[row, :, place]
+        self._write_rows(state, fresh, some, at, moved)
         return self._cached(after) if chunk is None else chunk
+
+    def _put_aside(self, state: Filled, lost: Any, moved: Any) -> list[Any]:
+        """What stands in slots that are about to be overwritten."""
+        aside: list[Any] = []
+        for slots in (lost, None if moved is None else slice(self._firsts)):
+            if slots is not None:
+                at = (slice(None), slice(None), slots)
+                aside += [(array, at, array[at].copy()) for array in state.arrays]
+                aside.append((state.rows, at[1:], state.rows[:, slots].copy()))
+        return aside
 
     def _with_chunk(self, state: Filled, after: Filled, k: Array, v: Array, fresh: Array) -> Cached:
         """A copy of what was held and of a chunk that overwrites what it may still attend to."""

@@ -200,7 +200,8 @@ class GroupedQueryAttention(Module):
         kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
         if self.config.window is None:
             return KVCache(batch, capacity=capacity, **kind)
-        return SlidingWindowCache(batch, capacity=capacity, window=self.config.window, **kind)
+        kind |= {"window": self.config.window, "sink_tokens": self.config.sink_tokens}
+        return SlidingWindowCache(batch, capacity=capacity, **kind)
 
     def __call__(
         self,
@@ -272,7 +273,9 @@ class GroupedQueryAttention(Module):
         if cache is not None:
             cached = cache.stage(k, v, steps.given, steps.transaction)
             k, v = cached.k, cached.v
-        visibility = steps.visibility(q, k, cached, cache, self.config.window)
+        visibility = steps.visibility(
+            q, k, cached, cache, self.config.window, self.config.sink_tokens
+        )
         bias = None if self._slopes is None else self._alibi(steps, cached)
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap).out
         return self.o_proj._run(merge(out))
@@ -295,7 +298,7 @@ class GroupedQueryAttention(Module):
             raise ConfigError("rope and alibi need positions, and context has none")
         q, k, v = self.project(x, context)
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
-        visibility = check_visibility(sizes, mask, False, None, None, None)
+        visibility = check_visibility(sizes, mask, False, None, 0, None, None)
         out = attend(q, k, v, visibility, self._scale, None, self.config.softcap).out
         return self.o_proj._run(merge(out))
 

@@ -16,16 +16,21 @@ __all__ = ["causal_mask", "combine_masks", "visible"]
 Array = NDArray[Any]
 
 
-def check_window(causal: bool, window: int | None) -> None:
-    """A window is a whole number of keys, and looks back."""
+def check_window(causal: bool, window: int | None, sink_tokens: int = 0) -> None:
+    """A window is a whole number of keys and looks back; without one no token need be kept."""
+    check_count("sink_tokens", sink_tokens, least=0)
     if window is not None:
         check_count("window", window)
         if not causal:
             raise ConfigError("window needs causal=True: a window looks back from each query")
+    elif sink_tokens:
+        raise ConfigError(
+            f"sink_tokens = {sink_tokens} needs a window: without one every token stays visible"
+        )
 
 
 def compare_positions(
-    q_positions: Array, kv_positions: Array, causal: bool, window: int | None
+    q_positions: Array, kv_positions: Array, causal: bool, window: int | None, sink_tokens: int
 ) -> Array:
     """`visible` without checks; where no query is compared its axis may be left at 1."""
     q, kv = q_positions[..., :, None], kv_positions[..., None, :]
@@ -33,17 +38,23 @@ def compare_positions(
     if causal:
         allowed = allowed & (kv <= q)
     if window is not None:
-        allowed = allowed & (q - kv < window)
+        near = q - kv < window
+        allowed = allowed & (near | (kv < sink_tokens) if sink_tokens else near)
     return np.asarray(allowed)
 
 
 def visible(
-    q_positions: Array, kv_positions: Array, *, causal: bool = False, window: int | None = None
+    q_positions: Array,
+    kv_positions: Array,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    sink_tokens: int = 0,
 ) -> Array:
     """Which key each query may attend to.
 
     ``visible = kv_pos >= 0 and (not causal or kv_pos <= q_pos)
-    and (window is None or q_pos - kv_pos < window)``
+    and (window is None or q_pos - kv_pos < window or kv_pos < sink_tokens)``
 
     Parameters
     ----------
@@ -55,6 +66,8 @@ def visible(
         Whether a query sees only keys at its own position and before.
     window : int or None
         Number of keys that a query sees, its own included; None means all.
+    sink_tokens : int
+        Number of first positions that stay visible behind the window.
 
     Returns
     -------
@@ -68,15 +81,20 @@ def visible(
     ShapeError
         If the positions have the wrong axes or batches differ.
     ConfigError
-        If ``window`` is below 1 or comes without ``causal``.
+        If ``window`` is below 1 or comes without ``causal``, or ``sink_tokens`` is negative or
+        comes without a window.
 
     Notes
     -----
-    A padded query has position -1, so with ``causal`` it sees nothing.
+    A padded query has position -1, so with ``causal`` it sees nothing. Positions are those of
+    the text. StreamingLLM numbers anew what its cache holds, 0, 1, 2, …: so no distance exceeds
+    ``sink_tokens + window``, and a model meets none that training lacked. Here the first tokens
+    drift away as the text grows; which keys are seen is the same.
 
     References
     ----------
     beltagy2020longformer, section 3.1
+    xiao2023streaming, section 3.2
 
     Examples
     --------
@@ -91,14 +109,14 @@ def visible(
             f"q_positions has batch = {len(q_positions)}, kv_positions batch = {len(kv_positions)}"
         )
     check_flag("causal", causal)
-    check_window(causal, window)
-    allowed = compare_positions(q_positions, kv_positions, causal, window)
+    check_window(causal, window, sink_tokens)
+    allowed = compare_positions(q_positions, kv_positions, causal, window, sink_tokens)
     batch = np.broadcast_shapes(q_positions.shape[:-1], kv_positions.shape[:-1])
     full = (*batch, q_positions.shape[-1], kv_positions.shape[-1])
     return np.asarray(np.broadcast_to(allowed, full))
 
 
-def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Array:
+def causal_mask(q_len: int, kv_len: int, window: int | None = None, sink_tokens: int = 0) -> Array:
     """The causal mask of the last ``q_len`` of ``kv_len`` tokens.
 
     ``mask[i, j] = j <= kv_len - q_len + i``
@@ -109,6 +127,8 @@ def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Array:
         Numbers of queries and of keys; the queries are the last ones.
     window : int or None
         Number of keys that a query sees, its own included; None means all.
+    sink_tokens : int
+        Number of first tokens that stay visible behind the window.
 
     Returns
     -------
@@ -118,7 +138,7 @@ def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Array:
     Raises
     ------
     ConfigError
-        If a length is below 1, or there are more queries than keys.
+        If a length is below 1, there are more queries than keys, or an option is out of range.
 
     Notes
     -----
@@ -139,7 +159,8 @@ def causal_mask(q_len: int, kv_len: int, window: int | None = None) -> Array:
     if q_len > kv_len:
         raise ConfigError(f"q_len = {q_len} queries cannot be the last of kv_len = {kv_len} keys")
     positions = np.arange(kv_len)
-    return visible(positions[kv_len - q_len :], positions, causal=True, window=window)
+    last = positions[kv_len - q_len :]
+    return visible(last, positions, causal=True, window=window, sink_tokens=sink_tokens)
 
 
 def combine_masks(*masks: Array | None) -> Array | None:

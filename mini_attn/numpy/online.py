@@ -28,6 +28,7 @@ def online_attention(
     mask: Array | None = None,
     causal: bool = False,
     window: int | None = None,
+    sink_tokens: int = 0,
     q_positions: Array | None = None,
     kv_positions: Array | None = None,
     bias: Array | None = None,
@@ -49,7 +50,7 @@ def online_attention(
         Keys; query head ``h`` reads key/value head ``h // (n_heads // n_kv_heads)``.
     v : array (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
         As in `scaled_dot_product_attention`.
     block_q, block_k : int
         Queries and keys of a tile.
@@ -93,7 +94,8 @@ def online_attention(
     scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
-    visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
+    rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
+    visibility = check_visibility(sizes, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     out = np.empty((*q.shape[:3], v.shape[3]), q.dtype)
     lse = np.empty(q.shape[:3], np.promote_types(q.dtype, np.float32))

@@ -48,8 +48,11 @@ def by_own_kernel(
     scale: float,
     softcap: float | None,
 ) -> tuple[Tensor, Tensor] | None:
-    """Output and log-sum-exp by this package's kernel, where it takes the arrays."""
-    if visibility.mask is not None or not takes(q, k, v):
+    """Output and log-sum-exp by this package's kernel, where it takes the arrays.
+
+    Its walk skips every tile behind the window, and with it tokens that stay visible there.
+    """
+    if visibility.mask is not None or visibility.sink_tokens or not takes(q, k, v):
         return None
     see = visibility
     counted = see.counted and not (see.causal and see.q_len > see.kv_len)

@@ -28,12 +28,14 @@ class Visibility:
         *,
         causal: bool = False,
         window: int | None = None,
+        sink_tokens: int = 0,
         q_positions: Tensor | None = None,
         kv_positions: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> None:
         self.q_len, self.kv_len, self.device = q_len, kv_len, device
         self.causal, self.window, self.mask = causal, window, mask
+        self.sink_tokens = sink_tokens
         self.q_positions, self.kv_positions = q_positions, kv_positions
         self.counted = q_positions is None and kv_positions is None
         self.all_placed = kv_positions is None and not causal  # positions hide nothing
@@ -104,22 +106,24 @@ class Visibility:
         first, last = rows.start + offset, rows.stop - 1 + offset
         if columns.start > last:
             return False
-        if self.window is not None and columns.stop <= first - self.window + 1:
+        far = self.window is not None and columns.stop <= first - self.window + 1
+        if far and columns.start >= self.sink_tokens:
             return False
-        if columns.stop - 1 <= first and (
-            self.window is None or columns.start > last - self.window
-        ):
-            return True
-        return None
+        start = min(max(columns.start, self.sink_tokens), columns.stop)  # keys before it stay
+        seen = self.window is None or start == columns.stop or start > last - self.window
+        return True if columns.stop - 1 <= first and seen else None
 
     def _compare(self, rows: slice, columns: slice) -> Tensor:
         """Positions compared, (1 or batch, 1, rows, columns)."""
         q, kv = self.positions()
-        placed = compare_positions(q[..., rows], kv[..., columns], self.causal, self.window)
+        rule = self.causal, self.window, self.sink_tokens
+        placed = compare_positions(q[..., rows], kv[..., columns], *rule)
         return placed[:, None] if placed.ndim == 3 else placed[None, None]
 
 
-def of_one_token(positions: Tensor, kv_positions: Tensor, window: int | None) -> Visibility:
+def of_one_token(
+    positions: Tensor, kv_positions: Tensor, window: int | None, sink_tokens: int = 0
+) -> Visibility:
     """What one token of each row sees of all slots of a cache, free ones too."""
     return Visibility(
         1,
@@ -127,6 +131,7 @@ def of_one_token(positions: Tensor, kv_positions: Tensor, window: int | None) ->
         positions.device,
         causal=True,
         window=window,
+        sink_tokens=sink_tokens,
         q_positions=positions,
         kv_positions=kv_positions,
     )
@@ -146,13 +151,14 @@ def check_visibility(
     mask: Tensor | None,
     causal: bool,
     window: int | None,
+    sink_tokens: int,
     q_positions: Tensor | None,
     kv_positions: Tensor | None,
 ) -> Visibility:
     """Who sees whom as a caller of attention gave it, after every check."""
     q_len, kv_len = sizes["q_len"], sizes["kv_len"]
     check_flag("causal", causal)
-    check_window(causal, window)
+    check_window(causal, window, sink_tokens)
     for name, given in (("q", q_positions), ("kv", kv_positions)):
         if given is not None:
             fit_positions(f"{name}_positions", given, sizes["batch"], sizes[f"{name}_len"])
@@ -166,6 +172,7 @@ def check_visibility(
         device,
         causal=causal,
         window=window,
+        sink_tokens=sink_tokens,
         q_positions=q_positions,
         kv_positions=kv_positions,
         mask=None if mask is None else fit_mask(mask, sizes),

@@ -177,6 +177,7 @@ def scaled_dot_product_attention(
     mask: Tensor | None = None,
     causal: bool = False,
     window: int | None = None,
+    sink_tokens: int = 0,
     q_positions: Tensor | None = None,
     kv_positions: Tensor | None = None,
     bias: Tensor | None = None,
@@ -203,6 +204,8 @@ def scaled_dot_product_attention(
         Whether a query sees only keys at its own position and before.
     window : int or None
         Number of keys that a query sees, its own included; None means all.
+    sink_tokens : int
+        Number of first positions that stay visible behind the window; only with a window.
     q_positions, kv_positions : integer tensor (seq,) or (batch, seq)
         Positions; None means keys 0 … kv_len-1 and queries the last of them. A key at -1 is
         an empty slot and never seen.
@@ -256,7 +259,7 @@ def scaled_dot_product_attention(
     check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    rule = (mask, causal, window, q_positions, kv_positions)
+    rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     if not return_weights and not return_lse:
@@ -283,6 +286,7 @@ def attention_backward(
     mask: Tensor | None = None,
     causal: bool = False,
     window: int | None = None,
+    sink_tokens: int = 0,
     q_positions: Tensor | None = None,
     kv_positions: Tensor | None = None,
     bias: Tensor | None = None,
@@ -304,7 +308,7 @@ def attention_backward(
         Keys.
     v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
         As in `scaled_dot_product_attention`.
 
     Returns
@@ -339,7 +343,7 @@ def attention_backward(
     """
     sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
     scale = score_factor(scale, softcap, sizes["head_dim"])
-    rule = (mask, causal, window, q_positions, kv_positions)
+    rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     d_q, d_k, d_v = _gradients(d_out, q, k, v, visibility, scale, bias, softcap)

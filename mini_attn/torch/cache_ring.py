@@ -17,7 +17,7 @@ __all__ = ["SlidingWindowCache"]
 
 
 class SlidingWindowCache(Ring, KVCache):
-    """Keys and values of the last ``window`` tokens, of one layer.
+    """Keys and values of the last ``window`` tokens, of one layer, and of the first if asked.
 
     ``slot = number of the token % min(window, capacity)``
 
@@ -29,6 +29,8 @@ class SlidingWindowCache(Ring, KVCache):
         Tokens that each sequence may have in all, padding included; None sets no bound.
     window : int
         Keys that a query sees, its own included.
+    sink_tokens : int
+        First tokens of each row that stay besides.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
     dtype : str
@@ -39,14 +41,17 @@ class SlidingWindowCache(Ring, KVCache):
     Raises
     ------
     ConfigError
-        If a size is below 1.
+        If a size is below 1, or ``sink_tokens`` negative.
     DTypeError
         If the data type is unknown.
 
     Notes
     -----
-    ``allocated_bytes = batch * n_kv_heads * min(window, capacity) * (head_dim + v_head_dim) *
-    dtype_bytes``. A token overwrites the one ``window`` before it, which no later query sees.
+    ``allocated_bytes = batch * n_kv_heads * min(sink_tokens + window, capacity) *
+    (head_dim + v_head_dim) * dtype_bytes``. A token overwrites the one ``window`` before it, which
+    no later query sees. The first ``sink_tokens`` tokens have slots of their own before the ring;
+    a row that begins with padding keeps its first real tokens. Positions stay those of the text:
+    keys are cached as they were rotated, where StreamingLLM rotates them anew in each step.
     Keys lie in the order of the ring: the positions that come with them say which is which,
     and softmax does not ask. Padding stands before a row's first token. What a step overwrote is
     kept beside the ring until the next, so that it can be taken back.
@@ -54,6 +59,7 @@ class SlidingWindowCache(Ring, KVCache):
     References
     ----------
     jiang2023mistral, section 2
+    xiao2023streaming, section 3.2
 
     Examples
     --------
@@ -72,21 +78,22 @@ class SlidingWindowCache(Ring, KVCache):
         capacity: int | None,
         *,
         window: int,
+        sink_tokens: int = 0,
         v_head_dim: int | None = None,
         dtype: str = "float32",
         device: Any = None,
     ) -> None:
-        size = check_count("window", window)
+        size = check_count("window", window) + check_count("sink_tokens", sink_tokens, least=0)
         if capacity is not None:
             size = min(size, check_count("capacity", capacity))
         super().__init__(
             batch, n_kv_heads, head_dim, size, v_head_dim=v_head_dim, dtype=dtype, device=device
         )
-        self.capacity, self.window = capacity, window
+        self.capacity, self.window, self.sink_tokens = capacity, window, sink_tokens
+        self._lay_ring(size, sink_tokens)
 
     def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
         super()._lay_out(slots, kind, device)
-        self._size = slots
         rows = np.tile(np.arange(slots), (self.batch, 1))
         self._begin(replace(self._state, rows=rows, mirror=self._array(rows)))
 
@@ -159,41 +166,46 @@ class SlidingWindowCache(Ring, KVCache):
         if new > 1 and after.slots > self._size:
             chunk = self._with_chunk(state, after, k, v, fresh)
         lost = self._lost(state, new, transaction)
-        self._stage(after, transaction, () if lost is None else self._kept(state, lost))
-        stay = min(new, self._size)
-        at = self._at(after.slots - stay, stay)
-        slots = self._index(at)
+        moved = None if after.counted else self._moved_first(state, fresh)
+        self._stage(after, transaction, self._put_aside(state, lost, moved))
+        some, at = self._landing(state.slots, new)
+        places, slots = self._index(some), self._index(at)
         for array, given in zip(state.arrays, (k, v), strict=True):
-            array[:, :, slots] = given[:, :, -stay:]
-        state.rows[:, at] = fresh[:, -stay:]
-        self._tell(state.mirror, state.rows, at)
+            array[:, :, slots] = given[:, :, places]
+            if moved is not None:
+                row, place, slot = (self._array(numbers) for numbers in moved)
+                array[row, :, slot] = given[row, :, place]
+        self._write_rows(state, fresh, some, at, moved)
         return self._cached(after) if chunk is None else chunk
 
     def _stage_one(self, state: Filled, k: Tensor, v: Tensor, transaction: Transaction) -> Cached:
         """One token more while all rows count: what a decode step needs, and no more."""
         self._check_room(state, 1, transaction)
-        lost, slot = self._lost(state, 1, transaction), state.slots % self._size
+        lost, at = self._lost(state, 1, transaction), self._at(state.slots, 1)
         after = Filled(state.slots + 1, state.arrays, rows=state.rows, mirror=state.mirror)
-        self._stage(after, transaction, () if lost is None else self._kept(state, lost))
+        self._stage(after, transaction, self._put_aside(state, lost, None))
         keys, values = state.arrays
-        keys.narrow(2, slot, 1).copy_(k)
-        values.narrow(2, slot, 1).copy_(v)
-        state.rows[:, slot] = state.slots
-        self._tell(state.mirror, state.rows, slice(slot, slot + 1))
+        keys.narrow(2, at.start, 1).copy_(k)
+        values.narrow(2, at.start, 1).copy_(v)
+        state.rows[:, at] = state.slots
+        self._tell(state.mirror, state.rows, at)
         return self._cached(after)
 
     def _index(self, at: Any) -> Any:
         """Slots as PyTorch takes them."""
         return at if isinstance(at, slice) else self._array(at)
 
-    def _kept(self, state: Filled, lost: Any) -> list[Any]:
+    def _put_aside(self, state: Filled, lost: Any, moved: Any) -> list[Any]:
         """What stands in slots that are about to be overwritten."""
-        at = (slice(None), slice(None), self._index(lost))
-        kept: list[Any] = [(array, at, array[at].clone()) for array in state.arrays]
-        kept.append((state.rows, (slice(None), lost), state.rows[:, lost].copy()))
-        if not self._shares_memory:
-            kept.append((state.mirror, at[1:], state.mirror[at[1:]].clone()))
-        return kept
+        aside: list[Any] = []
+        for slots in (lost, None if moved is None else slice(self._firsts)):
+            if slots is not None:
+                at = (slice(None), slice(None), self._index(slots))
+                aside += [(array, at, array[at].clone()) for array in state.arrays]
+                aside.append((state.rows, (slice(None), slots), state.rows[:, slots].copy()))
+                if not self._shares_memory:
+                    aside.append((state.mirror, at[1:], state.mirror[at[1:]].clone()))
+        return aside
 
     def _with_chunk(self, state: Filled, after: Filled, k: Tensor, v: Tensor, fresh: Any) -> Cached:
         """A copy of what was held and of a chunk that overwrites what it may still attend to."""

@@ -208,7 +208,8 @@ class GroupedQueryAttention(Module):
         kind = {**self._cache_sizes, **kind_of(self.q_proj.weight)}
         if self.config.window is None:
             return KVCache(batch, capacity=capacity, **kind)
-        return SlidingWindowCache(batch, capacity=capacity, window=self.config.window, **kind)
+        kind |= {"window": self.config.window, "sink_tokens": self.config.sink_tokens}
+        return SlidingWindowCache(batch, capacity=capacity, **kind)
 
     def forward(
         self,
@@ -280,7 +281,9 @@ class GroupedQueryAttention(Module):
         if cache is not None:
             cached = cache.stage(k, v, steps.given, steps.transaction)
             k, v = cached.k, cached.v
-        visibility = steps.visibility(q, k, cached, cache, self.config.window)
+        visibility = steps.visibility(
+            q, k, cached, cache, self.config.window, self.config.sink_tokens
+        )
         bias = None if self._slopes is None else self._alibi(steps, cached)
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
         return self.o_proj(merge(out))
@@ -303,7 +306,7 @@ class GroupedQueryAttention(Module):
             raise ConfigError("rope and alibi need positions, and context has none")
         q, k, v = self.project(x, context)
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
-        visibility = check_visibility(sizes, q.device, mask, False, None, None, None)
+        visibility = check_visibility(sizes, q.device, mask, False, None, 0, None, None)
         out = attend(q, k, v, visibility, self._scale, None, self.config.softcap)
         return self.o_proj(merge(out))
 
@@ -325,7 +328,9 @@ class GroupedQueryAttention(Module):
         bias = None
         if self._slopes is not None:
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
-        visibility = of_one_token(positions, kv_positions, self.config.window)
+        visibility = of_one_token(
+            positions, kv_positions, self.config.window, self.config.sink_tokens
+        )
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
         return self.o_proj(merge(out))

@@ -25,6 +25,7 @@ def online_attention(
     mask: Tensor | None = None,
     causal: bool = False,
     window: int | None = None,
+    sink_tokens: int = 0,
     q_positions: Tensor | None = None,
     kv_positions: Tensor | None = None,
     bias: Tensor | None = None,
@@ -46,7 +47,7 @@ def online_attention(
         Keys; query head ``h`` reads key/value head ``h // (n_heads // n_kv_heads)``.
     v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
         As in `scaled_dot_product_attention`.
     block_q, block_k : int
         Queries and keys of a tile.
@@ -93,7 +94,7 @@ def online_attention(
     scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
-    rule = (mask, causal, window, q_positions, kv_positions)
+    rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     if bias is None:

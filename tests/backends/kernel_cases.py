@@ -164,6 +164,7 @@ LEFT = {
     "mask": {"mask": torch.ones(5, 20, dtype=torch.bool)},
     "bias": {"bias": torch.ones(5, 20)},
     "weights": {"return_weights": True},
+    "first tokens": {"causal": True, "window": 3, "sink_tokens": 2},
     "all keys": {},
 }
 
@@ -201,6 +202,16 @@ def test_attention_leaves_the_kernel_alone(monkeypatch, name):
     options = {n: o.to(DEVICE) if torch.is_tensor(o) else o for n, o in LEFT[name].items()}
     calls = counted(monkeypatch)
     mt.scaled_dot_product_attention(*draw((1, 4, 2, 5, 20, 16, 16)), **options)
+    assert calls == []
+
+
+@pytest.mark.parametrize("q_len", [1, 5])
+def test_first_tokens_behind_a_window_are_read_without_the_kernel(monkeypatch, q_len):
+    arrays, calls = draw((1, 4, 2, q_len, 40, 16, 16)), counted(monkeypatch)
+    rule = {"causal": True, "window": 6, "sink_tokens": 2}
+    expected = by_definition(*arrays, mask=mt.causal_mask(q_len, 40, 6, 2).to(DEVICE))
+    check(mt.scaled_dot_product_attention(*arrays, return_lse=True, **rule), expected)
+    check(mt.online_attention(*arrays, **rule), expected)
     assert calls == []
 
 

@@ -56,10 +56,14 @@ sizes = st.tuples(
 )
 
 
-@given(sizes=sizes, causal=st.booleans(), window=st.integers(1, 9) | st.none())
-def test_attention_equals_the_loop(lib, sizes, causal, window):
+@given(
+    sizes=sizes, causal=st.booleans(), window=st.integers(1, 9) | st.none(),
+    sinks=st.integers(0, 4),
+)  # fmt: skip
+def test_attention_equals_the_loop(lib, sizes, causal, window, sinks):
     batch, n_kv_heads, group, q_len, more, head_dim, v_head_dim, seed = sizes
     window = window if causal else None
+    sinks = 0 if window is None else sinks
     q, k, v = draw(
         np.random.default_rng(seed), batch, n_kv_heads * group, n_kv_heads, q_len, q_len + more,
         head_dim, v_head_dim,
@@ -67,10 +71,10 @@ def test_attention_equals_the_loop(lib, sizes, causal, window):
     seen = np.ones((*q.shape[:3], k.shape[2]), bool)
     if causal:
         i, j = np.arange(q_len)[:, None] + more, np.arange(q_len + more)
-        seen &= (j <= i) & (True if window is None else i - j < window)
+        seen &= (j <= i) & (True if window is None else (i - j < window) | (j < sinks))
     expected, weights, lse = by_hand(q, k, v, seen=seen)
     given_arrays = [lib.array(a) for a in (q, k, v)]
-    options = {"causal": causal, "window": window}
+    options = {"causal": causal, "window": window, "sink_tokens": sinks}
     out = lib.scaled_dot_product_attention(*given_arrays, **options)
     np.testing.assert_allclose(lib.numpy(out), expected, atol=1e-12)
     explicit = lib.scaled_dot_product_attention(
@@ -285,6 +289,16 @@ REFUSALS = {
     "a bias of another shape": (ShapeError, "bias must fit", {"bias": np.ones((2, 2, 3, 5))}),
     "a window without causal": (ConfigError, "causal", {"window": 2}),
     "a window of zero": (ConfigError, "window", {"window": 0, "causal": True}),
+    "first tokens without a window": (
+        ConfigError,
+        "sink_tokens = 2 needs a window",
+        {"causal": True, "sink_tokens": 2},
+    ),
+    "fewer than no first tokens": (
+        ConfigError,
+        "sink_tokens must be at least 0, got -1",
+        {"causal": True, "window": 2, "sink_tokens": -1},
+    ),
     "an infinite scale": (ConfigError, "scale", {"scale": float("inf")}),
     "a negative softcap": (ConfigError, "softcap", {"softcap": -1.0}),
     "too few positions": (ShapeError, "positions", {"kv_positions": np.arange(4)}),
@@ -320,6 +334,17 @@ def test_refusals(lib, rng, case):
     d_out = lib.array(np.zeros((2, 4, 3, 6)))
     with pytest.raises(error, match=words):
         lib.attention_backward(d_out, **arguments)
+
+
+def test_gradients_reach_first_tokens_behind_a_window(lib, rng):
+    q, k, v = (lib.array(a) for a in draw(rng, q_len=5))
+    d_out = lib.array(rng.standard_normal((2, 4, 5, 6)))
+    i, j = np.arange(5)[:, None], np.arange(5)
+    mask = lib.array((j <= i) & ((i - j < 2) | (j < 1)))
+    found = lib.attention_backward(d_out, q, k, v, causal=True, window=2, sink_tokens=1)
+    expected = lib.attention_backward(d_out, q, k, v, mask=mask)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(lib.numpy(one), lib.numpy(other), atol=1e-12)
 
 
 def test_more_causal_queries_than_keys_need_positions(lib, rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -162,6 +164,132 @@ def test_a_layer_sees_its_window_of_what_the_ring_keeps(lib, rng, chunks, kept, 
         out = layer(lib.array(x[:, at]), cache=cache, positions=lib.array(positions[at]))
         np.testing.assert_allclose(lib.numpy(out), expected[:, at], atol=1e-12)
         start += new
+
+
+# --- first tokens that stay --------------------------------------------------------------------
+
+
+def by_brute_force(lib, layer, x, positions):
+    """The layer's output with a mask that a loop has made, and no window."""
+    config = layer.config
+    mask = np.zeros((BATCH, x.shape[1], x.shape[1]), bool)
+    for row, i, j in np.ndindex(*mask.shape):
+        q, kv = int(positions[row, i]), int(positions[row, j])
+        near = q - kv < config.window or kv < config.sink_tokens
+        mask[row, i, j] = 0 <= kv <= q and near
+    full = lib.GroupedQueryAttention(replace(config, window=None, sink_tokens=0), dtype="float64")
+    out = full(lib.array(x), positions=lib.array(positions), mask=lib.array(mask))
+    return lib.numpy(out)
+
+
+@given(
+    window=st.integers(1, 5),
+    sinks=st.integers(0, 4),
+    pads=st.tuples(st.integers(0, 6), st.integers(0, 6)),
+    chunks=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    gap=st.integers(0, 6),
+    where=st.integers(1, 20),
+)
+def test_a_layer_with_first_tokens_sees_them_however_it_is_fed(
+    lib, window, sinks, pads, chunks, gap, where
+):
+    """Through the ring, a ring that keeps more, and a cache that keeps all: a mask says so."""
+    sizes = {"n_kv_heads": 2, "rope": RopeConfig("half"), "window": window}
+    layer = lib.SlidingWindowAttention(
+        AttentionConfig(8, 4, 4, **sizes, sink_tokens=sinks), dtype="float64"
+    )
+    chunks = [max(pads) + 1, *chunks, 1, 1]
+    seq = sum(chunks)
+    x = np.random.default_rng(seq).standard_normal((BATCH, seq, 8))
+    positions = np.maximum(np.arange(seq) - np.array(pads)[:, None], -1)
+    positions += gap * ((np.arange(seq) >= where) & (positions >= 0))
+    expected = by_brute_force(lib, layer, x, positions)
+    out = lib.numpy(layer(lib.array(x), positions=lib.array(positions)))
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    kept = {"window": window + 2, "sink_tokens": sinks + 1}
+    wider = lib.SlidingWindowCache(BATCH, 2, 4, None, dtype="float64", **kept)
+    for cache in (
+        layer.new_cache(BATCH, seq),
+        wider,
+        lib.KVCache(BATCH, 2, 4, seq, dtype="float64"),
+    ):
+        start = 0
+        for new in chunks:
+            at = slice(start, start + new)
+            counts = not gap and (start or not max(pads))  # what a cache counts on by itself
+            places = None if counts else lib.array(positions[:, at])
+            out = lib.numpy(layer(lib.array(x[:, at]), cache=cache, positions=places))
+            np.testing.assert_allclose(out, expected[:, at], atol=1e-12)
+            start += new
+
+
+def test_first_tokens_stay_and_the_rest_is_a_ring(lib):
+    cache = lib.SlidingWindowCache(1, 1, 4, None, window=3, sink_tokens=2)
+    token = np.ones((1, 1, 1, 4), "float32")
+    shown = []
+    for _ in range(8):
+        cache.append(lib.array(token), lib.array(token))
+        shown.append(lib.numpy(cache.view()[2])[0].tolist())
+    assert shown[4:] == [[0, 1, 2, 3, 4], [0, 1, 5, 3, 4], [0, 1, 5, 6, 4], [0, 1, 5, 6, 7]]
+    assert cache.allocated_bytes == cache.used_bytes == 5 * 2 * 4 * 4
+    chunk = np.ones((1, 1, 9, 4), "float32")
+    answer = cache.append(lib.array(chunk), lib.array(chunk))[2]
+    assert lib.numpy(answer)[0].tolist() == [0, 1, 5, 6, 7, *range(8, 17)]
+    assert sorted(lib.numpy(cache.view()[2])[0].tolist()) == [0, 1, 14, 15, 16]
+    cache.crop(8)
+    assert lib.numpy(cache.view()[2])[0].tolist() == shown[-1]
+
+
+def test_first_tokens_are_those_behind_the_padding(lib):
+    """A row's slots for them are its own; where they had stood in the ring it says -1."""
+    positions = np.maximum(np.arange(7) - np.array([[4], [0], [1]]), -1)
+    k = np.broadcast_to(10.0 * np.arange(7)[:, None], (3, 1, 7, 4)).copy()
+    for chunks in ((7,), (2, 3, 2), (1,) * 7):
+        cache = lib.SlidingWindowCache(3, 1, 4, None, window=3, sink_tokens=2, dtype="float64")
+        start = 0
+        for new in chunks:
+            rows, at = lib.array(k[:, :, start : start + new]), slice(start, start + new)
+            cache.append(rows, rows, positions=lib.array(positions[:, at]))
+            start += new
+        held, _, found = (lib.numpy(array) for array in cache.view())
+        assert found.tolist() == [[0, 1, -1, 2, -1], [0, 1, 5, 6, 4], [0, 1, 4, 5, 3]]
+        columns = [[4, 5, 6], [0, 1, 5, 6, 4], [1, 2, 5, 6, 4]]
+        for row, at in enumerate(columns):
+            assert held[row, 0, found[row] >= 0, 0].tolist() == [10.0 * column for column in at]
+
+
+def test_a_crop_takes_first_tokens_back_that_stand_before_their_numbers(lib):
+    positions = np.maximum(np.arange(5) - np.array([[3], [0]]), -1)
+    cache = lib.SlidingWindowCache(2, 1, 4, 9, window=3, sink_tokens=2)
+    rows = lib.array(np.ones((2, 1, 5, 4), "float32"))
+    cache.append(rows, rows, positions=lib.array(positions))
+    assert lib.numpy(cache.view()[2]).tolist() == [[0, 1, -1, -1, -1], [0, 1, 2, 3, 4]]
+    cache.crop(4)
+    assert lib.numpy(cache.view()[2]).tolist() == [[0, -1, -1, -1], [0, 1, 2, 3]]
+    cache.crop(3)
+    assert lib.numpy(cache.view()[2]).tolist() == [[-1, -1, -1], [0, 1, 2]]
+    assert lib.numpy(cache.length).tolist() == [0, 3]
+
+
+def test_a_capacity_without_need_of_a_ring_keeps_all(lib):
+    cache = lib.SlidingWindowCache(1, 1, 4, 5, window=3, sink_tokens=3)
+    rows = lib.array(np.ones((1, 1, 5, 4), "float32"))
+    cache.append(rows, rows, positions=lib.array(np.arange(5) + 10))
+    assert lib.numpy(cache.view()[2]).tolist() == [[10, 11, 12, 13, 14]]
+    assert cache.allocated_bytes == 5 * 2 * 4 * 4
+
+
+def test_caches_that_keep_too_few_first_tokens_are_refused(lib):
+    config = AttentionConfig(8, 2, 4, window=3, sink_tokens=2)
+    layer = lib.SlidingWindowAttention(config)
+    x = lib.array(np.ones((1, 2, 8), "float32"))
+    with pytest.raises(ConfigError, match="the cache keeps 1 first tokens, the layer sees 2"):
+        layer(x, cache=lib.SlidingWindowCache(1, 2, 4, None, window=3, sink_tokens=1))
+    with pytest.raises(ConfigError, match="the cache keeps 2 keys, the layer sees 3"):
+        layer(x, cache=lib.SlidingWindowCache(1, 2, 4, None, window=2, sink_tokens=9))
+    for wrong in (-1, 1.5, True, "2", None):
+        with pytest.raises(ConfigError, match=f"sink_tokens must be .*{wrong}"):
+            lib.SlidingWindowCache(1, 2, 4, None, window=3, sink_tokens=wrong)
 
 
 def test_a_fork_shares_nothing(lib):

@@ -19,7 +19,7 @@ from mini_attn.errors import (
 )
 
 BATCH, HEADS, DIM, V_DIM, CAPACITY = 3, 2, 4, 5, 24
-WINDOW, BLOCK, GROUP, RESIDUAL = 5, 3, 4, 3
+WINDOW, BLOCK, GROUP, RESIDUAL, SINKS = 5, 3, 4, 3, 3
 
 
 class Tokens:
@@ -36,6 +36,11 @@ class Tokens:
     @property
     def slots(self):
         return self.positions.shape[1]
+
+    @property
+    def pads(self):
+        """Padding before each row's first token."""
+        return (np.maximum.accumulate(self.positions, axis=1) < 0).sum(axis=1)
 
     def next(self, new):
         ends = self.positions.max(axis=1, keepdims=True, initial=-1)
@@ -55,6 +60,9 @@ class Tokens:
         self.plain = False
 
 
+NO_PADS = np.zeros(BATCH, int)
+
+
 class Contiguous:
     """`KVCache`, and what all other caches have in common with it."""
 
@@ -72,13 +80,18 @@ class Contiguous:
         """What this cache gives as an array (batch, heads, seq, dim)."""
         return array
 
-    def held(self, slots):
+    def held(self, slots, pads=NO_PADS):
         """The slots that `view` shows, in order."""
         return list(range(slots))
 
-    def answer(self, before, slots):
+    def answer(self, before, slots, pads=NO_PADS):
         """The slots that an append gives, in order."""
-        return self.held(slots)
+        return self.held(slots, pads)
+
+    def check_answer(self, slots, tokens, before):
+        """They are what the new tokens may attend to, each once."""
+        assert len(set(slots)) == len(slots)
+        assert set(slots) >= set(range(max(0, before - WINDOW + 1), tokens.slots))
 
     def after_append(self, tokens):
         """What an append does beside writing."""
@@ -102,15 +115,17 @@ class Contiguous:
 
 
 class Ring(Contiguous):
+    size = WINDOW
+
     def make(self, lib, dtype="float64", blocks=None, **where):
         return lib.SlidingWindowCache(
             BATCH, HEADS, DIM, CAPACITY, window=WINDOW, v_head_dim=V_DIM, dtype=dtype, **where
         )
 
-    def held(self, slots):
+    def held(self, slots, pads=NO_PADS):
         return sorted(range(max(0, slots - WINDOW), slots), key=lambda slot: slot % WINDOW)
 
-    def answer(self, before, slots):
+    def answer(self, before, slots, pads=NO_PADS):
         if slots - before == 1 or slots <= WINDOW:
             return self.held(slots)
         return self.held(before) + list(range(before, slots))
@@ -120,17 +135,50 @@ class Ring(Contiguous):
             return False
         if n < tokens.slots:
             start = tokens.before[0] if tokens.before else tokens.slots + 1
-            if tokens.slots > WINDOW and n != start and not n < start <= WINDOW:
+            if tokens.slots > self.size and n != start and not n < start <= self.size:
                 return False
             tokens.cut(n)
             tokens.before = None
         return True
 
     def allocated(self, size):
-        return super().allocated(size) // CAPACITY * WINDOW
+        return super().allocated(size) // CAPACITY * self.size
 
     def used(self, tokens, size):
-        return min(tokens.slots, WINDOW) * BATCH * HEADS * (DIM + V_DIM) * size
+        return min(tokens.slots, self.size) * BATCH * HEADS * (DIM + V_DIM) * size
+
+
+class Kept(Ring):
+    """A ring behind the first tokens of each row; a slot is the number of a token, or -1."""
+
+    size = SINKS + WINDOW
+
+    def make(self, lib, dtype="float64", blocks=None, **where):
+        sizes = {"window": WINDOW, "sink_tokens": SINKS, "v_head_dim": V_DIM, "dtype": dtype}
+        return lib.SlidingWindowCache(BATCH, HEADS, DIM, CAPACITY, **sizes, **where)
+
+    def held(self, slots, pads=NO_PADS):
+        table = np.full((BATCH, min(slots, self.size)), -1)
+        for row, pad in enumerate(pads):
+            for number in range(slots):
+                if pad <= number < pad + SINKS:
+                    table[row, number - pad] = number
+                elif number >= max(pad + SINKS, slots - WINDOW):
+                    table[row, SINKS + (number - SINKS) % WINDOW] = number
+        return table
+
+    def answer(self, before, slots, pads=NO_PADS):
+        if slots - before == 1 or slots <= self.size:
+            return self.held(slots, pads)
+        chunk = np.tile(np.arange(before, slots), (BATCH, 1))
+        return np.concatenate([self.held(before, pads), chunk], axis=1)
+
+    def check_answer(self, slots, tokens, before):
+        for row, pad in zip(slots, tokens.pads, strict=True):
+            given = row[row >= pad].tolist()
+            assert len(set(given)) == len(given)
+            last = range(max(pad, before - WINDOW + 1), tokens.slots)
+            assert {*range(pad, min(pad + SINKS, tokens.slots)), *last} <= set(given)
 
 
 class Paged(Contiguous):
@@ -226,6 +274,7 @@ class Latent(Contiguous):
 KINDS = {
     "contiguous": Contiguous(),
     "ring": Ring(),
+    "ring and first tokens": Kept(),
     "paged": Paged(),
     "8 bits": Quantised(8, 8),
     "4 bits": Quantised(4, 4),
@@ -278,21 +327,33 @@ def poisoned(cache):
 def compare(found, tokens, slots, errors):
     """These arrays hold these slots of the list."""
     k, v, positions = found
-    assert positions.tolist() == tokens.positions[:, slots].tolist()
+    assert positions.tolist() == positions_in(tokens, slots).tolist()
+    slots = np.broadcast_to(np.asarray(slots, int), positions.shape)
     for array, expected, error in zip((k, v), (tokens.k, tokens.v), errors, strict=True):
-        assert array.shape == (BATCH, HEADS, len(slots), expected.shape[3])
-        bound = error[:, :, slots]
-        off = np.abs(array - expected[:, :, slots])
-        assert (off <= bound * (1 + 1e-9) + 1e-12 * (bound > 0)).all()
+        assert array.shape == (BATCH, HEADS, slots.shape[1], expected.shape[3])
+        for row, at in enumerate(slots):
+            shown = at >= 0  # what lies in an empty slot is nobody's
+            bound = error[row][:, at[shown]]
+            off = np.abs(array[row][:, shown] - expected[row][:, at[shown]])
+            assert (off <= bound * (1 + 1e-9) + 1e-12 * (bound > 0)).all()
+
+
+def positions_in(tokens, slots):
+    """What slots of the list say, (batch, slots); -1 where it is no slot."""
+    slots = np.broadcast_to(np.asarray(slots, int), (BATCH, np.shape(slots)[-1]))
+    if not tokens.slots:
+        return slots
+    return np.where(slots < 0, -1, np.take_along_axis(tokens.positions, slots, axis=1))
 
 
 def check(lib, kind, cache, tokens):
     """All that a cache says about itself is what the list says."""
-    compare(view(lib, kind, cache), tokens, kind.held(tokens.slots), kind.error(tokens))
+    held = kind.held(tokens.slots, tokens.pads)
+    compare(view(lib, kind, cache), tokens, held, kind.error(tokens))
     assert cache.batch == BATCH
     assert cache.slots == tokens.slots
     assert lib.numpy(cache.length).tolist() == (tokens.positions >= 0).sum(axis=1).tolist()
-    padded = bool((tokens.positions[:, kind.held(tokens.slots)] < 0).any())
+    padded = bool((positions_in(tokens, held) < 0).any())
     straight = (tokens.positions == np.arange(tokens.slots)).all()
     if isinstance(kind, Ring):  # it may forget that rows have become alike
         assert not (cache.last_sees_all and padded)
@@ -316,10 +377,9 @@ def add(lib, kind, cache, tokens, rng, positions, *, given_positions):
     tokens.append(k, v, positions)
     errors = [np.concatenate([e, np.zeros((*e.shape[:2], new, e.shape[3]))], 2) for e in errors]
     found = append(lib, kind, cache, k, v, positions if given_positions else None)
-    slots = kind.answer(start, tokens.slots)
+    slots = kind.answer(start, tokens.slots, tokens.pads)
     compare(found, tokens, slots, errors)
-    assert len(set(slots)) == len(slots)
-    assert set(slots) >= set(range(max(0, start - WINDOW + 1), tokens.slots))
+    kind.check_answer(slots, tokens, start)
     if cache.contiguous or tokens.plain:
         kept = lib.numpy(cache.view()[2])
         assert cache.contiguous == bool((kept == np.arange(kept.shape[1])).all())
@@ -401,11 +461,12 @@ def test_any_sequence_of_operations_equals_a_list(lib, kind, steps, seed):
 
 
 def attend(lib, kind, q, held, q_positions):
-    window = WINDOW if isinstance(kind, Ring) else None
     k, v, kv_positions = held
+    rule = {"window": WINDOW} if isinstance(kind, Ring) else {}
+    rule |= {"sink_tokens": SINKS} if isinstance(kind, Kept) else {}
     options = {"q_positions": lib.array(q_positions), "kv_positions": lib.array(kv_positions)}
     out = lib.scaled_dot_product_attention(
-        *(lib.array(array) for array in (q, k, v)), causal=True, window=window, **options
+        *(lib.array(array) for array in (q, k, v)), causal=True, **rule, **options
     )
     return lib.numpy(out)
 
@@ -523,7 +584,8 @@ def test_decoding_never_waits_for_the_device(kind):
         rows = (torch.zeros(BATCH, HEADS, new, width, device="meta") for width in (DIM, V_DIM))
         found = cache.append(*(kind.into(array).double() for array in rows))
         assert {array.device.type for array in (places, *found)} == {"meta"}
-        assert found[2].shape[1] == len(kind.answer(cache.slots - new, cache.slots))
+        given = kind.answer(cache.slots - new, cache.slots)
+        assert found[2].shape[1] == np.shape(given)[-1]
     cache.crop(10)
     assert cache.fork().slots == 10
 
@@ -684,15 +746,17 @@ def test_a_step_after_an_unfinished_one_begins_from_before_it(lib, kind, rng):
         transaction.commit()
 
 
-def test_a_long_prompt_in_chunks_puts_no_more_than_the_ring_aside(lib, rng):
-    kind, tokens, transaction = Ring(), Tokens(), Transaction()
+@pytest.mark.parametrize("kind", [Ring(), Kept()], ids=["ring", "ring and first tokens"])
+def test_a_long_prompt_in_chunks_puts_no_more_than_the_ring_aside(lib, kind, rng):
+    tokens, transaction = Tokens(), Transaction()
     cache = kind.make(lib)
-    step(lib, kind, cache, tokens, rng, "append", 7)
+    step(lib, kind, cache, tokens, rng, "append", 8)
     for _ in range(5):
         staged(lib, kind, cache, rng, 3, transaction)
     before, _, _, overwritten = cache._cell[0]
     for array in before.arrays:
-        assert sum(old.nbytes for other, _, old in overwritten if other is array) == array.nbytes
+        aside = sum(old.nbytes for other, _, old in overwritten if other is array)
+        assert aside * kind.size == array.nbytes * WINDOW
     check(lib, kind, cache, tokens)  # a look ends the step, and puts all of it back
 
 

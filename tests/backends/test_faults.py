@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import CO_GENERATOR
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,10 @@ def decoder(lib: Any, kind: str) -> Any:
     rope = RopeConfig("half")
     gqa = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=rope)
     window = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=rope, window=5)
+    kept = replace(window, window=4, sink_tokens=2)
     latent = LatentConfig(8, 2, 6, 4, 2, 3, rope=RopeConfig("interleaved"))
-    attentions: Any = {"ring": window, "latent": latent, "mixed": (window, latent)}.get(kind, gqa)
+    own = {"ring": window, "kept": kept, "latent": latent, "mixed": (window, latent)}
+    attentions: Any = own.get(kind, gqa)
     sizes = {"d_ff": 16, "norm": "rms_norm", "mlp": "gated", "positions": "none"}
     layers = attentions if isinstance(attentions, tuple) else (attentions,) * 2
     config = DecoderConfig(32, 2, layers, max_positions=64, activation="silu", **sizes)
@@ -93,7 +96,7 @@ def caches_of(lib: Any, model: Any, kind: str) -> list[Any]:
     return model.new_caches(BATCH, CAPACITY)
 
 
-KINDS = ("contiguous", "ring", "latent", "mixed", "quantised", "paged")
+KINDS = ("contiguous", "ring", "kept", "latent", "mixed", "quantised", "paged")
 
 
 def tokens_of(lib: Any, count: int, seed: int = 0) -> Any:
@@ -158,7 +161,7 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
         yield caches, lambda own: lib.decode_step(model, tokens_of(lib, 1, 1), own)
         yield caches, lambda own: lib.prefill(model, tokens_of(lib, 8, 2), own, chunk=3)
         padded = np.array([[-1, filled, filled + 1], [filled, filled + 1, filled + 3]])
-        if kind not in ("ring", "mixed") or not filled:
+        if kind not in ("ring", "kept", "mixed") or not filled:
             positions = lib.array(padded)
             yield (
                 caches,
@@ -171,6 +174,21 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
 def test_an_interrupted_step_has_never_happened(lib: Any, kind: str) -> None:
     found = (strike_everywhere(lib, caches, step, every=4) for caches, step in steps(lib, kind))
     assert sum(found) >= FEWEST
+
+
+@pytest.mark.parametrize("pads", [(5, 0), (7, 6)])
+def test_first_tokens_that_come_behind_padding_have_never_come(lib: Any, pads: Any) -> None:
+    """They go to slots that lie among what is shown, while the ring wraps."""
+    model = decoder(lib, "kept")
+    caches = caches_of(lib, model, "kept")
+    places = np.maximum(np.arange(11) - np.array(pads)[:, None], -1)
+    begin, more = lib.array(places[:, :6]), lib.array(places[:, 6:])
+    model(tokens_of(lib, 6), caches=caches, positions=begin)
+    strike_everywhere(
+        lib, caches, lambda own: model(tokens_of(lib, 5, 1), caches=own, positions=more)
+    )
+    model(tokens_of(lib, 5, 1), caches=caches, positions=more)
+    assert strike_everywhere(lib, caches[:1], lambda own: own[0].crop(6)) >= 3
 
 
 @pytest.mark.soak

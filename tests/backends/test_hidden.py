@@ -26,6 +26,9 @@ def rules(q_len=Q_LEN):
     mask = np.broadcast_to(~hidden[:, None], (BATCH, q_len, KV_LEN))
     first = np.zeros((BATCH, KV_LEN), bool)
     first[:, 0] = True
+    second = np.zeros((BATCH, KV_LEN), bool)
+    second[:, 1] = True
+    behind = {"causal": True, "window": KV_LEN - q_len - 1, "sink_tokens": 1}
     last = np.full(q_len, KV_LEN)
     return {
         "mask": ({"mask": mask}, hidden),
@@ -34,6 +37,7 @@ def rules(q_len=Q_LEN):
             {"kv_positions": positions, "q_positions": last, "causal": True}, hidden,
         ),
         "window": ({"causal": True, "window": KV_LEN - q_len}, first),
+        "first token and window": (behind, second),
         "mask, bias": ({"mask": mask, "bias": np.ones((q_len, KV_LEN))}, hidden),
         "mask, softcap": ({"mask": mask, "softcap": 2.0}, hidden),
     }  # fmt: skip

@@ -12,13 +12,18 @@ from mini_attn.errors import ConfigError, DTypeError, ShapeError
 positions = st.lists(st.integers(-1, 12), min_size=1, max_size=7)
 
 
-@given(q=positions, kv=positions, window=st.one_of(st.none(), st.integers(1, 14)))
-def test_visible_is_its_definition(lib, q, kv, window):
-    seen = lib.numpy(lib.visible(lib.array(q), lib.array(kv), causal=True, window=window))
+@given(
+    q=positions, kv=positions, window=st.one_of(st.none(), st.integers(1, 14)),
+    sinks=st.integers(0, 9),
+)  # fmt: skip
+def test_visible_is_its_definition(lib, q, kv, window, sinks):
+    rule = {"window": window, "sink_tokens": sinks if window else 0}
+    seen = lib.numpy(lib.visible(lib.array(q), lib.array(kv), causal=True, **rule))
     for i, q_pos in enumerate(q):
         for j, kv_pos in enumerate(kv):
             expected = kv_pos >= 0 and kv_pos <= q_pos
-            expected = expected and (window is None or q_pos - kv_pos < window)
+            near = window is None or q_pos - kv_pos < window
+            expected = expected and (near or kv_pos < sinks)
             assert seen[i, j] == expected
 
 
@@ -43,6 +48,17 @@ def test_a_window_of_w_holds_w_keys(lib):
     assert (wide == lib.numpy(lib.causal_mask(6, 6))).all()
 
 
+def test_first_tokens_stay_visible_behind_a_window(lib):
+    mask = lib.numpy(lib.causal_mask(3, 7, window=2, sink_tokens=2))
+    assert mask.astype(int).tolist() == [
+        [1, 1, 0, 1, 1, 0, 0],
+        [1, 1, 0, 0, 1, 1, 0],
+        [1, 1, 0, 0, 0, 1, 1],
+    ]
+    early = lib.numpy(lib.causal_mask(3, 3, window=1, sink_tokens=2))  # but never before it came
+    assert early.astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
 def test_rows_of_a_batch_may_differ(lib):
     q, kv = lib.array([[1], [0]]), lib.array([[0, 1], [-1, 0]])
     seen = lib.numpy(lib.visible(q, kv, causal=True))
@@ -64,6 +80,12 @@ def test_refusals(lib):
         lib.visible(some, some, causal=False, window=2)
     with pytest.raises(ConfigError, match="window must be at least 1, got 0"):
         lib.visible(some, some, causal=True, window=0)
+    with pytest.raises(ConfigError, match="sink_tokens = 2 needs a window"):
+        lib.visible(some, some, causal=True, sink_tokens=2)
+    with pytest.raises(ConfigError, match="sink_tokens must be at least 0, got -1"):
+        lib.causal_mask(2, 2, window=1, sink_tokens=-1)
+    with pytest.raises(ConfigError, match=r"sink_tokens must be a whole number, got 1\.5"):
+        lib.visible(some, some, causal=True, window=2, sink_tokens=1.5)
     with pytest.raises(DTypeError, match="q_positions"):
         lib.visible(lib.array([0.0]), some, causal=True)
     with pytest.raises(DTypeError, match="kv_positions"):

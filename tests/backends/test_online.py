@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ OPTIONS = [
     {"causal": True, "window": 3},
     {"softcap": 1.5, "scale": 0.7},
     {"causal": True, "window": 1, "softcap": 2.0},
+    {"causal": True, "window": 2, "sink_tokens": 3},
 ]
 
 
@@ -135,6 +138,33 @@ def test_tiles_that_nobody_sees_are_not_read(lib, rng):
     np.testing.assert_allclose(lib.numpy(out), lib.numpy(expected)[:, :, 8:], atol=1e-12)
 
 
+def test_tiles_between_first_tokens_and_the_window_are_not_read(lib, rng):
+    q, k, v = (lib.array(a) for a in inputs(rng, 4, 16))
+    rule = {"causal": True, "window": 4, "sink_tokens": 3, "block_q": 4, "block_k": 4}
+    expected = [lib.numpy(a) for a in lib.online_attention(q, k, v, **rule)]
+    for array in (k, v):
+        array[:, :, 4:8] = float("nan")
+    agree([lib.numpy(a) for a in lib.online_attention(q, k, v, **rule)], expected)
+
+
+@pytest.mark.parametrize("window", [None, 1, 2, 4])
+@pytest.mark.parametrize("sinks", [0, 1, 3])
+def test_numbers_alone_say_all_that_they_can_of_a_tile(lib, window, sinks):
+    """False if and only if nothing of a tile is visible, True if all of it is."""
+    kind = import_module(f"mini_attn.{lib.name}._visibility").Visibility
+    where = () if lib.name == "numpy" else (lib.array([0.0]).device,)
+    sinks = 0 if window is None else sinks
+    for q_len in (1, 3, 7):
+        seen = kind(q_len, 7, *where, causal=True, window=window, sink_tokens=sinks)
+        mask = lib.numpy(lib.causal_mask(q_len, 7, window, sinks))
+        for i, j, m, n in np.ndindex(q_len, 7, q_len, 7):
+            if m < i or n < j:
+                continue
+            tile = mask[i : m + 1, j : n + 1]
+            expected = bool(tile.all()) if tile.all() or not tile.any() else None
+            assert seen._known(slice(i, m + 1), slice(j, n + 1)) is expected
+
+
 def test_tiles_of_empty_slots_are_not_read(lib, rng):
     """Known by their positions alone, wherever in the cache they lie."""
     q, k, v = (lib.array(a) for a in inputs(rng, 2, 12))
@@ -201,6 +231,7 @@ def test_backends_agree(backends, rng):
         (ConfigError, {"block_q": 0}),
         (ConfigError, {"block_k": 1.5}),
         (ConfigError, {"window": 2}),
+        (ConfigError, {"causal": True, "sink_tokens": 1}),
         (ConfigError, {"softcap": -1.0}),
         (ShapeError, {"mask": np.ones((2, 2), bool)}),
         (ShapeError, {"kv_positions": np.arange(3)}),
