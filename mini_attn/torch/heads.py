@@ -14,6 +14,7 @@ from mini_attn.torch._heads import merge, split
 from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
+from mini_attn.torch._sinks import draw_sinks
 from mini_attn.torch._visibility import check_visibility, of_one_token
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache import KVCache
@@ -141,7 +142,8 @@ class GroupedQueryAttention(Module):
     Notes
     -----
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
-    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``.
+    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``, ``sinks`` (n_heads,), drawn
+    with standard deviation 1, with ``sinks``.
 
     References
     ----------
@@ -179,6 +181,7 @@ class GroupedQueryAttention(Module):
         if config.qk_norm:
             self.q_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, **kind)
+        self.sinks = draw_sinks(config.n_heads, seed + 5, **kind) if config.sinks else None
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
         sizes = ("n_kv_heads", "head_dim", "v_head_dim")
@@ -282,7 +285,7 @@ class GroupedQueryAttention(Module):
             k, v = cached.k, cached.v
         visibility = steps.visibility(q, k, cached, cache, self.config.window)
         bias = None if self._slopes is None else self._alibi(steps, cached)
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def _alibi(self, steps: Pass, cached: Any) -> Tensor:
@@ -304,7 +307,7 @@ class GroupedQueryAttention(Module):
         q, k, v = self.project(x, context)
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
         visibility = check_visibility(sizes, q.device, mask, False, None, None, None)
-        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap)
+        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def _static_step(
@@ -327,7 +330,7 @@ class GroupedQueryAttention(Module):
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
         visibility = of_one_token(positions, kv_positions, self.config.window)
         k, v = arrays
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
