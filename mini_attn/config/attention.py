@@ -193,8 +193,8 @@ class LatentConfig:
             check_count(name, getattr(self, name))
         check_positive("scale", self.scale)
         check_number("eps", self.eps, above=0)
-        for name in ("bias", "sinks"):
-            check_flag(name, getattr(self, name))
+        check_flag("bias", self.bias)
+        check_flag("sinks", self.sinks)
         if not isinstance(self.rope, RopeConfig):
             raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
         _check_rope(self.rope, self.qk_rope_head_dim)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_floating, dtype_of
+from mini_attn.numpy._products import quietly
 from mini_attn.numpy.softmax import logsumexp
 
 Array = NDArray[Any]
@@ -50,7 +51,12 @@ def kept(scores: Array, sinks: Array) -> Array:
     return share(lse, column(sinks, lse))[..., None]
 
 
+@quietly
+def with_sink(lse: Array, sinks: Array) -> Array:
+    """The log-sum-exp of some scores, once it counts the sink of the head too."""
+    return np.logaddexp(lse, column(sinks, lse))
+
+
 def join(out: Array, lse: Array, sinks: Array) -> tuple[Array, Array]:
     """Output and log-sum-exp over some keys, once their sum counts the sink of the head too."""
-    sink = column(sinks, lse)
-    return out * share(lse, sink)[..., None], np.logaddexp(lse, sink)
+    return out * share(lse, column(sinks, lse))[..., None], with_sink(lse, sinks)

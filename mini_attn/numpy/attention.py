@@ -11,7 +11,7 @@ from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_array
 from mini_attn.numpy._products import quietly, row_products, visible_product, weighted_sum
-from mini_attn.numpy._sinks import column, fit_sinks, kept, share
+from mini_attn.numpy._sinks import column, fit_sinks, kept, share, with_sink
 from mini_attn.numpy._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.numpy.softmax import logsumexp, normalise, softmax_backward
 from mini_attn.shapes import check_flag, check_heads, named_shapes
@@ -231,17 +231,17 @@ def scaled_dot_product_attention(
     check_flag("return_weights", return_weights)
     check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
     bias = None if bias is None else fit_bias(bias, sizes)
-    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     found = attend(q, k, v, visibility, scale, bias, softcap, sinks)
     answer = [found.out]
     if return_weights:
         answer.append(found.weights.astype(q.dtype, copy=False))
     if return_lse:
         lse = logsumexp(found.scores)
-        answer.append(lse if sinks is None else np.logaddexp(lse, column(sinks, lse)))
+        answer.append(lse if sinks is None else with_sink(lse, sinks))
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
@@ -312,10 +312,10 @@ def attention_backward(
     array([1., 1., 1., 1.])
     """
     sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
     bias = None if bias is None else fit_bias(bias, sizes)
-    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     grads = _gradients(d_out, q, k, v, visibility, scale, bias, softcap, sinks)
     inputs = (q, k, v) if sinks is None else (q, k, v, sinks)
     return tuple(

@@ -166,6 +166,7 @@ class GroupedQueryAttention(Module):
         heads = config.n_kv_heads
         k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
+        self.sinks = draw_sinks(config.n_heads, seed + 5, dtype) if config.sinks else None
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, dtype=dtype)
         self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, dtype=dtype)
         self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, dtype=dtype)
@@ -173,7 +174,6 @@ class GroupedQueryAttention(Module):
         if config.qk_norm:
             self.q_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
             self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
-        self.sinks = draw_sinks(config.n_heads, seed + 5, dtype) if config.sinks else None
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
         sizes = ("n_kv_heads", "head_dim", "v_head_dim")

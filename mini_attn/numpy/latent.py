@@ -81,6 +81,7 @@ class MultiHeadLatentAttention(Module):
         kv_width = heads * (config.qk_nope_head_dim + config.v_head_dim)
         plain: dict[str, Any] = {"dtype": dtype}
         into: dict[str, Any] = {"dtype": dtype, "bias": config.bias}
+        self.sinks = draw_sinks(heads, seed + 5, dtype) if config.sinks else None
         if q_rank is None:
             self.q_proj = Linear(d_model, q_width, seed=seed, **plain)
         else:
@@ -93,7 +94,6 @@ class MultiHeadLatentAttention(Module):
         self.kv_a_layernorm = Norm(rank, "rms_norm", eps=config.eps, dtype=dtype)
         self.kv_b_proj = Linear(rank, kv_width, seed=seed + 2, **plain)
         self.o_proj = Linear(heads * config.v_head_dim, d_model, seed=seed + 3, **into)
-        self.sinks = draw_sinks(heads, seed + 5, dtype) if config.sinks else None
 
     def new_cache(self, batch: int, capacity: int) -> LatentCache:
         """An empty cache that fits this layer.

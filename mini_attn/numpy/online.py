@@ -95,12 +95,12 @@ def online_attention(
     (array([1., 1.]), array([1.09861229]))
     """
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
     visibility = check_visibility(sizes, mask, causal, window, q_positions, kv_positions)
     bias = None if bias is None else fit_bias(bias, sizes)
-    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     out = np.empty((*q.shape[:3], v.shape[3]), q.dtype)
     lse = np.empty(q.shape[:3], np.promote_types(q.dtype, np.float32))
     for start in range(0, sizes["q_len"], block_q):

@@ -61,8 +61,7 @@ def with_sink(lse: Tensor, sinks: Tensor) -> Tensor:
 
 def join(out: Tensor, lse: Tensor, sinks: Tensor) -> tuple[Tensor, Tensor]:
     """Output and log-sum-exp over some keys, once their sum counts the sink of the head too."""
-    out = out * share(lse, column(sinks, lse))[..., None].to(out.dtype)
-    return out, with_sink(lse, sinks)
+    return out * share(lse, column(sinks, lse))[..., None].to(out.dtype), with_sink(lse, sinks)
 
 
 def fits_a_key(q: Tensor, scale: float) -> bool:

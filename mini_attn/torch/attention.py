@@ -282,11 +282,11 @@ def scaled_dot_product_attention(
     check_flag("return_weights", return_weights)
     check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     if not return_weights and not return_lse:
         return attend(q, k, v, visibility, scale, bias, softcap, sinks)
     if bias is None and not return_weights:
@@ -369,11 +369,11 @@ def attention_backward(
     tensor([1., 1., 1., 1.])
     """
     sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     grads = _gradients(d_out, q, k, v, visibility, scale, bias, softcap, sinks)
     inputs = (q, k, v) if sinks is None else (q, k, v, sinks)
     return tuple(

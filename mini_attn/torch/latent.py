@@ -91,6 +91,7 @@ class MultiHeadLatentAttention(Module):
         kv_width = heads * (config.qk_nope_head_dim + config.v_head_dim)
         plain: dict[str, Any] = {"dtype": dtype, "device": device}
         into: dict[str, Any] = {**plain, "bias": config.bias}
+        self.sinks = draw_sinks(heads, seed + 5, **plain) if config.sinks else None
         if q_rank is None:
             self.q_proj = Linear(d_model, q_width, seed=seed, **plain)
         else:
@@ -105,7 +106,6 @@ class MultiHeadLatentAttention(Module):
         # Row by row in memory, so that each head's part is one block: absorbing reads it so.
         self.kv_b_proj.weight = nn.Parameter(self.kv_b_proj.weight.detach().contiguous())
         self.o_proj = Linear(heads * config.v_head_dim, d_model, seed=seed + 3, **into)
-        self.sinks = draw_sinks(heads, seed + 5, **plain) if config.sinks else None
 
     def new_cache(self, batch: int, capacity: int) -> LatentCache:
         """An empty cache that fits this layer.

@@ -95,13 +95,13 @@ def online_attention(
     (tensor([1., 1.]), tensor([1.0986]))
     """
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
     rule = (mask, causal, window, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     if bias is None:
         found = by_own_kernel(q, k, v, visibility, scale, softcap)
         if found is not None:
