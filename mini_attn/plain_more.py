@@ -22,5 +22,5 @@ def attention_with_sinks(q, k, v, mask, scale, sinks):
     top = scores.max(axis=-1, keepdims=True, initial=lowest)
     top = np.maximum(top, sinks)  # (batch, n_heads, q_len, 1)
     parts = np.exp(scores - top)
-    total = np.exp(sinks - top) + parts.sum(axis=-1, keepdims=True)  # at least 1, or 0
+    total = np.exp(sinks - top) + parts.sum(axis=-1, keepdims=True)  # >= 1, or 0
     return weighted_sum(parts / np.maximum(total, 1), v)
