@@ -46,6 +46,8 @@ class AttentionConfig:
         Whether scores get a bias that falls with the distance.
     sink_tokens : int
         With a window: so many first positions of the sequence stay visible to every later query.
+    sinks : bool
+        Whether each query head learns a logit that joins its softmax and brings no value.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class AttentionConfig:
     rope: RopeConfig | None = None
     alibi: bool = False
     sink_tokens: int = 0
+    sinks: bool = False
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "head_dim"):
@@ -98,7 +101,7 @@ class AttentionConfig:
         for name in ("softcap", "scale"):
             check_positive(name, getattr(self, name))
         check_number("eps", self.eps, above=0)
-        for name in ("bias", "out_bias", "qk_norm", "alibi"):
+        for name in ("bias", "out_bias", "qk_norm", "alibi", "sinks"):
             check_flag(name, getattr(self, name))
         _check_rope(self.rope, self.head_dim)
         if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
@@ -162,6 +165,8 @@ class LatentConfig:
         times the square that YaRN's ``mscale_all_dim`` asks for.
     eps : float
         Added to the mean square where the latents are normalised.
+    sinks : bool
+        Whether each head learns a logit that joins its softmax and brings no value.
 
     Raises
     ------
@@ -186,6 +191,7 @@ class LatentConfig:
     bias: bool = False
     scale: float | None = None
     eps: float = 1e-6
+    sinks: bool = False
 
     def __post_init__(self) -> None:
         ranks = ("kv_lora_rank",) if self.q_lora_rank is None else ("kv_lora_rank", "q_lora_rank")
@@ -195,6 +201,7 @@ class LatentConfig:
         check_positive("scale", self.scale)
         check_number("eps", self.eps, above=0)
         check_flag("bias", self.bias)
+        check_flag("sinks", self.sinks)
         if not isinstance(self.rope, RopeConfig):
             raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
         _check_rope(self.rope, self.qk_rope_head_dim)

@@ -45,7 +45,7 @@ class HeadsCost:
         }
 
     def parameters(self, model: Any) -> int:
-        """Weights and biases, norms of queries and keys included."""
+        """Weights and biases, norms of queries and keys and sinks included."""
         d_model, rows = model.d_model, self._projected(model)
         out = model.n_heads * model.v_head_dim * d_model
         biases = {"none": 0, "qkv": rows, "all": rows + d_model}[model.biases]

@@ -391,8 +391,9 @@ class LatentCost:
         return latent_flops(model, **sizes)
 
     def parameters(self, model: Any) -> int:
-        """Weights, norms of the latents included."""
-        return sum(_weights(model, "expanded").values()) + self.normed(model)
+        """Weights, norms of the latents and sinks included."""
+        sinks = model.n_heads if model.sinks else 0
+        return sum(_weights(model, "expanded").values()) + self.normed(model) + int(sinks)
 
     def normed(self, model: Any) -> int:
         """Numbers of a token that norms inside the layer take: both latents."""

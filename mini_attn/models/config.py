@@ -196,11 +196,12 @@ class ModelConfig:
     def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it.
 
-        Raises ``ConfigError`` for what they do not have: sinks, and norms over all heads.
+        Raises ``ConfigError`` for what they do not have: one norm over all heads.
         """
-        if self.sinks or self.qk_norm == "width":
-            what = "attention sinks" if self.sinks else "one norm over all heads"
-            raise ConfigError(f"{self.title} has {what}, which the attention classes do not have")
+        if self.qk_norm == "width":
+            raise ConfigError(
+                f"{self.title} has one norm over all heads, which the attention classes do not have"
+            )
         window = self.window_of(layer)
         sizes = {**vars(self), "window": window, "q_lora_rank": self.q_lora_rank or None}
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope

@@ -11,6 +11,7 @@ from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_array
 from mini_attn.numpy._products import quietly, row_products, visible_product, weighted_sum
+from mini_attn.numpy._sinks import column, fit_sinks, kept, share, with_sink
 from mini_attn.numpy._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.numpy.softmax import logsumexp, normalise, softmax_backward
 from mini_attn.shapes import check_flag, check_heads, named_shapes
@@ -36,12 +37,15 @@ def attend(
     scale: float,
     bias: Array | None = None,
     softcap: float | None = None,
+    sinks: Array | None = None,
 ) -> Attended:
     """Attention without checks: all sizes fit, and a bias has four axes."""
     mask = visibility.whole()
     q_wide = q.astype(np.promote_types(q.dtype, np.float32), copy=False)
     scores = score(q_wide * scale, k, softcap, bias, mask)
     weights = normalise(scores)
+    if sinks is not None:
+        weights *= kept(scores, sinks)
     out = weighted_sum(weights, v, mask)
     return Attended(out.astype(q.dtype, copy=False), weights, scores)
 
@@ -76,11 +80,15 @@ def _gradients(
     scale: float,
     bias: Array | None,
     softcap: float | None,
-) -> tuple[Array, Array, Array]:
-    """Gradients of queries, keys and values, without checks, in float32 or wider."""
+    sinks: Array | None,
+) -> tuple[Array, ...]:
+    """Gradients of queries, keys, values and any sinks, without checks, in float32 or wider."""
     mask, n_kv_heads = visibility.whole(), k.shape[1]
     q_wide = q.astype(np.promote_types(q.dtype, np.float32), copy=False)
-    weights = normalise(score(q_wide * scale, k, softcap, bias, mask))
+    scores = score(q_wide * scale, k, softcap, bias, mask)
+    weights = normalise(scores)
+    if sinks is not None:
+        weights *= kept(scores, sinks)
     shown = _grouped(np.broadcast_to(True if mask is None else mask, weights.shape), n_kv_heads)
     # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
     weights, q_rows, d_out = (_grouped(array, n_kv_heads) for array in (weights, q_wide, d_out))
@@ -94,7 +102,13 @@ def _gradients(
     shown_to = shown.swapaxes(-1, -2)
     d_q = scale * visible_product(d_scores, k_wide, shown)
     d_k = scale * visible_product(d_scores.swapaxes(-1, -2), q_rows, shown_to)
-    return d_q, d_k, visible_product(weights.swapaxes(-1, -2), d_out, shown_to)
+    d_v = visible_product(weights.swapaxes(-1, -2), d_out, shown_to)
+    if sinks is None:
+        return d_q, d_k, d_v
+    lse = logsumexp(scores)
+    # Its value is 0: the sink gets what its weight takes from the others.
+    taken = (d_weights * weights).sum(axis=-1).reshape(lse.shape)
+    return d_q, d_k, d_v, -(share(column(sinks, lse), lse) * taken).sum(axis=(0, 2))
 
 
 def _grouped(array: Array, n_kv_heads: int) -> Array:
@@ -142,6 +156,7 @@ def scaled_dot_product_attention(
     bias: Array | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    sinks: Array | None = None,
     return_weights: bool = False,
     return_lse: bool = False,
 ) -> Any:
@@ -174,14 +189,17 @@ def scaled_dot_product_attention(
         Factor of the scores; None means ``head_dim ** -0.5``.
     softcap : float or None
         Scores become ``softcap * tanh(scores / softcap)`` before the bias; None leaves them.
+    sinks : array (n_heads,) or None
+        A logit of each query head that joins the softmax and brings no value; None, like
+        ``-inf``, is none. With ``inf`` or NaN nothing, or NaN, is gathered where a key is seen.
     return_weights, return_lse : bool
         Whether to return the weights (batch, n_heads, q_len, kv_len) and the natural
-        log-sum-exp of the scores (batch, n_heads, q_len) as well.
+        log-sum-exp of the scores (batch, n_heads, q_len) as well; the sum counts the sink.
 
     Returns
     -------
     array (batch, n_heads, q_len, v_head_dim), or a tuple (out, weights, lse) of what was asked
-        A query that sees nothing gets zeros, and ``-inf`` as its lse.
+        A query that sees nothing gets zeros, and as its lse ``-inf``, or the sink.
 
     Raises
     ------
@@ -197,10 +215,14 @@ def scaled_dot_product_attention(
     ``2 * q_len * kv_len * n_heads * (head_dim + v_head_dim)`` FLOPs for the two products.
     Grouped heads are read in place, keys and values are never repeated.
 
+    With sinks ``weights = exp(scores) / (exp(sink) + sum(exp(scores)))``: all is as without,
+    times ``sigmoid(lse - sink)``.
+
     References
     ----------
     vaswani2017attention, equation 1
     ainslie2023gqa, section 2.2
+    openai2025gptoss, section 2.2
 
     Examples
     --------
@@ -212,16 +234,18 @@ def scaled_dot_product_attention(
     check_flag("return_weights", return_weights)
     check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    found = attend(q, k, v, visibility, scale, bias, softcap)
+    found = attend(q, k, v, visibility, scale, bias, softcap, sinks)
     answer = [found.out]
     if return_weights:
         answer.append(found.weights.astype(q.dtype, copy=False))
     if return_lse:
-        answer.append(logsumexp(found.scores))
+        lse = logsumexp(found.scores)
+        answer.append(lse if sinks is None else with_sink(lse, sinks))
     return answer[0] if len(answer) == 1 else tuple(answer)
 
 
@@ -240,11 +264,13 @@ def attention_backward(
     bias: Array | None = None,
     scale: float | None = None,
     softcap: float | None = None,
-) -> tuple[Array, Array, Array]:
-    """Gradients of the queries, keys and values.
+    sinks: Array | None = None,
+) -> tuple[Array, ...]:
+    """Gradients of the queries, keys and values, and of sinks where there are any.
 
     ``d_v = weights.T @ d_out;  d_scores = softmax_backward(d_out @ v.T, weights);
-    d_q = scale * d_scores @ k;  d_k = scale * d_scores.T @ q``
+    d_q = scale * d_scores @ k;  d_k = scale * d_scores.T @ q;
+    d_sink = -sum(exp(sink - lse) * sum(d_out * out))``
 
     Parameters
     ----------
@@ -256,13 +282,14 @@ def attention_backward(
         Keys.
     v : array (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap, sinks
         As in `scaled_dot_product_attention`.
 
     Returns
     -------
-    tuple of arrays (d_q, d_k, d_v)
-        In the shapes of ``q``, ``k`` and ``v``; zero where nothing was attended to.
+    tuple of arrays (d_q, d_k, d_v), with sinks (d_q, d_k, d_v, d_sinks)
+        In the shapes and types of ``q``, ``k``, ``v`` and ``sinks``; zero where nothing was
+        attended to.
 
     Raises
     ------
@@ -290,9 +317,14 @@ def attention_backward(
     array([1., 1., 1., 1.])
     """
     sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    d_q, d_k, d_v = _gradients(d_out, q, k, v, visibility, scale, bias, softcap)
-    return d_q.reshape(q.shape).astype(q.dtype), d_k.astype(q.dtype), d_v.astype(q.dtype)
+    grads = _gradients(d_out, q, k, v, visibility, scale, bias, softcap, sinks)
+    inputs = (q, k, v) if sinks is None else (q, k, v, sinks)
+    return tuple(
+        grad.reshape(given.shape).astype(given.dtype)
+        for grad, given in zip(grads, inputs, strict=True)
+    )

@@ -142,6 +142,8 @@ def prune_heads(
             pruned[key] = rows.reshape(count, width, *rows.shape[1:])[staying].reshape(
                 len(staying) * width, *rows.shape[1:]
             )
+    if config.sinks:
+        pruned["sinks"] = _rows("sinks", _given(state, "sinks"), config.n_heads)[kept]
     _named(state, "o_proj")
     weight = _rows("o_proj.weight", state["o_proj.weight"], config.d_model)
     if tuple(weight.shape[1:]) != (config.n_heads * config.v_head_dim,):
@@ -188,9 +190,15 @@ def _kept_heads(config: AttentionConfig, heads: Sequence[int]) -> list[int]:
 
 def _named(state: Mapping[str, Any], name: str) -> list[str]:
     """Keys of a projection: its weight, and its bias where it has one."""
-    if f"{name}.weight" not in state:
-        raise ConfigError(f"the state dict has no {name}.weight: is it one attention layer's?")
+    _given(state, f"{name}.weight")
     return [key for key in (f"{name}.weight", f"{name}.bias") if key in state]
+
+
+def _given(state: Mapping[str, Any], key: str) -> Any:
+    """A weight that must be there."""
+    if key not in state:
+        raise ConfigError(f"the state dict has no {key}: is it one attention layer's?")
+    return state[key]
 
 
 def _rows(key: str, weight: Array, rows: int) -> Array:

@@ -14,6 +14,7 @@ from mini_attn.numpy._heads import merge, split
 from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
+from mini_attn.numpy._sinks import draw_sinks
 from mini_attn.numpy._visibility import check_visibility
 from mini_attn.numpy.attention import attend
 from mini_attn.numpy.cache import KVCache
@@ -142,7 +143,8 @@ class GroupedQueryAttention(Module):
     Notes
     -----
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
-    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``.
+    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``, ``sinks`` (n_heads,), drawn
+    with standard deviation 1, with ``sinks``.
 
     References
     ----------
@@ -164,6 +166,7 @@ class GroupedQueryAttention(Module):
         heads = config.n_kv_heads
         k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
+        self.sinks = draw_sinks(config.n_heads, seed + 5, dtype) if config.sinks else None
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, dtype=dtype)
         self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, dtype=dtype)
         self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, dtype=dtype)
@@ -277,7 +280,7 @@ class GroupedQueryAttention(Module):
             q, k, cached, cache, self.config.window, self.config.sink_tokens
         )
         bias = None if self._slopes is None else self._alibi(steps, cached)
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap).out
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks).out
         return self.o_proj._run(merge(out))
 
     def _alibi(self, steps: Pass, cached: Any) -> Array:
@@ -299,7 +302,7 @@ class GroupedQueryAttention(Module):
         q, k, v = self.project(x, context)
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
         visibility = check_visibility(sizes, mask, False, None, 0, None, None)
-        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap).out
+        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks).out
         return self.o_proj._run(merge(out))
 
     def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:

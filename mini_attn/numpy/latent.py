@@ -14,6 +14,7 @@ from mini_attn.numpy._heads import merge, split
 from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
+from mini_attn.numpy._sinks import draw_sinks
 from mini_attn.numpy.attention import attend
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.layers import Linear, Norm, normalise_rms
@@ -51,7 +52,8 @@ class MultiHeadLatentAttention(Module):
     Weights: ``q_proj``, or ``q_a_proj``, ``q_a_layernorm`` and ``q_b_proj`` where queries are
     compressed too; ``kv_a_proj_with_mqa`` (latent, then rotated key), ``kv_a_layernorm``,
     ``kv_b_proj`` (of each head W_UK, then W_UV), ``o_proj``; names and rows as in Hugging Face.
-    Of a head's query the last ``qk_rope_head_dim`` numbers rotate.
+    Of a head's query the last ``qk_rope_head_dim`` numbers rotate. With ``sinks`` also ``sinks``
+    (n_heads,), drawn with standard deviation 1.
 
     References
     ----------
@@ -79,6 +81,7 @@ class MultiHeadLatentAttention(Module):
         kv_width = heads * (config.qk_nope_head_dim + config.v_head_dim)
         plain: dict[str, Any] = {"dtype": dtype}
         into: dict[str, Any] = {"dtype": dtype, "bias": config.bias}
+        self.sinks = draw_sinks(heads, seed + 5, dtype) if config.sinks else None
         if q_rank is None:
             self.q_proj = Linear(d_model, q_width, seed=seed, **plain)
         else:
@@ -197,7 +200,7 @@ class MultiHeadLatentAttention(Module):
             q, k = q_nope @ w_uk, latent[:, None]
             v = k
         visibility = steps.visibility(q, k, cached, cache, None)
-        out = attend(q, k, v, visibility, self._scale, bias).out
+        out = attend(q, k, v, visibility, self._scale, bias, sinks=self.sinks).out
         if form == "absorbed":
             w_uv = up.reshape(n_heads, -1, latent.shape[2])[:, nope:]  # (n_heads, v, rank)
             out = out @ w_uv.swapaxes(-1, -2)

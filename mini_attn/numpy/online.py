@@ -11,6 +11,7 @@ from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError
 from mini_attn.numpy._module import check_array
 from mini_attn.numpy._products import weighted_sum
+from mini_attn.numpy._sinks import fit_sinks, join
 from mini_attn.numpy._visibility import Visibility, check_visibility, cut, fit_bias
 from mini_attn.numpy.attention import check_inputs, score
 from mini_attn.shapes import check_count, named_shapes
@@ -34,6 +35,7 @@ def online_attention(
     bias: Array | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    sinks: Array | None = None,
     block_q: int = 64,
     block_k: int = 64,
 ) -> tuple[Array, Array]:
@@ -50,7 +52,7 @@ def online_attention(
         Keys; query head ``h`` reads key/value head ``h // (n_heads // n_kv_heads)``.
     v : array (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap, sinks
         As in `scaled_dot_product_attention`.
     block_q, block_k : int
         Queries and keys of a tile.
@@ -59,8 +61,8 @@ def online_attention(
     -------
     tuple of arrays (out, lse)
         (batch, n_heads, q_len, v_head_dim) in ``q``'s type, and the natural log-sum-exp of the
-        scores (batch, n_heads, q_len) in float32 or wider. A query that sees nothing gets
-        zeros and ``-inf``.
+        scores (batch, n_heads, q_len) in float32 or wider; it counts the sink. A query that
+        sees nothing gets zeros, and ``-inf`` or the sink.
 
     Raises
     ------
@@ -77,6 +79,9 @@ def online_attention(
     ``batch * n_heads * block_q * block_k`` scores instead of ``q_len * kv_len``. Exact: the
     order of the sums differs, nothing else.
 
+    A sink counts once: where keys come in parts that `merge_attention` puts together, give it
+    to one part, whichever, and to no other.
+
     References
     ----------
     milakov2018online, algorithm 3
@@ -91,6 +96,7 @@ def online_attention(
     (array([1., 1.]), array([1.09861229]))
     """
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
@@ -101,17 +107,8 @@ def online_attention(
     lse = np.empty(q.shape[:3], np.promote_types(q.dtype, np.float32))
     for start in range(0, sizes["q_len"], block_q):
         rows = slice(start, min(start + block_q, sizes["q_len"]))
-        out[:, :, rows], lse[:, :, rows] = _row_of_tiles(
-            q[:, :, rows],
-            k,
-            v,
-            rows,
-            visibility,
-            scale,
-            bias,
-            softcap,
-            block_k,
-        )
+        found = _row_of_tiles(q[:, :, rows], k, v, rows, visibility, scale, bias, softcap, block_k)
+        out[:, :, rows], lse[:, :, rows] = found if sinks is None else join(*found, sinks)
     return out, lse
 
 

@@ -6,13 +6,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mini_attn.torch._sinks import as_first_key, join
 from mini_attn.torch._triton import attend as own_kernel
 from mini_attn.torch._triton import takes
 from mini_attn.torch._visibility import Visibility
 
 
 def fused(
-    q: Tensor, k: Tensor, v: Tensor, visibility: Visibility, scale: float, *, square: bool = False
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visibility: Visibility,
+    scale: float,
+    sinks: Tensor | None = None,
+    *,
+    square: bool = False,
 ) -> Tensor:
     """PyTorch's own kernel, which never holds all scores at once; `square` draws its mask."""
     batch, n_kv_heads, group = q.shape[0], k.shape[1], q.shape[1] // k.shape[1]
@@ -23,6 +31,9 @@ def fused(
         # The kernel must not meet a row without keys: such rows see all and are zeroed after.
         alive = visibility.alive()
         mask = mask | ~alive
+    if sinks is not None:
+        q, k, v = as_first_key(q, k, v, sinks, scale, square=square)
+        mask = None if mask is None else F.pad(mask, (1, 0), value=True)
     if group > 1 and q.shape[2] == 1 and (mask is None or mask.shape[1] == 1):
         # A group's heads are the rows of one query.
         q = q.reshape(batch, n_kv_heads, group, q.shape[3])
@@ -36,6 +47,10 @@ def fused(
             mask = mask.expand(batch, n_kv_heads * each, -1, -1)
             mask = mask.reshape(batch * n_kv_heads, each, *mask.shape[2:])
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=square, scale=scale)
+    if sinks is not None:
+        out = out.reshape(*full[:2], full[2] + square, v.shape[3])[:, :, square:, : full[3]]
+        # PyTorch's kernel for the CPU makes zeros of a row of NaN.
+        out = out.masked_fill(sinks.isnan()[:, None, None], torch.nan)
     out = out.reshape(full)
     return out if alive is None else torch.where(alive, out, 0.0)
 
@@ -68,11 +83,14 @@ def is_long_decode(q: Tensor, k: Tensor) -> bool:
     return q.shape[2] == 1 and k.device.type == "cpu" and not fits
 
 
-def streamed(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+def streamed(q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None = None) -> Tensor:
     """One query over keys too many for the processor's caches: each is read once, in order."""
     group = q.shape[1] // k.shape[1]  # whose heads are the rows of one query
     rows = q.reshape(q.shape[0], k.shape[1], group, q.shape[3]) * scale
     scores = k @ rows.transpose(-1, -2)  # keys first: the product reads them as they lie
     # Turned before the softmax, which is several times faster over the last axis.
-    weights = torch.softmax(scores.transpose(-1, -2).contiguous(), dim=-1)
-    return (weights @ v).reshape(*q.shape[:3], v.shape[3])
+    scores = scores.transpose(-1, -2).contiguous()
+    out = (torch.softmax(scores, dim=-1) @ v).reshape(*q.shape[:3], v.shape[3])
+    if sinks is None:
+        return out
+    return join(out, torch.logsumexp(scores, dim=-1).reshape(q.shape[:3]), sinks)[0]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.torch._module import wide
+from mini_attn.torch._sinks import join
 from mini_attn.torch._visibility import Visibility
 from mini_attn.torch.attention import attend
 
@@ -36,9 +37,11 @@ def attend_latents(
     rope_key: Tensor,
     visibility: Visibility,
     scale: float,
+    sinks: Tensor | None = None,
 ) -> Tensor:
     """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank)."""
-    kernel = _kernel(q, q_rope, latent) if visibility.mask is None else None
+    plain = visibility.mask is None and sinks is None  # the kernel keeps its log-sum-exp
+    kernel = _kernel(q, q_rope, latent) if plain else None
     if kernel is not None:
         try:
             out: Tensor = kernel.attend(
@@ -51,11 +54,11 @@ def attend_latents(
     if visibility.hides and _graded(q, q_rope, latent, rope_key):
         # As one product: a hidden NaN would reach the gradients through scores made apart.
         keys = torch.cat([shared, rope_key[:, None]], dim=-1)
-        return attend(torch.cat([q, q_rope], dim=-1), keys, shared, visibility, scale)
+        return attend(torch.cat([q, q_rope], dim=-1), keys, shared, visibility, scale, sinks=sinks)
     if not visibility.hides:
-        return _streamed(q, q_rope, latent, rope_key, scale)
+        return _streamed(q, q_rope, latent, rope_key, scale, sinks)
     bias = scale * _shared_scores(wide(q_rope), wide(rope_key))
-    return attend(q, shared, shared, visibility, scale, bias)
+    return attend(q, shared, shared, visibility, scale, bias, sinks=sinks)
 
 
 def _graded(*tensors: Tensor) -> bool:
@@ -87,14 +90,24 @@ def _positions(visibility: Visibility, batch: int) -> tuple[Tensor, Tensor] | No
     return q_positions.expand(batch, -1), kv_positions.expand(batch, -1)
 
 
-def _streamed(q: Tensor, q_rope: Tensor, latent: Tensor, rope_key: Tensor, scale: float) -> Tensor:
+def _streamed(
+    q: Tensor,
+    q_rope: Tensor,
+    latent: Tensor,
+    rope_key: Tensor,
+    scale: float,
+    sinks: Tensor | None,
+) -> Tensor:
     """Attention to all latents. Both parts of the scores are added: no joined key is made."""
     held, keys = wide(latent), wide(rope_key)
     rows, turned = (wide(part).flatten(1, 2) * scale for part in (q, q_rope))
     blocks = _blocks(held)
     scores = _scores(rows, held, blocks) + _scores(turned, keys, blocks)
     out = _weighted_sum(torch.softmax(scores, dim=-1), held, blocks)
-    return out.view(q.shape).to(q.dtype)
+    out = out.view(q.shape)
+    if sinks is not None:
+        out, _ = join(out, torch.logsumexp(scores, dim=-1).view(q.shape[:3]), sinks)
+    return out.to(q.dtype)
 
 
 def _blocks(held: Tensor) -> int:

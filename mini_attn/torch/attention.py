@@ -13,6 +13,7 @@ from mini_attn.shapes import check_flag, check_heads, named_shapes
 from mini_attn.torch._fused import by_own_kernel, fused, is_long_decode, streamed
 from mini_attn.torch._hidden import visible_product, without_hidden
 from mini_attn.torch._module import check_array, wide
+from mini_attn.torch._sinks import column, fit_sinks, fits_a_key, join, kept, share, with_sink
 from mini_attn.torch._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
@@ -35,11 +36,12 @@ def attend(
     scale: float,
     bias: Tensor | None = None,
     softcap: float | None = None,
+    sinks: Tensor | None = None,
 ) -> Tensor:
     """Attention without checks, by the kernel that serves it best; a bias has four axes."""
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor]:
-        return (_by_kernel(q, k, v, visibility, scale, bias, softcap),)
+        return (_by_kernel(q, k, v, visibility, scale, bias, softcap, sinks),)
 
     return without_hidden(q, k, v, visibility, compute)[0]
 
@@ -52,16 +54,17 @@ def attend_in_full(
     scale: float,
     bias: Tensor | None = None,
     softcap: float | None = None,
+    sinks: Tensor | None = None,
 ) -> Attended:
     """Attention without checks as its formula says: with all weights, which no kernel keeps."""
     mask = visibility.whole()
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> Attended:
         scores = score(wide(q) * scale, k, softcap, bias, mask)
-        weights = softmax(scores)
+        weights, lse = _weights(scores, sinks), logsumexp(scores)
         out = _grouped(weights, k.shape[1]) @ wide(v)
         out = out.reshape(*q.shape[:3], v.shape[3])
-        return Attended(out.to(q.dtype), weights, logsumexp(scores))
+        return Attended(out.to(q.dtype), weights, lse if sinks is None else with_sink(lse, sinks))
 
     return Attended(*without_hidden(q, k, v, visibility, compute))
 
@@ -83,6 +86,12 @@ def score(
     return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
 
 
+def _weights(scores: Tensor, sinks: Tensor | None) -> Tensor:
+    """The softmax of scores, which a sink of each head may join."""
+    weights = softmax(scores)
+    return weights if sinks is None else weights * kept(scores, sinks)
+
+
 def _by_kernel(
     q: Tensor,
     k: Tensor,
@@ -91,21 +100,23 @@ def _by_kernel(
     scale: float,
     bias: Tensor | None,
     softcap: float | None,
+    sinks: Tensor | None,
 ) -> Tensor:
     """The output by one of four ways that give the same."""
     plain, q_len = bias is None and softcap is None, q.shape[2]
-    if plain and visibility.is_triangle:
-        return fused(q, k, v, visibility, scale, square=True)  # the kernel draws this mask itself
+    whole = sinks is None or fits_a_key(q, scale)  # PyTorch's kernel takes it
+    if plain and whole and visibility.is_triangle:  # the kernel draws this mask itself
+        return fused(q, k, v, visibility, scale, sinks, square=True)
     if bias is None and not (plain and visibility.all_placed and q_len > 1):
         found = by_own_kernel(q, k, v, visibility, scale, softcap)
         if found is not None:
-            return found[0]
+            return found[0] if sinks is None else join(*found, sinks)[0]
     if plain and visibility.whole() is None and is_long_decode(q, k):
-        return streamed(q, k, v, scale)
-    if plain and k.shape[2]:
-        return fused(q, k, v, visibility, scale)
+        return streamed(q, k, v, scale, sinks)
+    if plain and whole and k.shape[2]:
+        return fused(q, k, v, visibility, scale, sinks)
     scores = score(wide(q) * scale, k, softcap, bias, visibility.whole())
-    out = _grouped(softmax(scores), k.shape[1]) @ wide(v)
+    out = _grouped(_weights(scores, sinks), k.shape[1]) @ wide(v)
     return out.reshape(*q.shape[:3], v.shape[3]).to(q.dtype)
 
 
@@ -118,10 +129,12 @@ def _gradients(
     scale: float,
     bias: Tensor | None,
     softcap: float | None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of queries, keys and values, without checks, in float32 or wider."""
+    sinks: Tensor | None,
+) -> tuple[Tensor, ...]:
+    """Gradients of queries, keys, values and any sinks, without checks, in float32 or wider."""
     mask, n_kv_heads = visibility.whole(), k.shape[1]
-    weights = softmax(score(wide(q) * scale, k, softcap, bias, mask))
+    scores = score(wide(q) * scale, k, softcap, bias, mask)
+    weights = _weights(scores, sinks)
     shown = torch.ones_like(weights, dtype=torch.bool) if mask is None else mask
     shown = _grouped(shown.expand(weights.shape), n_kv_heads)
     # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
@@ -135,7 +148,13 @@ def _gradients(
     shown_to = shown.transpose(-1, -2)
     d_q = scale * visible_product(d_scores, wide(k), shown)
     d_k = scale * visible_product(d_scores.transpose(-1, -2), q_rows, shown_to)
-    return d_q, d_k, visible_product(weights.transpose(-1, -2), d_rows, shown_to)
+    d_v = visible_product(weights.transpose(-1, -2), d_rows, shown_to)
+    if sinks is None:
+        return d_q, d_k, d_v
+    lse = logsumexp(scores)
+    # Its value is 0: the sink gets what its weight takes from the others.
+    taken = (d_weights * weights).sum(dim=-1).reshape(lse.shape)
+    return d_q, d_k, d_v, -(share(column(sinks, lse), lse) * taken).sum(dim=(0, 2))
 
 
 def _grouped(tensor: Tensor, n_kv_heads: int) -> Tensor:
@@ -183,6 +202,7 @@ def scaled_dot_product_attention(
     bias: Tensor | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    sinks: Tensor | None = None,
     return_weights: bool = False,
     return_lse: bool = False,
 ) -> Any:
@@ -215,14 +235,17 @@ def scaled_dot_product_attention(
         Factor of the scores; None means ``head_dim ** -0.5``.
     softcap : float or None
         Scores become ``softcap * tanh(scores / softcap)`` before the bias; None leaves them.
+    sinks : tensor (n_heads,) or None
+        A logit of each query head that joins the softmax and brings no value; None, like
+        ``-inf``, is none. With ``inf`` or NaN nothing, or NaN, is gathered where a key is seen.
     return_weights, return_lse : bool
         Whether to return the weights (batch, n_heads, q_len, kv_len) and the natural
-        log-sum-exp of the scores (batch, n_heads, q_len) as well.
+        log-sum-exp of the scores (batch, n_heads, q_len) as well; the sum counts the sink.
 
     Returns
     -------
     tensor (batch, n_heads, q_len, v_head_dim), or a tuple (out, weights, lse) of what was asked
-        A query that sees nothing gets zeros, and ``-inf`` as its lse.
+        A query that sees nothing gets zeros, and as its lse ``-inf``, or the sink.
 
     Raises
     ------
@@ -238,15 +261,19 @@ def scaled_dot_product_attention(
     ``2 * q_len * kv_len * n_heads * (head_dim + v_head_dim)`` FLOPs for the two products.
     Grouped heads are read in place, keys and values are never repeated.
 
+    With sinks ``weights = exp(scores) / (exp(sink) + sum(exp(scores)))``: all is as without,
+    times ``sigmoid(lse - sink)``.
+
     PyTorch: its fused kernel does the work unless a bias, a soft cap, the weights or the lse
-    are asked for. On a GPU, where Triton is installed and no gradient is asked for, a kernel of
-    this package serves single queries, positions, windows, soft caps and the lse; it reads no
-    key that nobody sees.
+    are asked for; with sinks it gets a key more, but for a single query or float16. On a GPU,
+    where Triton is installed and no gradient is asked for, a kernel of this package serves
+    single queries, positions, windows, soft caps and the lse; it reads no key that nobody sees.
 
     References
     ----------
     vaswani2017attention, equation 1
     ainslie2023gqa, section 2.2
+    openai2025gptoss, section 2.2
 
     Examples
     --------
@@ -258,17 +285,18 @@ def scaled_dot_product_attention(
     check_flag("return_weights", return_weights)
     check_flag("return_lse", return_lse)
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
     if not return_weights and not return_lse:
-        return attend(q, k, v, visibility, scale, bias, softcap)
+        return attend(q, k, v, visibility, scale, bias, softcap, sinks)
     if bias is None and not return_weights:
         found = by_own_kernel(q, k, v, visibility, scale, softcap)
         if found is not None:
-            return found
-    full = attend_in_full(q, k, v, visibility, scale, bias, softcap)
+            return found if sinks is None else join(*found, sinks)
+    full = attend_in_full(q, k, v, visibility, scale, bias, softcap, sinks)
     answer = [full.out]
     if return_weights:
         answer.append(full.weights.to(q.dtype))
@@ -292,11 +320,13 @@ def attention_backward(
     bias: Tensor | None = None,
     scale: float | None = None,
     softcap: float | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of the queries, keys and values.
+    sinks: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """Gradients of the queries, keys and values, and of sinks where there are any.
 
     ``d_v = weights.T @ d_out;  d_scores = softmax_backward(d_out @ v.T, weights);
-    d_q = scale * d_scores @ k;  d_k = scale * d_scores.T @ q``
+    d_q = scale * d_scores @ k;  d_k = scale * d_scores.T @ q;
+    d_sink = -sum(exp(sink - lse) * sum(d_out * out))``
 
     Parameters
     ----------
@@ -308,13 +338,14 @@ def attention_backward(
         Keys.
     v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap, sinks
         As in `scaled_dot_product_attention`.
 
     Returns
     -------
-    tuple of tensors (d_q, d_k, d_v)
-        In the shapes of ``q``, ``k`` and ``v``; zero where nothing was attended to.
+    tuple of tensors (d_q, d_k, d_v), with sinks (d_q, d_k, d_v, d_sinks)
+        In the shapes and types of ``q``, ``k``, ``v`` and ``sinks``; zero where nothing was
+        attended to.
 
     Raises
     ------
@@ -342,9 +373,13 @@ def attention_backward(
     tensor([1., 1., 1., 1.])
     """
     sizes = check_inputs(q=q, k=k, v=v, d_out=d_out)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, q.device, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    d_q, d_k, d_v = _gradients(d_out, q, k, v, visibility, scale, bias, softcap)
-    return d_q.reshape(q.shape).to(q.dtype), d_k.to(q.dtype), d_v.to(q.dtype)
+    grads = _gradients(d_out, q, k, v, visibility, scale, bias, softcap, sinks)
+    inputs = (q, k, v) if sinks is None else (q, k, v, sinks)
+    return tuple(
+        grad.reshape(given.shape).to(given.dtype) for grad, given in zip(grads, inputs, strict=True)
+    )

@@ -14,6 +14,7 @@ from mini_attn.torch._heads import merge, split
 from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
+from mini_attn.torch._sinks import draw_sinks
 from mini_attn.torch._visibility import check_visibility, of_one_token
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache import KVCache
@@ -141,7 +142,8 @@ class GroupedQueryAttention(Module):
     Notes
     -----
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
-    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``.
+    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``, ``sinks`` (n_heads,), drawn
+    with standard deviation 1, with ``sinks``.
 
     References
     ----------
@@ -172,6 +174,7 @@ class GroupedQueryAttention(Module):
         k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.sinks = draw_sinks(config.n_heads, seed + 5, **kind) if config.sinks else None
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, **kind)
         self.k_proj = Linear(d_model, k_width, bias=bias, seed=seed + 1, **kind)
         self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, **kind)
@@ -285,7 +288,7 @@ class GroupedQueryAttention(Module):
             q, k, cached, cache, self.config.window, self.config.sink_tokens
         )
         bias = None if self._slopes is None else self._alibi(steps, cached)
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def _alibi(self, steps: Pass, cached: Any) -> Tensor:
@@ -307,7 +310,7 @@ class GroupedQueryAttention(Module):
         q, k, v = self.project(x, context)
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
         visibility = check_visibility(sizes, q.device, mask, False, None, 0, None, None)
-        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap)
+        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def _static_step(
@@ -332,7 +335,7 @@ class GroupedQueryAttention(Module):
             positions, kv_positions, self.config.window, self.config.sink_tokens
         )
         k, v = arrays
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap)
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:

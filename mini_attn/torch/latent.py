@@ -16,6 +16,7 @@ from mini_attn.torch._latent_attention import attend_latents, each_head
 from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
+from mini_attn.torch._sinks import draw_sinks
 from mini_attn.torch._visibility import Visibility, of_one_token
 from mini_attn.torch.attention import attend
 from mini_attn.torch.cache_latent import LatentCache
@@ -53,7 +54,8 @@ class MultiHeadLatentAttention(Module):
     Weights: ``q_proj``, or ``q_a_proj``, ``q_a_layernorm`` and ``q_b_proj`` where queries are
     compressed too; ``kv_a_proj_with_mqa`` (latent, then rotated key), ``kv_a_layernorm``,
     ``kv_b_proj`` (of each head W_UK, then W_UV), ``o_proj``; names and rows as in Hugging Face.
-    Of a head's query the last ``qk_rope_head_dim`` numbers rotate.
+    Of a head's query the last ``qk_rope_head_dim`` numbers rotate. With ``sinks`` also ``sinks``
+    (n_heads,), drawn with standard deviation 1.
 
     References
     ----------
@@ -89,6 +91,7 @@ class MultiHeadLatentAttention(Module):
         kv_width = heads * (config.qk_nope_head_dim + config.v_head_dim)
         plain: dict[str, Any] = {"dtype": dtype, "device": device}
         into: dict[str, Any] = {**plain, "bias": config.bias}
+        self.sinks = draw_sinks(heads, seed + 5, **plain) if config.sinks else None
         if q_rank is None:
             self.q_proj = Linear(d_model, q_width, seed=seed, **plain)
         else:
@@ -255,7 +258,7 @@ class MultiHeadLatentAttention(Module):
         # A fused kernel wants whole keys; with them no score is ever written to memory.
         shared = rope_key[:, None].expand(-1, self.config.n_heads, -1, -1)
         q, k = torch.cat([q_nope, q_rope], dim=-1), torch.cat([k_nope, shared], dim=-1)
-        return attend(q, k, v, visibility, self._scale)
+        return attend(q, k, v, visibility, self._scale, sinks=self.sinks)
 
     def _absorbed(
         self,
@@ -270,5 +273,5 @@ class MultiHeadLatentAttention(Module):
         weight = self.kv_b_proj.weight.view(n_heads, -1, latent.shape[2])
         w_uk, w_uv = weight[:, :nope], weight[:, nope:]  # views (n_heads, nope or v, rank)
         q = each_head(q_nope, w_uk)  # (batch, n_heads, q_len, rank)
-        gathered = attend_latents(q, q_rope, latent, rope_key, visibility, self._scale)
+        gathered = attend_latents(q, q_rope, latent, rope_key, visibility, self._scale, self.sinks)
         return each_head(gathered, w_uv.transpose(-1, -2))

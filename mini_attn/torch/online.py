@@ -11,6 +11,7 @@ from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._fused import by_own_kernel
 from mini_attn.torch._hidden import without_hidden
 from mini_attn.torch._module import check_array, wide
+from mini_attn.torch._sinks import fit_sinks, join
 from mini_attn.torch._visibility import Visibility, check_visibility, cut, fit_bias
 from mini_attn.torch.attention import _grouped, check_inputs, score
 
@@ -31,6 +32,7 @@ def online_attention(
     bias: Tensor | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    sinks: Tensor | None = None,
     block_q: int = 64,
     block_k: int = 64,
 ) -> tuple[Tensor, Tensor]:
@@ -47,7 +49,7 @@ def online_attention(
         Keys; query head ``h`` reads key/value head ``h // (n_heads // n_kv_heads)``.
     v : tensor (batch, n_kv_heads, kv_len, v_head_dim)
         Values.
-    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap
+    mask, causal, window, sink_tokens, q_positions, kv_positions, bias, scale, softcap, sinks
         As in `scaled_dot_product_attention`.
     block_q, block_k : int
         Queries and keys of a tile.
@@ -56,8 +58,8 @@ def online_attention(
     -------
     tuple of tensors (out, lse)
         (batch, n_heads, q_len, v_head_dim) in ``q``'s type, and the natural log-sum-exp of the
-        scores (batch, n_heads, q_len) in float32 or wider. A query that sees nothing gets
-        zeros and ``-inf``.
+        scores (batch, n_heads, q_len) in float32 or wider; it counts the sink. A query that
+        sees nothing gets zeros, and ``-inf`` or the sink.
 
     Raises
     ------
@@ -73,6 +75,9 @@ def online_attention(
     The FLOPs of `scaled_dot_product_attention`, less the tiles that nobody sees; memory for
     ``batch * n_heads * block_q * block_k`` scores instead of ``q_len * kv_len``. Exact: the
     order of the sums differs, nothing else.
+
+    A sink counts once: where keys come in parts that `merge_attention` puts together, give it
+    to one part, whichever, and to no other.
 
     PyTorch: on a GPU, where Triton is installed and there is no mask, bias or gradient, a kernel
     of this package does the same with tiles of its own.
@@ -91,6 +96,7 @@ def online_attention(
     (tensor([1., 1.]), tensor([1.0986]))
     """
     sizes = check_inputs(q=q, k=k, v=v)
+    sinks = None if sinks is None else fit_sinks(sinks, sizes["n_heads"])
     scale = score_factor(scale, softcap, sizes["head_dim"])
     check_count("block_q", block_q)
     check_count("block_k", block_k)
@@ -100,13 +106,13 @@ def online_attention(
     if bias is None:
         found = by_own_kernel(q, k, v, visibility, scale, softcap)
         if found is not None:
-            return found
+            return found if sinks is None else join(*found, sinks)
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, ...]:
         return _rows_of_tiles(q, k, v, visibility, scale, bias, softcap, (block_q, block_k))
 
     out, lse = without_hidden(q, k, v, visibility, compute)
-    return out, lse
+    return (out, lse) if sinks is None else join(out, lse, sinks)
 
 
 def _rows_of_tiles(

@@ -62,6 +62,7 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
             ("n_kv_heads", attention.n_kv_heads, attention.n_heads),
             ("v_head_dim", attention.v_head_dim, attention.head_dim),
             ("qk_norm", attention.qk_norm, False),
+            ("sinks", attention.sinks, False),
         )
     _check_needs(
         ("mlp", config.mlp, "plain"),

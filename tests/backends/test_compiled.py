@@ -30,6 +30,14 @@ CONFIGS = {
         29, 2, LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved")), 11,
         max_positions=90, positions="sinusoidal",
     ),
+    "sinks": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, sinks=True, rope=ROPE), 11,
+        max_positions=90, positions="none",
+    ),
+    "latent with sinks": DecoderConfig(
+        29, 2, LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved"), sinks=True), 11,
+        max_positions=90, positions="none",
+    ),
 }  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,7 @@ def silenced(lib, config, layer, heads):
         (grouped(3), [2, 3], (4, 2)),
         (grouped(1), [3, 4], (4, 1)),
         (BASE, [], (6, 6)),
+        (dataclasses.replace(BASE, sinks=True), [2, 3], (4, 4)),
     ],
 )
 def test_pruned_heads_are_silent_heads(lib, rng, config, heads, left):

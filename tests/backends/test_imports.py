@@ -24,6 +24,7 @@ LAYERS = [
     {"variants", "example"},
     {"cost", "models", "caching", "plain", "weights", "equivalences"}
     | {"example_heads", "example_latent"},
+    {"plain_more"},
     {"numpy", "torch"},
     {"stories"},
     {"notebook"},

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mini_attn import plain
+from mini_attn import plain, plain_more
 from mini_attn.config import DecoderConfig, RopeConfig
 from mini_attn.variants import REGISTRY
 from tests.backends.test_variants import D_MODEL, SIZES, layer_of, new_cache, run, sizes_of
@@ -262,6 +262,21 @@ def test_the_functions_of_the_backends(lib, rng, size, window):
     np.testing.assert_allclose(lib.numpy(lse), expected_lse, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("window", [None, 3])
+def test_sinks_of_the_backends(lib, rng, size, window):
+    q, k, v = grouped(rng, size)
+    sinks, at = 2 * rng.standard_normal(size[1]), np.arange(size[5] + 2)
+    seen = plain.visible(at[2:], at, INFINITY if window is None else window)
+    expected = plain_more.attention_with_sinks(q, k, v, seen, size[3] ** -0.5, sinks)
+    arrays, who = [lib.array(a) for a in (q, k, v)], {"causal": True, "window": window}
+    who["sinks"] = lib.array(sinks)
+    out = lib.scaled_dot_product_attention(*arrays, **who)
+    np.testing.assert_allclose(lib.numpy(out), expected, atol=1e-12)
+    tiled, _ = lib.online_attention(*arrays, **who, block_q=2, block_k=3)
+    np.testing.assert_allclose(lib.numpy(tiled), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("theta", [10000.0, 100.0])
 def test_rope_of_the_backends(lib, rng, layout, theta):
@@ -331,7 +346,7 @@ def test_the_greedy_loop(lib, name):
 # ---- By brute force ----
 
 
-def attention_in_loops(q, k, v, seen, scale):
+def attention_in_loops(q, k, v, seen, scale, sinks=None):
     """One number after the other, with Python's own arithmetic."""
     out, lse = np.zeros((*q.shape[:3], v.shape[3])), np.full(q.shape[:3], -INFINITY)
     for b, h, i in np.ndindex(*q.shape[:3]):
@@ -342,6 +357,7 @@ def attention_in_loops(q, k, v, seen, scale):
             for j in keys
         ]
         total = sum(math.exp(score) for score in scores)
+        total += 0 if sinks is None else math.exp(sinks[h])
         if keys:
             lse[b, h, i] = math.log(total)
         for score, j in zip(scores, keys, strict=True):
@@ -361,6 +377,20 @@ def test_attention_is_the_loop(rng, size):
         out, lse = plain.online_attention(q, k, v, seen, 0.7, block)
         np.testing.assert_allclose(out, expected, atol=1e-12)
         np.testing.assert_allclose(lse, expected_lse, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("least", [-INFINITY, -1.0, 200.0, 1e4])
+def test_attention_with_sinks_is_the_loop(rng, size, least):
+    q, k, v = grouped(rng, size)
+    seen = rng.random((size[5], size[5] + 2)) < 0.5
+    seen[0] = False
+    sinks = least + rng.standard_normal(size[1])
+    found = plain_more.attention_with_sinks(q, k, v, seen, 0.7, sinks)
+    # The largest would overflow without the maximum taken out: there everything is gone.
+    expected = 0 * found if least == 1e4 else attention_in_loops(q, k, v, seen, 0.7, sinks)[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert (found[:, :, 0] == 0).all()
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -468,7 +498,7 @@ def not_plain(source: str, most_lines: int) -> list[str]:
 def test_the_texts_are_plain():
     folder = Path(plain.__file__).parent
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("plain*.py")}
-    assert {"plain.py"} <= texts.keys() <= TEXTS.keys()
+    assert texts.keys() == TEXTS.keys()
     for name, text in texts.items():
         assert not_plain(text, TEXTS[name]) == [], name
 

@@ -38,6 +38,7 @@ OPTIONS = [
     {"window": 3},
     {"rope": ROPE},
     {"alibi": True, "scale": 0.3},
+    {"sinks": True},
     {"rope": RopeConfig(layout="interleaved", theta=100.0), "q_lora_rank": None, "bias": True},
 ]
 

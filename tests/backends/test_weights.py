@@ -255,8 +255,10 @@ def test_files_take_the_memory_of_one_weight(tmp_path):
 # --- exchange between the backends ---
 
 ROPE = RopeConfig(layout="half")
-HEADS = AttentionConfig(8, 4, 4, n_kv_heads=2, bias=True, qk_norm=True, v_head_dim=3, rope=ROPE)
-LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=ROPE, q_lora_rank=5, bias=True)
+HEADS = AttentionConfig(
+    8, 4, 4, n_kv_heads=2, bias=True, qk_norm=True, v_head_dim=3, rope=ROPE, sinks=True
+)
+LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=ROPE, q_lora_rank=5, bias=True, sinks=True)
 GATED = {"mlp": "gated", "activation": "silu", "norm": "rms_norm", "positions": "none"}
 DECODER = DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9, tie_embeddings=False, **GATED)
 LEARNED = DecoderConfig(13, 1, AttentionConfig(8, 2, 4), d_ff=6, max_positions=9)
