@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -46,7 +47,10 @@ class Training:
         self.model = mt.Decoder(config, seed=1000 * plan.seed)
         matrices = [p for p in self.model.parameters() if p.ndim > 1]
         others = [p for p in self.model.parameters() if p.ndim < 2]
-        groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+        groups: list[dict[str, Any]] = [
+            {"params": matrices},
+            {"params": others, "weight_decay": 0.0},
+        ]
         self.optimiser = torch.optim.AdamW(groups, lr=plan.rate, weight_decay=plan.decay)
         self.step, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []  # tokens seen, mean loss since the last point
@@ -91,7 +95,7 @@ class Training:
             group["lr"] = plan.rate_at(self.step)
         loss = next_word_losses(self.model, batch).mean()
         self.optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), plan.clip)
         self.optimiser.step()
         self.step += 1
@@ -128,7 +132,7 @@ class Training:
             self.model.load_state_dict(held["model"])
             self.optimiser.load_state_dict(held["optimiser"])
             self.step, self.seconds, curve, self._sum, self._count = held["progress"]
-        except (OSError, RuntimeError, EOFError, KeyError, ValueError) as error:
+        except (OSError, RuntimeError, EOFError, LookupError, ValueError, UnpicklingError) as error:
             if isinstance(error, ConfigError):
                 raise
             name = self.state.name

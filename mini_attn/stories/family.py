@@ -6,12 +6,11 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from mini_attn.stories.vocabulary import WORDS
-
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored
+from mini_attn.stories.vocabulary import WORDS
 from mini_attn.weights import load_safetensors
 
 __all__ = ["load", "shipped"]

@@ -22,7 +22,7 @@ class Member:
     title: str
     rope: bool = True
     positions: str = "none"
-    latent: Mapping[str, int] | None = None
+    latent: int | None = None  # the rank
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def config(self, vocab_size: int, n_layers: int = 2, d_model: int = 64) -> DecoderConfig:
@@ -33,7 +33,7 @@ class Member:
         attention: Any
         if self.latent is not None:
             attention = LatentConfig(
-                d_model, n_heads, v_head_dim=HEAD_DIM, rope=rope, **self.latent
+                d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope
             )
         else:
             turned = rope if self.rope else None
@@ -50,16 +50,12 @@ class Member:
         )
 
 
-def _latent(rank: int) -> dict[str, int]:
-    return {"kv_lora_rank": rank, "qk_nope_head_dim": HEAD_DIM, "qk_rope_head_dim": 8}
-
-
 MEMBERS = {
     "mha": Member("multi-head attention, RoPE"),
     "gqa": Member("two key/value heads", options={"n_kv_heads": 2}),
     "mqa": Member("one key/value head", options={"n_kv_heads": 1}),
-    "mla": Member("latent of 32 numbers and a rotated key of 8", latent=_latent(32)),
-    "mla-16": Member("latent of 16 numbers and a rotated key of 8", latent=_latent(16)),
+    "mla": Member("latent of 32 numbers and a rotated key of 8", latent=32),
+    "mla-16": Member("latent of 16 numbers and a rotated key of 8", latent=16),
     "alibi": Member("ALiBi instead of RoPE", rope=False, options={"alibi": True}),
     "learned": Member("learned positions instead of RoPE", rope=False, positions="learned"),
     "none": Member("no positions", rope=False),
