@@ -1,0 +1,76 @@
+"""The trained decoders that come with the package."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_choice
+from mini_attn.stories.members import MEMBERS
+from mini_attn.stories.rounding import restored
+from mini_attn.stories.vocabulary import WORDS
+from mini_attn.weights import load_safetensors
+
+__all__ = ["load", "shipped"]
+
+FOLDER = Path(__file__).parent / "weights"
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the members whose weights are here, in the family's order.
+
+    Examples
+    --------
+    >>> set(shipped()) <= set(MEMBERS)
+    True
+    """
+    return tuple(name for name in MEMBERS if (FOLDER / f"{name}.safetensors").exists())
+
+
+def load(name: str, *, backend: str = "numpy") -> Any:
+    """A trained decoder of the family.
+
+    ``logits = load(name)(ids)``
+
+    Parameters
+    ----------
+    name : str
+        One of `shipped`.
+    backend : {"numpy", "torch"}
+        Whose decoder it is to be.
+
+    Returns
+    -------
+    Decoder
+        With two layers of width 64, in float32.
+
+    Raises
+    ------
+    ConfigError
+        If the member is unknown or not here, its file is damaged or the backend unknown.
+    ShapeError
+        If the file does not hold the weights of this member.
+
+    Notes
+    -----
+    The file holds eight bits a weight and one scale a row, as the member's training found them
+    to lose less than a thousandth of a nat; see ``training/results``.
+
+    Examples
+    --------
+    >>> load("unknown")
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: unknown member 'unknown': one of mha, gqa, mqa, mla, ...
+    """
+    check_choice("backend", backend, ("numpy", "torch"))
+    if name not in MEMBERS:
+        raise ConfigError(f"unknown member {name!r:.40}: one of {', '.join(MEMBERS)}")
+    path = FOLDER / f"{name}.safetensors"
+    if not path.exists():
+        raise ConfigError(f"{name} has not been trained: `make train MEMBER={name}` does it")
+    decoder = importlib.import_module(f"mini_attn.{backend}").Decoder
+    model = decoder(MEMBERS[name].config(len(WORDS)))
+    model.load_state_dict(restored(load_safetensors(path)))
+    return model

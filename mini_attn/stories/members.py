@@ -1,0 +1,63 @@
+"""The family: which decoders are trained, and what each differs in from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.errors import ConfigError
+
+__all__ = ["LONGEST", "MEMBERS", "Member"]
+
+HEAD_DIM = 16
+LONGEST = 256  # positions that a learned table holds, and tokens of a training row
+
+
+@dataclass(frozen=True)
+class Member:
+    """A decoder of the family, at any width: the options in which it differs."""
+
+    title: str
+    rope: bool = True
+    positions: str = "none"
+    latent: int | None = None  # the rank
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def config(self, vocab_size: int, n_layers: int = 2, d_model: int = 64) -> DecoderConfig:
+        """The decoder's configuration: heads of 16, RMS norm, no biases, tied embeddings."""
+        if d_model % HEAD_DIM:
+            raise ConfigError(f"d_model = {d_model} must be a multiple of {HEAD_DIM}")
+        n_heads, rope = d_model // HEAD_DIM, RopeConfig("half")
+        attention: Any
+        if self.latent is not None:
+            attention = LatentConfig(
+                d_model, n_heads, self.latent, HEAD_DIM, 8, HEAD_DIM, rope=rope
+            )
+        else:
+            turned = rope if self.rope else None
+            attention = AttentionConfig(d_model, n_heads, HEAD_DIM, rope=turned, **self.options)
+        return DecoderConfig(
+            vocab_size,
+            n_layers,
+            attention,
+            d_ff=4 * d_model,
+            max_positions=LONGEST,
+            norm="rms_norm",
+            positions=self.positions,
+            mlp_bias=False,
+        )
+
+
+MEMBERS = {
+    "mha": Member("multi-head attention, RoPE"),
+    "gqa": Member("two key/value heads", options={"n_kv_heads": 2}),
+    "mqa": Member("one key/value head", options={"n_kv_heads": 1}),
+    "mla": Member("latent of 32 numbers and a rotated key of 8", latent=32),
+    "mla-16": Member("latent of 16 numbers and a rotated key of 8", latent=16),
+    "alibi": Member("ALiBi instead of RoPE", rope=False, options={"alibi": True}),
+    "learned": Member("learned positions instead of RoPE", rope=False, positions="learned"),
+    "none": Member("no positions", rope=False),
+    "window": Member("a window of 32 keys", options={"window": 32}),
+}

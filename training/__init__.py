@@ -1,0 +1,1 @@
+"""What trained the family of small models that the pages run, and its raw logs."""
