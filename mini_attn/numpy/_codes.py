@@ -24,13 +24,13 @@ def encode(name: str, x: Array, coding: Coding, kind: np.dtype[Any]) -> tuple[Ar
     with np.errstate(over="ignore", invalid="ignore"):
         zero = _rounded(low, kind, -np.inf)
         scale = _rounded((high - zero) / coding.levels, kind, np.inf)
-        start, step = (each.astype(x.dtype, copy=False) for each in (zero, scale))
-        bad = ~np.isfinite(step * coding.levels + start)
+    bad = ~np.isfinite(scale)  # also where the zero is not
     if bad.any():
         raise ConfigError(
             f"{name} reaches from {low[bad][0]:g} to {high[bad][0]:g} in one group: not finite, or "
             f"beyond zeros and scales in {kind}; groups of such numbers cannot be sealed"
         )
+    start, step = (each.astype(x.dtype, copy=False) for each in (zero, scale))
     step = np.where(step > 0, step, 1)  # of equal numbers it is 0
     start, step = (_spread(each, coding) for each in (start, step))
     codes = np.rint((x - start) / step).clip(0, coding.levels).astype(np.uint8)

@@ -24,16 +24,14 @@ def encode(
     low, high = _ranges(x, coding)
     zero = _rounded(low, kind, up=False)
     scale = _rounded((high - zero) / coding.levels, kind, up=True)
-    start, step = zero.to(x.dtype), scale.to(x.dtype)
-    good = (step * coding.levels + start).isfinite()
-    if not _at_hand(x):
-        scale = scale.where(good, torch.nan)  # so is the group; nobody waits for a device
-    elif not good.all():
+    bad = ~scale.isfinite()  # also where the zero is not: then nothing of the group comes back
+    if _at_hand(x) and bad.any():
         raise ConfigError(
-            f"{name} reaches from {low[~good][0]:g} to {high[~good][0]:g} in one group: not "
-            f"finite, or beyond zeros and scales in {str(kind).removeprefix('torch.')}; groups of "
-            "such numbers cannot be sealed"
+            f"{name} reaches from {low[bad][0]:g} to {high[bad][0]:g} in one group: not finite, or "
+            f"beyond zeros and scales in {str(kind).removeprefix('torch.')}; groups of such "
+            "numbers cannot be sealed"
         )
+    start, step = zero.to(x.dtype), scale.to(x.dtype)
     step = torch.where(step > 0, step, 1)  # of equal numbers it is 0
     start, step = _spread(start, coding), _spread(step, coding)
     codes = ((x - start) / step).round().clamp(0, coding.levels).to(torch.uint8)
