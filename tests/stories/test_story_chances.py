@@ -222,6 +222,12 @@ def test_a_prefix_is_outside_exactly_where_a_word_has_no_chance(kind, seed, leng
     assert (after is None) == (before[word] == 0)
 
 
+_ANNA = (
+    "<s> once upon a time there was a girl named anna . anna had a red ball . one day anna went to "
+    "the park and met"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "inside"),
     [
@@ -231,6 +237,9 @@ def test_a_prefix_is_outside_exactly_where_a_word_has_no_chance(kind, seed, leng
         ("<s> <s>", set()),
         ("<s> once upon a time there was a boy named lily", {"mixture", "repeats"}),
         ("<s> a a a a a a a the <s>", set()),
+        (f"{_ANNA} tom", {"mixture", "stories", "repeats"}),
+        (f"{_ANNA} anna", {"mixture", "repeats"}),  # a word that is held is not drawn again
+        (f"{_ANNA} ball", {"mixture", "repeats"}),
     ],
 )
 def test_outside_of_the_language_there_is_no_chance(text, inside):
