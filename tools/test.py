@@ -17,7 +17,7 @@ Step = list[str | Path]
 PYTEST: Step = [BIN / "pytest", "--quiet", "-n", "2"]
 NBVAL: Step = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=60"]
 # The rooms whose tests need neither the built book nor other programs, whole.
-FAST = ["tests/backends", "tests/cost", "tests/exercises", "tests/widgets"]
+FAST = ["tests/backends", "tests/cost", "tests/exercises", "tests/stories", "tests/widgets"]
 # A file or a class stays on one worker, which shares its fixtures. The longest files come first:
 # at the end, when one worker has nothing left to take, only short ones are left.
 LONGEST = {"tests/classroom", "tests/oracles", "tests/backends"}

@@ -143,7 +143,7 @@ def _scenes(form: str, least: int, most: int) -> dict[str, tuple[Line, ...]]:
     casts = {"trade": _TRADE} if form == "trade" else {"pair": _PAIR, "trio": _TRIO}
     states = {}
     for cast, scenes in casts.items():
-        for told in range(most + 1):
+        for told in range(cast == "trio", most + 1):  # a third joins in a scene
             lines = [(w, text, f"{form}.{cast}.{told + 1}", moves) for w, text, moves in scenes]
             if cast == "pair":
                 lines.append((2, "{T:name} came too .", f"{form}.trio.{told + 1}", ""))
@@ -195,7 +195,7 @@ STATES: dict[str, tuple[Line, ...]] = {
         Line(1, "{H} put a {L:colour} {Y:object} under a tree by the {P:place} .", "met", "A=H"),
     ),
     "met": _meeting("long.pair.0"),
-    **_scenes("long", 2, 16),
+    **_scenes("long", 1, 18),
     "long.close": (
         Line(1, "at last {A?} went back to the {P?} and found the {Y?} .", "short.close"),
     ),

@@ -200,7 +200,7 @@ def reader(n: int, stories: float) -> Reader:
 
     Examples
     --------
-    >>> reader(1, 0.5).probabilities()[0, 0]
+    >>> float(reader(1, 0.5).probabilities()[0, 0])
     1.0
     """
     if stories == 1:

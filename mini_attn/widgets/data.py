@@ -12,6 +12,7 @@ from typing import Any
 
 from mini_attn import cost, example, example_heads, example_latent
 from mini_attn.models import MODELS
+from mini_attn.stories.data import language
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.questions import QUESTIONS
@@ -79,7 +80,8 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``questions.json``, ``example.json``, ``example_heads.json`` and ``example_latent.json``.
+        ``questions.json``, ``stories.json``, ``example.json``, ``example_heads.json`` and
+        ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -88,6 +90,7 @@ def generate() -> dict[str, Any]:
         "roofline.json": roofline(),
         "comparison.json": comparison(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
+        "stories.json": language(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__

@@ -106,10 +106,10 @@ def test_the_first_page_leads_to_all_others():
             assert f"`{stem}`" in row, f"{stem} is not on the row of {name}"
 
 
-COSTS_AND_WEIGHTS = ("cost", "models", "weights", "config", "variants")
+IN_NO_BACKEND = ("cost", "models", "weights", "stories", "config", "variants")
 
 
-@pytest.mark.parametrize("stem", COSTS_AND_WEIGHTS)
+@pytest.mark.parametrize("stem", IN_NO_BACKEND)
 def test_what_is_in_no_backend_says_what_goes_in_and_shows_an_example(stem):
     module = importlib.import_module(f"mini_attn.{stem}")
     for name in module.__all__:
