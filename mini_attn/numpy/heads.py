@@ -273,9 +273,8 @@ class GroupedQueryAttention(Module):
         if cache is not None:
             cached = cache.stage(k, v, steps.given, steps.transaction)
             k, v = cached.k, cached.v
-        visibility = steps.visibility(
-            q, k, cached, cache, self.config.window, self.config.sink_tokens
-        )
+        rule = self.config.window, self.config.sink_tokens
+        visibility = steps.visibility(q, k, cached, cache, *rule)
         bias = None if self._slopes is None else self._alibi(steps, cached)
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap).out
         return self.o_proj._run(merge(out))

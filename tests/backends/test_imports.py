@@ -24,7 +24,7 @@ LAYERS = [
     {"variants", "example"},
     {"cost", "models", "caching", "plain", "weights", "equivalences"}
     | {"example_heads", "example_latent"},
-    {"numpy", "torch"},
+    {"numpy", "torch"} | {"plain_more"},
     {"stories"},
     {"notebook"},
     {"widgets", "exercises"},
