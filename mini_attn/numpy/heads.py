@@ -457,7 +457,8 @@ class SlidingWindowAttention(GroupedQueryAttention):
     Notes
     -----
     Its cache is a ring that holds ``window`` tokens however long the text is. Through
-    ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away.
+    ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away. With
+    ``sink_tokens`` the first positions stay visible and have slots of their own before the ring.
 
     References
     ----------

@@ -241,7 +241,7 @@ def scaled_dot_product_attention(
     PyTorch: its fused kernel does the work unless a bias, a soft cap, the weights or the lse
     are asked for. On a GPU, where Triton is installed and no gradient is asked for, a kernel of
     this package serves single queries, positions, windows, soft caps and the lse; it reads no
-    key that nobody sees.
+    key that nobody sees. Where ``sink_tokens`` stay visible it is left aside.
 
     References
     ----------
