@@ -36,6 +36,10 @@ CONFIGS = {
     "alibi": DecoderConfig(
         29, 2, AttentionConfig(8, 4, 3, alibi=True), d_ff=11, max_positions=24, positions="none"
     ),
+    "first tokens": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, window=3, sink_tokens=2, alibi=True),
+        d_ff=11, max_positions=24, positions="none",
+    ),
     "sinusoidal": DecoderConfig(
         29, 1, AttentionConfig(8, 4, 3, n_kv_heads=1), d_ff=11, max_positions=24,
         positions="sinusoidal",
