@@ -1,11 +1,19 @@
-"""More of attention in NumPy: what later models changed, each as a formula.
+"""More of attention in NumPy, for who has read plain.py: what it leaves out.
 
-This text builds on plain.py and has its axes, its names and its style.
+Written as it is, and with its functions: each formula as code, no checks, no class.
 """
 
 import numpy as np
 
-from mini_attn.plain import scores_of, weighted_sum
+from mini_attn.plain import (
+    attention,
+    merge_heads,
+    rope,
+    scores_of,
+    split_heads,
+    visible,
+    weighted_sum,
+)
 
 # ---- A sink: to choose nothing ----
 
@@ -24,3 +32,45 @@ def attention_with_sinks(q, k, v, mask, scale, sinks):
     parts = np.exp(scores - top)
     total = np.exp(sinks - top) + parts.sum(axis=-1, keepdims=True)  # >= 1, or 0
     return weighted_sum(parts / np.maximum(total, 1), v)
+
+
+# ---- A window that keeps the first tokens too ----
+
+
+def append_behind_sinks(cache, k_new, v_new, positions, sink_tokens):
+    """Write each first token into a slot of its own, the others into a ring behind.
+
+    A chunk gets what was held and itself, as from a ring alone.
+    """
+    k, v, kv_positions = cache
+    k_all = np.concatenate([k, k_new], axis=2)  # (…, slots + q_len, head_dim)
+    v_all = np.concatenate([v, v_new], axis=2)
+    all_positions = np.concatenate([kv_positions, positions])
+    window = len(kv_positions) - sink_tokens
+    in_ring = sink_tokens + (positions - sink_tokens) % window
+    slots = np.where(positions < sink_tokens, positions, in_ring)
+    stay = (positions < sink_tokens) | (positions > positions[-1] - window)
+    slots = slots[stay]
+    k[:, :, slots], v[:, :, slots] = k_new[:, :, stay], v_new[:, :, stay]
+    kv_positions[slots] = positions[stay]
+    return k_all, v_all, all_positions
+
+
+def sink_window_attention(
+    x, W, positions, cache=None, *, n_heads, n_kv_heads, window, sink_tokens, layout
+):
+    """Grouped-query attention to the last tokens, and to the first of the text."""
+    q = split_heads(x @ W["q"], n_heads)  # (batch, n_heads, q_len, head_dim)
+    k = split_heads(x @ W["k"], n_kv_heads)  # (batch, n_kv_heads, q_len, head_dim)
+    v = split_heads(x @ W["v"], n_kv_heads)  # (…, v_head_dim)
+    if layout is not None:
+        q, k = rope(q, positions, layout), rope(k, positions, layout)
+    kv_positions = positions
+    if cache is not None:
+        held = append_behind_sinks(cache, k, v, positions, sink_tokens)
+        k, v, kv_positions = held  # kv_len instead of q_len
+    first = (kv_positions < sink_tokens)[..., None, :]  # of every query
+    near = visible(positions, kv_positions, window)
+    mask = near | (visible(positions, kv_positions) & first)
+    out = attention(q, k, v, mask, scale=q.shape[-1] ** -0.5)
+    return merge_heads(out) @ W["o"]  # (batch, q_len, d_model)

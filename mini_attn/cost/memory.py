@@ -39,10 +39,14 @@ _RING = Ring()
 
 
 def layer_kinds(model: Any) -> list[tuple[int, int | None]]:
-    """How many layers keep which window; None keeps every token."""
+    """How many layers keep how many keys, first tokens and window together; None keeps all.
+
+    Counted, first tokens and a window are a window of both: who sees fewer sees all there are.
+    """
     full = model.n_full_layers
-    kinds = [(full, None), (model.n_layers - full, model.window)]
-    return [(layers, window) for layers, window in kinds if layers]
+    kept = None if model.window is None else model.window + model.sink_tokens
+    kinds = [(full, None), (model.n_layers - full, kept)]
+    return [(layers, kept) for layers, kept in kinds if layers]
 
 
 def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
@@ -122,7 +126,8 @@ def cache_bytes(
     dtype_bytes : float
         Bytes of a number: 0.5, 1, 2, 4 or 8.
     storage : Contiguous, Ring, Paged or Quantized
-        Slots that a layer holds. A ring keeps ``min(context, window)`` in windowed layers.
+        Slots that a layer holds. A ring keeps ``min(context, sink_tokens + window)`` in windowed
+        layers.
         Only the last counts scales of quantised numbers; its ``dtype_bytes`` is that of the
         numbers before.
 
@@ -155,7 +160,7 @@ def cache_bytes(
     check_count("context", context, least=0)
     if isinstance(storage, Quantized):
         return batch * model.n_layers * storage.layer_bytes(model, context, dtype_bytes)
-    slots = sum(layers * storage.slots(context, window) for layers, window in layer_kinds(model))
+    slots = sum(layers * storage.slots(context, kept) for layers, kept in layer_kinds(model))
     return whole_bytes(batch * slots * numbers_per_token(model), dtype_bytes)
 
 
@@ -196,7 +201,7 @@ def cache_formula(
     full = model.n_full_layers
     terms = [("layers", full, "tokens", context)] if full else []
     if model.window is not None:
-        kept = min(context, model.window)
+        kept = min(context, model.window + model.sink_tokens)
         terms.append(("windowed layers", model.n_layers - full, "tokens kept", kept))
     return [
         [

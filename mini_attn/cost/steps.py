@@ -78,8 +78,9 @@ def step_bytes(
     -----
     The embedding tables are counted whole when they serve as the logits' matrix, which reads
     them whole; of a table that is only looked up, one row a token is read and left out. A
-    windowed layer reads what its queries see together, ``min(kv_len, window + q_len - 1)``, and
-    writes no more than its window. What the products hand on is in `activation_bytes`.
+    windowed layer reads what its queries see together, ``min(kv_len, kept + q_len - 1)`` where it
+    keeps ``sink_tokens + window`` keys, and writes what will be left of the new tokens. What the
+    products hand on is in `activation_bytes`.
 
     References
     ----------
@@ -97,9 +98,13 @@ def step_bytes(
     check_dtype_bytes(dtype_bytes)
     each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
     read = written = 0
-    for layers, window in layer_kinds(model):
-        read += layers * keys_at_hand(q_len, kv_len, window)
-        written += layers * (q_len if window is None else min(q_len, window))
+    for layers, kept in layer_kinds(model):
+        read += layers * keys_at_hand(q_len, kv_len, kept)
+        left = q_len
+        if kept is not None:  # of the new tokens: the last ones, and first ones before them
+            early = min(model.sink_tokens, kv_len - model.window) - (kv_len - q_len)
+            left = min(q_len, model.window) + max(0, early)
+        written += layers * left
     numbers = batch * numbers_per_token(model)
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),

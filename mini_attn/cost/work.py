@@ -72,7 +72,8 @@ def visible_pairs(q_len: int, kv_len: int, *, window: int | None = None) -> int:
     q_len, kv_len : int
         Queries, which are the last of the keys, and keys.
     window : int or None
-        Keys that a query sees at most, its own included; None means all.
+        Keys that a query sees at most, its own included; None means all. With first tokens
+        that stay visible it is ``window + sink_tokens``.
 
     Returns
     -------
@@ -134,8 +135,8 @@ def attention_flops(
     causal : {"full", "exact"}
         Whether all pairs of queries and keys are computed, or only the visible ones.
     window : int or None
-        Keys that a query sees at most. What no query sees is no key here: with ``"full"`` there
-        are ``min(kv_len, window + q_len - 1)`` keys.
+        Keys that a query sees at most, as in `visible_pairs`. What no query sees is no key here:
+        with ``"full"`` there are ``min(kv_len, window + q_len - 1)`` keys.
 
     Returns
     -------
@@ -176,8 +177,8 @@ def _attention_work(model: Any, sizes: dict[str, Any], form: str | None) -> dict
     if form is not None and not entry.forms:
         raise ConfigError(f"{model.attention} has one form, got {form!r}: leave it out")
     work: dict[str, int] = {}
-    for layers, window in layer_kinds(model):
-        layer = entry.costs().flops(model, **sizes, form=form, window=window)
+    for layers, kept in layer_kinds(model):
+        layer = entry.costs().flops(model, **sizes, form=form, window=kept)
         for part, flops in layer.items():
             work[part] = work.get(part, 0) + layers * flops
     return work
@@ -290,7 +291,7 @@ def elementwise_ops(
     rows = check_count("batch", batch) * check_count("q_len", q_len)
     check_count("kv_len", kv_len)
     pairs = batch * sum(
-        layers * _pairs(q_len, kv_len, causal, window) for layers, window in layer_kinds(model)
+        layers * _pairs(q_len, kv_len, causal, kept) for layers, kept in layer_kinds(model)
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
     inner = variant(model.attention).costs().normed(model)

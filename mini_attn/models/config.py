@@ -19,7 +19,7 @@ _COUNTS = (
 _OPTIONAL = (
     "full_every kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim n_experts "
     "n_shared_experts experts_per_token n_dense_layers expert_d_ff learned_positions "
-    "norms_per_layer"
+    "norms_per_layer sink_tokens"
 )
 
 
@@ -67,6 +67,8 @@ class ModelConfig:
         Bound of the scores; their factor where it is not ``head_dim ** -0.5``.
     family : str
         Whose model it is, for lists.
+    sink_tokens : int
+        First tokens that a windowed layer keeps as well; 0 means none.
 
     Raises
     ------
@@ -121,6 +123,7 @@ class ModelConfig:
     softcap: float | None = None
     scale: float | None = None
     family: str = ""
+    sink_tokens: int = 0
 
     def __post_init__(self) -> None:
         for name, default in (("v_head_dim", self.head_dim),):
@@ -163,6 +166,10 @@ class ModelConfig:
             )
         if self.window is not None:
             check_count("window", self.window)
+        elif self.sink_tokens:
+            raise ConfigError(
+                f"sink_tokens = {self.sink_tokens} needs a window: {self.attention} keeps all"
+            )
         if self.attention == "mha" and self.n_kv_heads != self.n_heads:
             raise ConfigError(
                 f"mha has one key/value head per query head, got n_heads = {self.n_heads} and "
@@ -188,7 +195,7 @@ class ModelConfig:
         return self.n_layers // self.full_every if self.full_every else 0
 
     def window_of(self, layer: int) -> int | None:
-        """Keys that a layer keeps, counted from 0; None where it keeps every token."""
+        """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""
         if self.full_every and (layer + 1) % self.full_every == 0:
             return None
         return self.window
@@ -204,6 +211,7 @@ class ModelConfig:
             )
         window = self.window_of(layer)
         sizes = {**vars(self), "window": window, "q_lora_rank": self.q_lora_rank or None}
+        sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
         sizes |= {"bias": self.biases != "none", "out_bias": self.biases == "all"}
         sizes["qk_norm"] = self.qk_norm == "head"

@@ -54,7 +54,8 @@ class Visibility:
         if not self._made:
             rows, columns = slice(0, self.q_len), slice(0, self.kv_len)
             if not self._known(rows, columns):
-                placed = self._compare(self._q, self._kv)
+                rule = self.causal, self.window, self.sink_tokens
+                placed = compare_positions(self._q, self._kv, *rule)
                 self._whole = placed if self.mask is None else self.mask & placed
             self._made = True
         return self._whole
@@ -67,14 +68,11 @@ class Visibility:
         mask = None if self.mask is None else cut(self.mask, rows, columns)
         if known:
             return mask
-        placed = self._compare(self._q[..., rows], self._kv[..., columns])
+        rule = self.causal, self.window, self.sink_tokens
+        placed = compare_positions(self._q[..., rows], self._kv[..., columns], *rule)
         if not placed.any():
             return False
         return placed if mask is None else mask & placed
-
-    def _compare(self, q: Array, kv: Array) -> Array:
-        """Positions compared, (1 or batch, 1, q_len, kv_len)."""
-        return compare_positions(q, kv, self.causal, self.window, self.sink_tokens)
 
     def _known(self, rows: slice, columns: slice) -> bool | None:
         """What numbers alone say of positions: all visible, none, or None where one must look."""

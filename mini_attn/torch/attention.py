@@ -268,6 +268,7 @@ def scaled_dot_product_attention(
     are asked for; with sinks it gets a key more, but for a single query or float16. On a GPU,
     where Triton is installed and no gradient is asked for, a kernel of this package serves
     single queries, positions, windows, soft caps and the lse; it reads no key that nobody sees.
+    Where ``sink_tokens`` stay visible it is left aside.
 
     References
     ----------

@@ -284,9 +284,8 @@ class GroupedQueryAttention(Module):
         if cache is not None:
             cached = cache.stage(k, v, steps.given, steps.transaction)
             k, v = cached.k, cached.v
-        visibility = steps.visibility(
-            q, k, cached, cache, self.config.window, self.config.sink_tokens
-        )
+        rule = self.config.window, self.config.sink_tokens
+        visibility = steps.visibility(q, k, cached, cache, *rule)
         bias = None if self._slopes is None else self._alibi(steps, cached)
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
@@ -331,9 +330,8 @@ class GroupedQueryAttention(Module):
         bias = None
         if self._slopes is not None:
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
-        visibility = of_one_token(
-            positions, kv_positions, self.config.window, self.config.sink_tokens
-        )
+        rule = self.config.window, self.config.sink_tokens
+        visibility = of_one_token(positions, kv_positions, *rule)
         k, v = arrays
         out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
@@ -514,7 +512,8 @@ class SlidingWindowAttention(GroupedQueryAttention):
     Notes
     -----
     Its cache is a ring that holds ``window`` tokens however long the text is. Through
-    ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away.
+    ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away. With
+    ``sink_tokens`` the first positions stay visible and have slots of their own before the ring.
 
     References
     ----------

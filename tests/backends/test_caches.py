@@ -440,6 +440,29 @@ steps_of = st.lists(
 
 @given(steps=steps_of, seed=st.integers(0, 999))
 def test_any_sequence_of_operations_equals_a_list(lib, kind, steps, seed):
+    equals_a_list(lib, kind, steps, seed)
+
+
+@pytest.mark.parametrize("name", ["ring", "ring and first tokens"])
+@given(steps=steps_of, seed=st.integers(0, 999))
+def test_positions_on_a_device_follow_those_on_the_host(name, steps, seed):
+    """As on a GPU the ring's positions lie there once more, in memory of their own."""
+    import mini_attn.torch as mt
+
+    class Apart(mt.SlidingWindowCache):
+        def _lay_out(self, slots, kind, device):
+            super()._lay_out(slots, kind, device)
+            self._shares_memory = False
+
+        def _array(self, integers):
+            return super()._array(integers).clone()
+
+    lib = _Torch()
+    lib.SlidingWindowCache = Apart
+    equals_a_list(lib, KINDS[name], steps, seed)
+
+
+def equals_a_list(lib, kind, steps, seed):
     rng = np.random.default_rng(seed)
     cache, tokens = poisoned(kind.make(lib, blocks=400)), Tokens()
     forks = []

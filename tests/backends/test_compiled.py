@@ -212,6 +212,22 @@ def test_refusals_change_nothing():
     assert held[0].slots == 2
 
 
+@pytest.mark.parametrize("sinks", [0, 2])
+def test_a_windows_step_sees_its_window_and_first_tokens(sinks):
+    """Over caches that keep all: the ring's slots move, so it is not compiled."""
+    attention = AttentionConfig(8, 2, 4, rope=ROPE, window=3, sink_tokens=sinks)
+    model = mt.Decoder(DecoderConfig(29, 1, attention, 11, max_positions=20), dtype="float64")
+    tokens, steps = torch.arange(12)[None], []
+    caches = [mt.KVCache(1, 2, 4, 12, dtype="float64")]
+    step = compile_decode_step(backend="eager")
+    mt.prefill(model, tokens[:, :4], caches)
+    with torch.no_grad():
+        for n in range(4, 12):
+            steps.append(step(model, tokens[:, n : n + 1], caches))
+        expected = model(tokens)[:, 4:]
+    torch.testing.assert_close(torch.stack(steps, dim=1), expected, rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize("block", [None, 4])
 @pytest.mark.parametrize("name", ["learned", "rope", "latent"])
 def test_free_slots_after_a_gap_are_not_seen(name, block):

@@ -62,6 +62,7 @@ COUNTS = {
     "llama3": ["original_max_positions"],
     "longrope": ["original_max_positions", "max_positions"],
 }  # fmt: skip
+FROM_ZERO = {"attention": ["sink_tokens"]}
 NUMBERS = {
     "attention": ["eps", "softcap", "scale"],
     "latent": ["eps", "scale"],
@@ -101,7 +102,9 @@ def flags():
 def test_every_field_is_tried_below():
     others = {"attention", "rope", "scaling", "short_factor", "long_factor"}
     for kind, good in GOOD.items():
-        named = {name for table in (COUNTS, NUMBERS, WORDS) for name in table.get(kind, ())}
+        named = {
+            name for table in (COUNTS, FROM_ZERO, NUMBERS, WORDS) for name in table.get(kind, ())
+        }
         named |= {name for owner, name in flags() if owner == kind}
         assert {field.name for field in dataclasses.fields(good)} - named <= others
 
@@ -114,6 +117,14 @@ def test_sizes_are_whole_numbers_from_1(kind, name, value):
         return
     with pytest.raises(ConfigError, match=rf"^{name} must be (a whole number|at least)"):
         dataclasses.replace(GOOD[kind], **{name: value})
+
+
+@pytest.mark.parametrize(("kind", "name"), every(FROM_ZERO))
+@pytest.mark.parametrize("value", [-1, 2.0, "2", True, [2], None, np.ones(2, int)])
+def test_sizes_that_may_be_0_are_whole_numbers(kind, name, value):
+    with pytest.raises(ConfigError, match=rf"^{name} must be (a whole number|at least 0)"):
+        dataclasses.replace(GOOD[kind], **{name: value})
+    assert getattr(dataclasses.replace(GOOD[kind], **{name: 0}), name) == 0
 
 
 @pytest.mark.parametrize(("kind", "name"), every(NUMBERS))
@@ -152,6 +163,7 @@ TWO = (HEADS, HEADS)
     ("kind", "changes", "words"),
     [
         ("attention", {"n_kv_heads": 3}, "multiple of n_kv_heads, got n_heads = 4 .* = 3"),
+        ("attention", {"sink_tokens": 4}, "sink_tokens = 4 needs a window: without one all tokens"),
         ("attention", {"rope": "half"}, "rope must be a RopeConfig or None, got 'half'"),
         ("attention", {"rope": RopeConfig("half", rotary_dim=6)}, "rotary_dim = 6 .* at most 4"),
         ("attention", {"rope": HALF, "head_dim": 5}, "rotary_dim = 5 must be even"),

@@ -36,6 +36,10 @@ CONFIGS = {
     "alibi": DecoderConfig(
         29, 2, AttentionConfig(8, 4, 3, alibi=True), d_ff=11, max_positions=24, positions="none"
     ),
+    "first tokens": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, window=3, sink_tokens=2, alibi=True),
+        d_ff=11, max_positions=24, positions="none",
+    ),
     "sinusoidal": DecoderConfig(
         29, 1, AttentionConfig(8, 4, 3, n_kv_heads=1), d_ff=11, max_positions=24,
         positions="sinusoidal",
@@ -396,3 +400,18 @@ def test_a_layer_that_there_is_not(lib, layer, words):
         lib.DecoderLayer(config, layer=layer)
     for number, kind in enumerate((lib.SlidingWindowAttention, lib.MultiHeadLatentAttention)):
         assert isinstance(lib.DecoderLayer(config, layer=number).self_attn, kind)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_layers_that_differ_in_their_first_tokens_alone_see_their_own(lib, cached):
+    """Who sees whom is made once for layers that are alike, and these are not."""
+
+    def logits(*sinks):
+        attentions = tuple(AttentionConfig(8, 2, 4, window=2, sink_tokens=n) for n in sinks)
+        model = lib.Decoder(DecoderConfig(29, 2, attentions, 11, max_positions=9), seed=1)
+        caches = model.new_caches(1, 9) if cached else None
+        return lib.numpy(model(lib.array(np.arange(9)[None]), caches=caches))[0, -1]
+
+    for second in (0, 2):
+        alike = logits(2 - second, 2 - second)
+        assert np.abs(logits(2 - second, second) - alike).max() > 1e-4

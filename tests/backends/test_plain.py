@@ -32,6 +32,8 @@ OPTIONS = [
     {"q_lora_rank": None},
     {"window": 1},
     {"window": 20},
+    {"window": 2, "sink_tokens": 1},
+    {"window": 3, "sink_tokens": 2, "rope": RopeConfig(layout="half")},
 ]
 INFINITY = float("inf")
 
@@ -57,6 +59,10 @@ def form_of_heads(config: Any, state: dict[str, Any]) -> Form:
         window=window,
         layout=config.rope and config.rope.layout,
     )
+    if config.sink_tokens:
+        window += config.sink_tokens  # slots
+        sinks = {"sink_tokens": config.sink_tokens}
+        attend = partial(plain_more.sink_window_attention, **attend.keywords, **sinks)
 
     def cache(batch: int, capacity: int) -> Any:
         slots = capacity if window == INFINITY else window
@@ -461,6 +467,30 @@ def test_a_ring_holds_the_last_tokens(chunks, window):
         np.testing.assert_array_equal(ring[2], slots)
         held = ring[2] >= 0
         np.testing.assert_array_equal(ring[0][0, 0, held, 0], ring[2][held])
+
+
+@pytest.mark.parametrize("chunks", [[1] * 11, [3, 5, 3], [7, 4], [11]])
+@pytest.mark.parametrize(("sinks", "window"), [(2, 3), (1, 1), (4, 2), (3, 9)])
+def test_first_tokens_stay_before_a_ring(chunks, sinks, window):
+    cache, start = plain.new_cache(1, 1, sinks + window, 1, 1), 0
+    for new in chunks:
+        positions = np.arange(start, start + new)
+        rows = positions.reshape(1, 1, new, 1).astype(float)
+        k, v, kv_positions = plain_more.append_behind_sinks(cache, rows, -rows, positions, sinks)
+        seen = {j for i in positions for j in range(i + 1) if i - j < window or j < sinks}
+        tokens = kv_positions >= 0
+        assert seen <= {int(p) for p in kv_positions[tokens]}
+        np.testing.assert_array_equal(k[0, 0, tokens, 0], kv_positions[tokens])
+        np.testing.assert_array_equal(v[0, 0, tokens, 0], -kv_positions[tokens])
+        start += new
+        slots = [s if s < start else -1 for s in range(sinks)]
+        slots += [
+            max((p for p in range(sinks, start) if (p - sinks) % window == s), default=-1)
+            for s in range(window)
+        ]
+        np.testing.assert_array_equal(cache[2], slots)
+        held = cache[2] >= 0
+        np.testing.assert_array_equal(cache[0][0, 0, held, 0], cache[2][held])
 
 
 def test_heads_are_columns(rng):

@@ -33,6 +33,24 @@ def test_a_hundred_tokens():
     assert cost.token_passes(1, 100, cached=True) == 100
 
 
+@given(
+    q_len=st.integers(1, 12), more=st.integers(0, 12), window=st.integers(1, 9),
+    sinks=st.integers(0, 9),
+)  # fmt: skip
+def test_first_tokens_count_as_so_much_more_window(q_len, more, window, sinks):
+    """Pairs, keys at hand and softmax of a step and of a prefill, counted from the mask."""
+    kv_len = q_len + more
+    mask = ma.causal_mask(q_len, kv_len, window, sinks)
+    model = small("sliding_window", window=window, sink_tokens=sinks, n_layers=1)
+    pairs, seen = int(mask.sum()), q_len * int(mask.any(axis=0).sum())
+    for causal, count in (("exact", pairs), ("full", seen)):
+        sizes = {"q_len": q_len, "kv_len": kv_len, "causal": causal}
+        parts = cost.matmul_flops(model, **sizes)
+        assert parts["scores"] == 2 * model.n_heads * model.head_dim * count
+        assert parts["weighted sum"] == 2 * model.n_heads * model.v_head_dim * count
+        assert cost.elementwise_ops(model, **sizes)["softmax"] == 5 * model.n_heads * count
+
+
 @given(prompt_len=st.integers(1, 40), n_new=st.integers(1, 40))
 def test_token_passes_are_a_count(prompt_len, n_new):
     plain, kept, held = 0, 0, 0
@@ -85,6 +103,7 @@ KINDS = {
     "mqa": small("mqa"),
     "sliding_window": small("sliding_window", window=4),
     "hybrid": small("sliding_window", window=4, full_every=2, rope=ROPE, local_rope=ROPE),
+    "first tokens": small("sliding_window", window=3, sink_tokens=2, full_every=3),
     "alibi": small("gqa", alibi=True, biases="qkv"),
     "softcap": small("gqa", rope=ROPE, softcap=3.0, scale=0.3),
     "latent": small("mla", **LATENT),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mini_attn.numpy as ma
 from mini_attn import cost
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS
@@ -96,6 +97,21 @@ def test_a_prefill_reads_the_weights_once_and_writes_every_row():
     assert step["cache written"] == step["cache read"] == 2 * 500 * 131_072
     chunk = cost.step_bytes(LLAMA, q_len=100, kv_len=500, batch=2)
     assert chunk["cache written"] * 5 == chunk["cache read"]
+
+
+@pytest.mark.parametrize("window", [1, 3, 8])
+@pytest.mark.parametrize("sinks", [0, 2, 5])
+def test_a_step_with_first_tokens_counts_slots_that_are_read_and_written(window, sinks):
+    """Of the new tokens those that a cache holds afterwards; of all keys those that are seen."""
+    model = small("sliding_window", window=window, sink_tokens=sinks, n_layers=1)
+    numbers = model.n_kv_heads * (model.head_dim + model.v_head_dim)
+    for kv_len, q_len in ((n, m) for n in range(1, 14) for m in range(1, n + 1)):
+        seen = ma.causal_mask(q_len, kv_len, window, sinks).any(axis=0).sum()
+        last = [n for n in range(kv_len) if n < sinks or n >= kv_len - window]
+        new = [n for n in last if n >= kv_len - q_len]
+        step = cost.step_bytes(model, q_len=q_len, kv_len=kv_len, dtype_bytes=1)
+        assert step["cache read"] == numbers * seen
+        assert step["cache written"] == numbers * len(new)
 
 
 @pytest.mark.parametrize("q_len", [1, 3, 8, 20])

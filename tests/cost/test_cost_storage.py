@@ -20,6 +20,7 @@ KINDS = {
     "mqa": small("mqa"),
     "windows": small("sliding_window", window=5),
     "hybrid": small("sliding_window", window=5, full_every=3),
+    "first tokens": small("sliding_window", window=5, full_every=3, sink_tokens=2),
     "latent": small("mla", n_kv_heads=6, kv_lora_rank=11, qk_rope_head_dim=4),
 }
 
@@ -38,7 +39,8 @@ def real_caches(lib, model, batch, capacity, dtype="float32"):
         if window is None:
             caches.append(lib.KVCache(*sizes, **options))
         else:
-            caches.append(lib.SlidingWindowCache(*sizes, window=window, **options))
+            kept = {"window": window, "sink_tokens": model.sink_tokens}
+            caches.append(lib.SlidingWindowCache(*sizes, **kept, **options))
     return caches
 
 

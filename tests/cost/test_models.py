@@ -260,6 +260,12 @@ BAD = {
     "mha shared": ("gpt2", {"n_kv_heads": 4}, "n_heads = 12 and n_kv_heads = 4: fewer are gqa"),
     "mqa with 8": ("llama-3-8b", {"attention": "mqa"}, "mqa has n_kv_heads = 1, got 8"),
     "window alone": ("llama-3-8b", {"window": 64}, "gqa and window = 64 do not go together"),
+    "first tokens without a window": (
+        "gpt2",
+        {"sink_tokens": 4},
+        "sink_tokens = 4 needs a window: mha keeps all",
+    ),
+    "fewer than no first tokens": ("mistral-7b", {"sink_tokens": -1}, "sink_tokens .* got -1"),
     "no window": ("mistral-7b", {"window": None}, "sliding_window and window = None"),
     "window of 0": ("mistral-7b", {"window": 0}, "window must be at least 1, got 0"),
     "no latent": ("deepseek-v3", {"kv_lora_rank": 0}, "above 0, got 0 and 64"),
