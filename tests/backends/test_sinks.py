@@ -494,7 +494,9 @@ def test_parameters_are_those_of_a_decoder(kind):
     model = small(kind, sinks=True, **(latent if kind == "mla" else {}))
     held = sum(w.numel() for w in decoder_of(mt, model).parameters())
     assert cost.parameter_count(model) == held
-    bare = dataclasses.replace(model, sinks=False)
+    bare, step = dataclasses.replace(model, sinks=False), {"q_len": 2, "kv_len": 7, "batch": 5}
+    with_them, without = (cost.elementwise_ops(m, **step)["softmax"] for m in (model, bare))
+    assert with_them - without == 3 * (5 * 2 * model.n_heads) * model.n_layers
     assert held - cost.parameter_count(bare) == model.n_layers * model.n_heads
 
 
