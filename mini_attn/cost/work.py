@@ -273,9 +273,9 @@ def elementwise_ops(
     Returns
     -------
     dict
-        ``softmax`` (scale, subtract the maximum, exponential, add, divide), ``activation`` (one
-        per number inside the MLP), ``norms`` (four per number of each normalised row; those of
-        queries, keys and latents too).
+        ``softmax`` (scale, subtract the maximum, exponential, add, divide; of a sink the three in
+        the middle), ``activation`` (one per number inside the MLP), ``norms`` (four per number of
+        each normalised row; those of queries, keys and latents too).
 
     Raises
     ------
@@ -295,8 +295,9 @@ def elementwise_ops(
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
     inner = variant(model.attention).costs().normed(model)
+    sinks = rows * model.n_layers if model.sinks else 0  # one for each row of scores
     return {
-        "softmax": 5 * model.n_heads * pairs,
+        "softmax": model.n_heads * (5 * pairs + 3 * sinks),
         "activation": rows * _mlp_widths(model)[0],
         "norms": 4 * rows * (model.d_model * norms + inner * model.n_layers),
     }

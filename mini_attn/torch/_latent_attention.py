@@ -40,12 +40,12 @@ def attend_latents(
     sinks: Tensor | None = None,
 ) -> Tensor:
     """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank)."""
-    plain = visibility.mask is None and sinks is None  # the kernel keeps its log-sum-exp
-    kernel = _kernel(q, q_rope, latent) if plain else None
+    kernel = _kernel(q, q_rope, latent) if visibility.mask is None else None
     if kernel is not None:
         try:
+            places = _positions(visibility, len(q))
             out: Tensor = kernel.attend(
-                q, q_rope, latent, rope_key, scale, places=_positions(visibility, len(q))
+                q, q_rope, latent, rope_key, scale, places=places, sinks=sinks
             )
             return out
         except kernel.OutOfResources:

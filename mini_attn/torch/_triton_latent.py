@@ -16,6 +16,8 @@ import triton.language as tl
 from torch import Tensor
 from triton.runtime.errors import OutOfResources
 
+from mini_attn.torch import _sinks
+
 __all__ = ["OutOfResources", "attend", "latent_kernel"]
 
 LOG_2, LOG2_E = tl.constexpr(0.6931471805599453), tl.constexpr(1.4426950408889634)
@@ -92,6 +94,7 @@ def attend(
     scale: float,
     *,
     places: tuple[Tensor, Tensor] | None = None,
+    sinks: Tensor | None = None,
     programs: int = 256,
     least: int = 4,
 ) -> Tensor:
@@ -131,4 +134,7 @@ def attend(
         share = torch.exp(lse - torch.where(torch.isneginf(top), 0.0, top))
         share = share / share.sum(dim=0).clamp_min(torch.finfo(torch.float32).tiny)
         out = (out * share[..., None]).sum(dim=0)
+    if sinks is not None:  # (n_heads,), of which each query has all
+        left = _sinks.share(lse.logsumexp(dim=0), sinks.float().repeat(q_len))
+        out = out * left[..., None]
     return out.view(batch, q_len, n_heads, rank).transpose(1, 2).to(q.dtype)

@@ -142,8 +142,8 @@ class GroupedQueryAttention(Module):
     Notes
     -----
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
-    configuration says so, ``q_norm`` and ``k_norm`` with ``qk_norm``, ``sinks`` (n_heads,), drawn
-    with standard deviation 1, with ``sinks``.
+    configuration says so; with ``qk_norm`` also ``q_norm`` and ``k_norm``; with ``sinks`` also
+    ``sinks`` (n_heads,), drawn with standard deviation 1.
 
     References
     ----------

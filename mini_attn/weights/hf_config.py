@@ -31,7 +31,7 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "gemma2": "scaled embeddings, norms that add 1 to their gains, and norms after each block",
     "gemma3_text": "scaled embeddings and two rotary embeddings",
     "gpt_neox": "attention and MLP in parallel",
-    "gpt_oss": "layers with experts, and sinks",
+    "gpt_oss": "layers with experts",
     "llama4": "layers with experts",
     "mamba": "state-space layers",
     "mixtral": "layers with experts",

@@ -91,6 +91,22 @@ def test_half_precision(name, dtype, spans):
     check((out, lse), by_definition(*arrays, causal=True), dtype)
 
 
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("rule", ["causal", "window", "softcap"])
+def test_sinks_join_what_the_kernel_found(sizes, rule):
+    """As attention asks for it: the output, and with it the sum, which counts the sink once."""
+    arrays, rule = draw(sizes), RULES[rule]
+    sinks = torch.randn(sizes[1], generator=torch.Generator().manual_seed(1)).to(DEVICE) + 2
+    sinks[-1] = -torch.inf
+    assert _triton.takes(*arrays)
+    expected = by_definition(*arrays, sinks=sinks, **rule)
+    check(mt.online_attention(*arrays, sinks=sinks, **rule), expected)
+    found = mt.scaled_dot_product_attention(*arrays, sinks=sinks, return_lse=True, **rule)
+    check(found, expected)
+    alone = mt.scaled_dot_product_attention(*arrays, sinks=sinks, **rule)
+    check((alone,), expected[:1])
+
+
 PLACED = ["single query, odd widths", "a few queries", "square"]
 
 

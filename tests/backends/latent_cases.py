@@ -58,6 +58,31 @@ def test_the_kernel_is_the_definition_however_it_is_cut(size, dtype, programs):
 
 
 @pytest.mark.parametrize("size", SIZES[:3], ids=str)
+@pytest.mark.parametrize("programs", [1, 256])
+@pytest.mark.parametrize("placed", [False, True])
+def test_sinks(size, programs, placed):
+    """Each head's own, in whatever spans its sum was found; a query without keys gives zeros."""
+    arrays = draw(size, torch.float32)
+    batch, n_heads, q_len, kv_len, rank, _ = size
+    sinks = torch.randn(n_heads, generator=torch.Generator().manual_seed(2)).to(DEVICE) * 2 + 3
+    sinks[-1] = -torch.inf
+    places, seen = None, torch.ones(batch, 1, q_len, kv_len, dtype=torch.bool, device=DEVICE)
+    if placed:
+        kv = torch.arange(kv_len, device=DEVICE).expand(batch, -1)
+        q_places = kv[:, kv_len - q_len :].clone()
+        q_places[0, 0] = -1
+        places, seen = (q_places, kv), (kv[:, None] <= q_places[..., None])[:, None]
+    keys = torch.cat([arrays[2], arrays[3]], dim=-1).double()[:, None]
+    scores = 0.2 * torch.cat(arrays[:2], dim=-1).double() @ keys.transpose(-1, -2)
+    terms = scores.exp() * seen
+    total = terms.sum(dim=-1, keepdim=True) + sinks.double().exp()[:, None, None]
+    expected = terms @ arrays[2].double()[:, None] / total.clamp(min=1e-300)
+    out = kernel.attend(*arrays, 0.2, places=places, sinks=sinks, programs=programs, least=1)
+    assert (out.double() - expected).abs().max() < 2e-6 * expected.abs().max().clamp(min=1)
+    assert rank == out.shape[3]
+
+
+@pytest.mark.parametrize("size", SIZES[:3], ids=str)
 @pytest.mark.parametrize("programs", [1, 5, 256])
 def test_positions_decide_and_empty_slots_are_not_read(size, programs):
     arrays = draw(size, torch.float32)

@@ -135,7 +135,7 @@ def test_a_bias_too(lib, rng, q_len):
 @pytest.mark.parametrize("q_len", [1, 5])
 def test_the_ends_of_the_scale(lib, rng, q_len, options):
     """-inf is no sink, a large one and inf gather nothing, NaN is seen where a key is."""
-    q, k, v = arrays_of(lib, *draw(rng, q_len=q_len))
+    q, k, v = arrays_of(lib, *draw(rng, q_len=q_len, v_head_dim=4))
     kinds = ("scaled_dot_product_attention", "online_attention")
     sinks = lib.array(np.array([-INF, 90.0, INF, np.nan]))
     for name in kinds:
@@ -494,7 +494,9 @@ def test_parameters_are_those_of_a_decoder(kind):
     model = small(kind, sinks=True, **(latent if kind == "mla" else {}))
     held = sum(w.numel() for w in decoder_of(mt, model).parameters())
     assert cost.parameter_count(model) == held
-    bare = dataclasses.replace(model, sinks=False)
+    bare, step = dataclasses.replace(model, sinks=False), {"q_len": 2, "kv_len": 7, "batch": 5}
+    with_them, without = (cost.elementwise_ops(m, **step)["softmax"] for m in (model, bare))
+    assert with_them - without == 3 * (5 * 2 * model.n_heads) * model.n_layers
     assert held - cost.parameter_count(bare) == model.n_layers * model.n_heads
 
 
