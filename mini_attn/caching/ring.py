@@ -31,12 +31,7 @@ class Ring(Slots):
     """
 
     _size: int
-    _firsts = 0  # slots for first tokens, before the ring's
-
-    def _lay_ring(self, size: int, first_tokens: int) -> None:
-        """So many slots, and how many lie before the ring: none where all tokens fit."""
-        all_fit = self.capacity is not None and self.capacity <= size
-        self._size, self._firsts = size, 0 if all_fit else first_tokens
+    _firsts: int  # slots for first tokens, before the ring's
 
     @property
     def contiguous(self) -> bool:

@@ -86,7 +86,7 @@ class SlidingWindowCache(Ring, KVCache):
             size = min(size, check_count("capacity", capacity))
         super().__init__(batch, n_kv_heads, head_dim, size, v_head_dim=v_head_dim, dtype=dtype)
         self.capacity, self.window, self.sink_tokens = capacity, window, sink_tokens
-        self._lay_ring(size, sink_tokens)
+        self._size, self._firsts = size, min(sink_tokens, size)
 
     def _lay_out(self, slots: int, kind: np.dtype[Any]) -> None:
         super()._lay_out(slots, kind)

@@ -90,7 +90,7 @@ class SlidingWindowCache(Ring, KVCache):
             batch, n_kv_heads, head_dim, size, v_head_dim=v_head_dim, dtype=dtype, device=device
         )
         self.capacity, self.window, self.sink_tokens = capacity, window, sink_tokens
-        self._lay_ring(size, sink_tokens)
+        self._size, self._firsts = size, min(sink_tokens, size)
 
     def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
         super()._lay_out(slots, kind, device)

@@ -206,11 +206,14 @@ def test_a_layer_with_first_tokens_sees_them_however_it_is_fed(
     expected = by_brute_force(lib, layer, x, positions)
     out = lib.numpy(layer(lib.array(x), positions=lib.array(positions)))
     np.testing.assert_allclose(out, expected, atol=1e-12)
-    kept = {"window": window + 2, "sink_tokens": sinks + 1}
-    wider = lib.SlidingWindowCache(BATCH, 2, 4, None, dtype="float64", **kept)
+    wider, more = (
+        lib.SlidingWindowCache(BATCH, 2, 4, None, window=w, sink_tokens=n, dtype="float64")
+        for w, n in ((window + 2, sinks), (window, sinks + 1))
+    )
     for cache in (
         layer.new_cache(BATCH, seq),
         wider,
+        more,
         lib.KVCache(BATCH, 2, 4, seq, dtype="float64"),
     ):
         start = 0
@@ -269,6 +272,18 @@ def test_a_crop_takes_first_tokens_back_that_stand_before_their_numbers(lib):
     cache.crop(3)
     assert lib.numpy(cache.view()[2]).tolist() == [[-1, -1, -1], [0, 1, 2]]
     assert lib.numpy(cache.length).tolist() == [0, 3]
+
+
+def test_a_capacity_may_end_among_the_first_tokens(lib):
+    cache = lib.SlidingWindowCache(2, 1, 4, 3, window=3, sink_tokens=5)
+    rows = lib.array(np.ones((2, 1, 3, 4), "float32"))
+    cache.append(rows, rows, positions=lib.array(np.array([[-1, 0, 1], [0, 1, 2]])))
+    assert lib.numpy(cache.view()[2]).tolist() == [[0, 1, -1], [0, 1, 2]]
+    with pytest.raises(CacheOverflowError):
+        cache.append(rows, rows)
+    cache.crop(2)
+    assert lib.numpy(cache.view()[2]).tolist() == [[0, -1], [0, 1]]
+    assert cache.allocated_bytes == 2 * 3 * 2 * 4 * 4
 
 
 def test_a_capacity_without_need_of_a_ring_keeps_all(lib):

@@ -443,10 +443,8 @@ def test_any_sequence_of_operations_equals_a_list(lib, kind, steps, seed):
     equals_a_list(lib, kind, steps, seed)
 
 
-@pytest.mark.parametrize("name", ["ring", "ring and first tokens"])
-@given(steps=steps_of, seed=st.integers(0, 999))
-def test_positions_on_a_device_follow_those_on_the_host(name, steps, seed):
-    """As on a GPU the ring's positions lie there once more, in memory of their own."""
+def as_on_a_device():
+    """PyTorch, where the ring's positions lie once more in memory of their own, as on a GPU."""
     import mini_attn.torch as mt
 
     class Apart(mt.SlidingWindowCache):
@@ -459,7 +457,26 @@ def test_positions_on_a_device_follow_those_on_the_host(name, steps, seed):
 
     lib = _Torch()
     lib.SlidingWindowCache = Apart
-    equals_a_list(lib, KINDS[name], steps, seed)
+    return lib
+
+
+RINGS = pytest.mark.parametrize("name", ["ring", "ring and first tokens"])
+
+
+@RINGS
+@given(steps=steps_of, seed=st.integers(0, 999))
+def test_positions_on_a_device_follow_those_on_the_host(name, steps, seed):
+    equals_a_list(as_on_a_device(), KINDS[name], steps, seed)
+
+
+@RINGS
+def test_positions_on_a_device_are_put_back_after_an_unfinished_step(name, rng):
+    kind, lib, tokens = KINDS[name], as_on_a_device(), Tokens()
+    cache = kind.make(lib)
+    for new in (8, 1):
+        step(lib, kind, cache, tokens, rng, "append", new)
+    staged(lib, kind, cache, rng, 4, Transaction())
+    check(lib, kind, cache, tokens)
 
 
 def equals_a_list(lib, kind, steps, seed):

@@ -191,6 +191,15 @@ def test_first_tokens_that_come_behind_padding_have_never_come(lib: Any, pads: A
     assert strike_everywhere(lib, caches[:1], lambda own: own[0].crop(6)) >= 3
 
 
+def test_a_crop_of_first_tokens_behind_padding_has_never_happened(lib: Any) -> None:
+    """It leaves some of them in slots that it has to empty."""
+    model = decoder(lib, "kept")
+    caches = caches_of(lib, model, "kept")
+    places = lib.array(np.maximum(np.arange(6) - np.array([[3], [0]]), -1))
+    model(tokens_of(lib, 6), caches=caches, positions=places)
+    assert strike_everywhere(lib, caches[:1], lambda own: own[0].crop(4)) >= 3
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_interrupted_at_any_call_has_never_happened(lib: Any, kind: str) -> None:
