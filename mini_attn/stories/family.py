@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
 from mini_attn.stories.members import MEMBERS
@@ -13,7 +14,7 @@ from mini_attn.stories.rounding import restored
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.weights import load_safetensors
 
-__all__ = ["load", "shipped"]
+__all__ = ["load", "shipped", "stored"]
 
 FOLDER = Path(__file__).parent / "weights"
 
@@ -65,12 +66,39 @@ def load(name: str, *, backend: str = "numpy") -> Any:
     mini_attn.errors.ConfigError: unknown member 'unknown': one of mha, gqa, mqa, mla, ...
     """
     check_choice("backend", backend, ("numpy", "torch"))
+    config, weights = stored(name)
+    model = importlib.import_module(f"mini_attn.{backend}").Decoder(config)
+    model.load_state_dict(restored(weights))
+    return model
+
+
+def stored(name: str) -> tuple[DecoderConfig, dict[str, Any]]:
+    """What the package holds of a member: the configuration, and the file's codes and scales.
+
+    Parameters
+    ----------
+    name : str
+        One of `shipped`.
+
+    Returns
+    -------
+    tuple (config, weights)
+        The weights as `rounded` leaves them.
+
+    Raises
+    ------
+    ConfigError
+        If the member is unknown or not here, or its file is damaged.
+
+    Examples
+    --------
+    >>> stored("unknown")
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: unknown member 'unknown': one of mha, gqa, mqa, mla, ...
+    """
     if name not in MEMBERS:
         raise ConfigError(f"unknown member {name!r:.40}: one of {', '.join(MEMBERS)}")
     path = FOLDER / f"{name}.safetensors"
     if not path.exists():
         raise ConfigError(f"{name} has not been trained: `make train MEMBER={name}` does it")
-    decoder = importlib.import_module(f"mini_attn.{backend}").Decoder
-    model = decoder(MEMBERS[name].config(len(WORDS)))
-    model.load_state_dict(restored(load_safetensors(path)))
-    return model
+    return MEMBERS[name].config(len(WORDS)), load_safetensors(path)

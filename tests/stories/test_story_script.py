@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
@@ -11,22 +10,19 @@ import pytest
 from mini_attn import stories
 from mini_attn.stories.data import language
 from mini_attn.widgets.data import FOLDER
-from tools import bundle
+from tests.javascript import run
 
 SCRIPT = """
-import { readFileSync } from "node:fs";
-const { openLanguage, reader, nextProbabilities, rowProbabilities } = await import(%s);
-const language = openLanguage(JSON.parse(readFileSync(%s, "utf8")));
-const input = JSON.parse(readFileSync(0, "utf8"));
+const language = living.openLanguage(input.language);
 const asked = (ids) => {
-  const reading = reader(language, { kind: "stories" });
+  const reading = living.reader(language, { kind: "stories" });
   return ids.map((word) => (reading.step(word), reading.asked()));
 };
-process.stdout.write(JSON.stringify(input.map(({ ids, options }) => ({
-  row: rowProbabilities(language, ids, options),
-  next: nextProbabilities(language, ids, options),
+return input.given.map(({ ids, options }) => ({
+  row: living.rowProbabilities(language, ids, options),
+  next: living.nextProbabilities(language, ids, options),
   asked: asked(ids),
-}))));
+}));
 """
 CASES = [
     *((kind, 0.5, ids) for kind in ("mixture", "stories", "repeats")
@@ -44,14 +40,8 @@ def read():
     """What the script finds in each case."""
     given = [{"ids": ids.tolist(), "options": {"kind": kind, "share": share}}
              for kind, share, ids in CASES]  # fmt: skip
-    script = (FOLDER.parent / "stories" / "reader.js").as_uri()
-    source = SCRIPT % (json.dumps(script), json.dumps(str(FOLDER / "stories.json")))
-    done = subprocess.run(
-        [bundle.NODE, "--input-type=module", "--eval", source],
-        input=json.dumps(given).encode(), capture_output=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+    data = {"language": json.loads((FOLDER / "stories.json").read_text()), "given": given}
+    return run(SCRIPT, data, sources=["stories/reader.js"])
 
 
 def test_every_chance_is_the_same(read):

@@ -1,7 +1,7 @@
 // Tossed coins, the same in every browser and in Python: entries +1 or −1 of a query and its keys.
 
 // Tommy Ettinger's mulberry32: 32 bits from a counter that is stirred twice.
-function bits(seed) {
+export function bits(seed) {
   let at = seed >>> 0;
   return () => {
     at = (at + 0x6d2b79f5) >>> 0;
