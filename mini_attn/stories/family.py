@@ -56,8 +56,8 @@ def load(name: str, *, backend: str = "numpy") -> Any:
 
     Notes
     -----
-    The file holds eight bits a weight and one scale a row, as the member's training found them
-    to lose less than a thousandth of a nat; see ``training/results``.
+    The file holds eight bits a weight and one scale a row; ``training/results`` says what the
+    member loses before and after that rounding.
 
     Examples
     --------

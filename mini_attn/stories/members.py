@@ -60,4 +60,8 @@ MEMBERS = {
     "learned": Member("learned positions instead of RoPE", rope=False, positions="learned"),
     "none": Member("no positions", rope=False),
     "window": Member("a window of 32 keys", options={"window": 32}),
+    "sinks": Member("a learned sink in each head", options={"sinks": True}),
+    "window-sinks": Member(
+        "a window of 32 keys, and a learned sink", options={"window": 32, "sinks": True}
+    ),
 }
