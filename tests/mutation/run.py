@@ -40,7 +40,7 @@ class Copy:
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir()
+        (folder / ".cache").mkdir(parents=True)  # in it, tests find a folder for what they write
         leave = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "node_modules")
         for name in COPIED:
             if (root / name).is_dir():
