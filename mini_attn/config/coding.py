@@ -49,17 +49,17 @@ class Coding:
 
     @property
     def word_codes(self) -> int:
-        """Codes of a word, the least of them that fill whole bytes: 8 where they have 3 bits."""
+        """Codes of a word, the fewest that fill whole bytes (8 where they have 3 bits)."""
         return 8 // math.gcd(8, self.bits)
 
     @property
     def word_bytes(self) -> int:
-        """Bytes of a word: 3 where codes have 3 bits, else 1."""
+        """Bytes of a word, 3 where codes have 3 bits and else 1."""
         return self.bits // math.gcd(8, self.bits)
 
     @property
     def code_shape(self) -> tuple[int, int]:
-        """Bytes of the codes: no bit is left over, as tokens pair up to words."""
+        """Bytes of the codes; no bit is left over, as tokens pair up to words."""
         return self.group_size * self.bits // 8, self.width
 
     @property
