@@ -21,7 +21,7 @@ def _losses(model: mt.Decoder, rows: NDArray[Any], batch: int = 32) -> NDArray[A
     """Nats of each word after the first, (rows, length - 1)."""
     parts = [torch.from_numpy(rows[i : i + batch]) for i in range(0, len(rows), batch)]
     with torch.inference_mode():
-        return torch.cat([next_word_losses(model, part) for part in parts]).numpy()
+        return torch.cat([next_word_losses(model, part) for part in parts]).double().numpy()
 
 
 def _true_losses(rows: NDArray[Any], kind: str) -> NDArray[Any]:
