@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 import mini_attn.torch as mt
 from mini_attn.stories import row_probabilities, sample_rows, who_has
@@ -17,11 +19,19 @@ __all__ = ["measured"]
 SEED = 987_654_321  # of rows for measuring; training rows come from other seeds
 
 
-def _losses(model: mt.Decoder, rows: NDArray[Any], batch: int = 32) -> NDArray[Any]:
-    """Nats of each word after the first, (rows, length - 1)."""
-    parts = [torch.from_numpy(rows[i : i + batch]) for i in range(0, len(rows), batch)]
+BATCH = 32
+
+
+def _by_batch(rows: NDArray[Any], ask: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+    """What is asked of all rows, a batch of them after the other."""
+    parts = [torch.from_numpy(rows[i : i + BATCH]) for i in range(0, len(rows), BATCH)]
     with torch.inference_mode():
-        return torch.cat([next_word_losses(model, part) for part in parts]).double().numpy()
+        return torch.cat([ask(part) for part in parts]).numpy()
+
+
+def _losses(model: mt.Decoder, rows: NDArray[Any]) -> NDArray[Any]:
+    """Nats of each word after the first, (rows, length - 1)."""
+    return _by_batch(rows, lambda part: next_word_losses(model, part).double())
 
 
 def _true_losses(rows: NDArray[Any], kind: str) -> NDArray[Any]:
@@ -44,13 +54,8 @@ def _recall(model: mt.Decoder, rows: NDArray[Any]) -> dict[str, Any]:
     asked = who_has(rows)
     if not len(asked.rows):
         return {"asked": 0}
-    losses_of = []
-    with torch.inference_mode():
-        for start in range(0, len(rows), 32):
-            logits = model(torch.from_numpy(rows[start : start + 32]))
-            losses_of.append(logits.argmax(-1).numpy())
-    guesses = np.concatenate(losses_of)
-    right = guesses[asked.rows, asked.positions - 1] == asked.answers
+    guesses = _by_batch(rows, lambda part: model(part).argmax(-1))
+    right = guesses[asked.rows, asked.positions] == asked.answers
     far = asked.distances >= 64
     return {
         "asked": len(right),

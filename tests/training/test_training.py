@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from mini_attn.errors import ConfigError
-from mini_attn.stories import WORDS
+from mini_attn.stories import WORDS, row_probabilities
 from mini_attn.stories.members import LONGEST, MEMBERS
 from tools import ROOT
 from training import run
@@ -115,13 +115,40 @@ def test_what_is_measured_is_what_it_is_called(tmp_path: Path) -> None:
     assert next_word_losses(model, batch).shape == (1, 4)
 
 
+class Knowing(torch.nn.Module):
+    """One who knows the language: its logits are the logarithms of the true chances."""
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Logits (rows, length, vocab)."""
+        return torch.from_numpy(row_probabilities(rows.numpy())).log()
+
+
+def test_who_knows_the_language_recalls_everything_and_loses_nothing() -> None:
+    found = measured(Knowing(), rows=16)  # type: ignore[arg-type]
+    assert found["who_has"]["right"] == 1
+    assert found["who_has"]["asked_64_back_or_more"] > 0
+    for kind in ("stories", "repeats"):
+        assert found[kind]["excess"]["nats"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_shorter_training_replaces_no_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run.family, "FOLDER", tmp_path / "weights")
+    monkeypatch.setattr(run, "SHIPPED", replace(TINY, tokens=10 * TINY.tokens))
+    ours = training(tmp_path, replace(TINY, tokens=1))
+    assert ours.run()
+    run.finished(ours, rows=8)
+    assert not (tmp_path / "weights").exists()
+
+
 def test_a_whole_training_leaves_a_record_and_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "RESULTS", ROOT / ".cache/tmp-training" / tmp_path.name)
     monkeypatch.setattr(run, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(run.family, "FOLDER", tmp_path / "weights")
-    monkeypatch.setattr(run, "SHIPPED", (0, 1, 16))
+    monkeypatch.setattr(run, "SHIPPED", TINY)
     stop = run.Stop()
     try:
         assert run.train(TINY, stop, rows=8)
