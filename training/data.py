@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ class Rows:
 
     def __init__(self, length: int, seed: int, kept: Path | None = None) -> None:
         self.length, self.seed, self.kept = length, seed, kept
+        language = sha256(sample_rows(16, length, seed=0).tobytes()).hexdigest()[:8]
+        self.name = f"{language}-{length}-{seed}"  # rows of another language are not taken for ours
         self._number, self._block = -1, np.empty((0, length), np.int64)
 
     def take(self, first: int, count: int) -> NDArray[Any]:
@@ -39,7 +42,7 @@ class Rows:
     def _read(self, number: int) -> NDArray[Any]:
         if self.kept is None:
             return self._made(number)
-        path = self.kept / f"{self.length}-{self.seed}-{number}.npy"
+        path = self.kept / f"{self.name}-{number}.npy"
         if path.exists():
             return np.asarray(np.load(path), np.int64)
         rows = self._made(number)

@@ -63,6 +63,7 @@ class Training:
         tell: Told | None = None,
         *,
         until: int | None = None,
+        each: Callable[[int], None] = lambda step: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> bool:
         """Train to the end of the plan, to a step, or until told to stop; whether it is done.
@@ -75,13 +76,14 @@ class Training:
         kept = began
         while self.step < last and not stop():
             self._one_step()
+            each(self.step)
             now = time.monotonic()
             self.seconds = stood + now - began
             if self._at_point():
                 self._note()
                 if tell is not None:
-                    each = (now - began) / (self.step - first)
-                    tell(self.step, self.curve[-1][1], each * (last - self.step))
+                    left = (now - began) / (self.step - first) * (last - self.step)
+                    tell(self.step, self.curve[-1][1], left)
             if now - kept > EVERY:
                 self.keep()
                 kept = now

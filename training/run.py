@@ -31,6 +31,8 @@ from training.plan import Plan
 
 RESULTS = ROOT / "training/results"
 CACHE = ROOT / ".cache/training"
+FRAMES = CACHE / "frames"
+FRAME = 50  # steps between two frames of the film
 SHIPPED = Plan("mha")  # or another member: a shorter training replaces no weights
 
 
@@ -97,11 +99,17 @@ def train(plan: Plan, stop: Stop, *, rows: int = 256) -> bool:
         rows=Rows(LONGEST, plan.seed, CACHE / "rows"),
     )
 
+    def film(step: int) -> None:
+        if plan == SHIPPED and step % FRAME == 0:
+            FRAMES.mkdir(parents=True, exist_ok=True)
+            weights = rounded(to_numpy(training.model.state_dict()))
+            save_safetensors(FRAMES / f"{step:05d}.safetensors", weights)
+
     def tell(step: int, loss: float, left: float) -> None:
         print(f"[train] {plan.name}: step {step} of {plan.steps}, {loss:.3f} nats a word, "
               f"{left / 60:.1f} min left", flush=True)  # fmt: skip
 
-    if not training.run(tell, stop=stop):
+    if not training.run(tell, stop=stop, each=film):
         print(f"[train] {plan.name} stopped at step {training.step}: the same command goes on")
         return False
     record = finished(training, rows=rows)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.stories.machine import Machine, machine
-from mini_attn.stories.sampling import PERIODS
+from mini_attn.stories.sampling import PERIODS, SHARE
 from mini_attn.stories.vocabulary import WORDS
 
 __all__ = ["language"]
@@ -31,7 +31,8 @@ def language() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``words``; ``periods``, fewest and most words of a block; ``registers``, their number;
+        ``words``; ``periods``, fewest and most words of a block; ``share`` of story rows;
+        ``registers``, their number;
         ``classes``, ``forms`` and ``orders`` as in `Machine`, in numbers of words and of registers;
         ``slots``, what an edge can say; ``nodes``, for each the ways on as
         ``"slot>node:chance …"``, the chance left out where it is 1.
@@ -55,6 +56,7 @@ def language() -> dict[str, Any]:
     return {
         "words": list(WORDS),
         "periods": list(PERIODS),
+        "share": SHARE,
         "registers": m.orders.shape[1],
         "classes": [np.flatnonzero(row).tolist() for row in m.classes],
         "forms": m.forms.tolist(),

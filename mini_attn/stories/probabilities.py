@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mini_attn.shapes import check_count
 from mini_attn.stories.reading import StoryReader, reader
-from mini_attn.stories.sampling import check_kind, sample_rows
+from mini_attn.stories.sampling import SHARE, check_kind, sample_rows
 from mini_attn.stories.vocabulary import WORDS, check_ids
 
 __all__ = ["Floor", "Recall", "floor", "next_probabilities", "row_probabilities", "who_has"]
@@ -54,7 +54,7 @@ class Recall(NamedTuple):
     distances: Array
 
 
-def row_probabilities(ids: Any, *, kind: str = "mixture", share: float = 0.5) -> Array:
+def row_probabilities(ids: Any, *, kind: str = "mixture", share: float = SHARE) -> Array:
     """The chance of each next word after each word of whole rows.
 
     ``out[..., t, w] = P(ids[t + 1] = w | ids[0 … t])``
@@ -103,7 +103,7 @@ def row_probabilities(ids: Any, *, kind: str = "mixture", share: float = 0.5) ->
     return out.reshape(*array.shape, -1)
 
 
-def next_probabilities(prefix: Any, *, kind: str = "mixture", share: float = 0.5) -> Array | None:
+def next_probabilities(prefix: Any, *, kind: str = "mixture", share: float = SHARE) -> Array | None:
     """The chance of each next word after a prefix.
 
     ``p[w] = P(prefix + w) / P(prefix)``
@@ -162,7 +162,7 @@ def _entropies(ids: Array, stories: float) -> Array:
 def floor(
     kind: str = "mixture",
     *,
-    share: float = 0.5,
+    share: float = SHARE,
     length: int = 256,
     rows: int = 1000,
     seed: int = 0,

@@ -111,7 +111,9 @@ class StoryReader:
 
 
 class RepeatReader:
-    """Reads repeats: for each row the chance of each length that its block may have.
+    """Reads repeats: the words of each row's block, and its length once that has shown.
+
+    No two words of a block are alike, so the first word that comes again says that it is over.
 
     Parameters
     ----------
@@ -121,37 +123,42 @@ class RepeatReader:
 
     def __init__(self, n: int) -> None:
         least, most = PERIODS
-        self.periods = np.arange(least, most + 1)
-        self.prior = np.full(len(self.periods), 1 / len(self.periods))
-        # As if a block of the greatest length had just been repeated: START must follow.
-        self.belief = np.zeros((n, len(self.periods)))
-        self.belief[:, -1] = 1.0
-        self.read = np.full(n, 2 * most)
-        self.words = np.zeros((n, 2 * most + 1), dtype=np.int64)
+        # The chance that a block which has this many words is over: 0, …, 0, 1/53, 1/52, …, 1.
+        self.over = np.zeros(most + 1)
+        self.over[least:] = 1 / np.arange(most + 1 - least, 0, -1)
+        self.block = np.zeros((n, most), dtype=np.int64)
+        self.said = np.zeros((n, VOCAB), dtype=bool)
+        self.read = np.full(n, -1)  # words after START
+        self.period = np.zeros(n, dtype=np.int64)  # 0 until it has shown
+        self.inside = np.ones(n, dtype=bool)
 
-    def _repeated(self) -> tuple[Array, Array]:
-        """For each length whether the block is over, and the word that must come then."""
-        place = self.read[:, None] - self.periods
-        words = np.take_along_axis(self.words, np.maximum(place, 0), axis=1)
-        return place >= 0, np.where(place == self.periods, 0, words)
+    def _again(self) -> Array:
+        """The word that must come if the block is over, (n,)."""
+        place = self.read % np.maximum(self.period, 1)
+        return np.take_along_axis(self.block, place[:, None], axis=1)[:, 0]
 
     def probabilities(self) -> Array:
         """The chance of each next word, (n, vocab); zeros outside of the language."""
-        over, words = self._repeated()
-        chances = _gathered(words, np.where(over, self.belief, 0.0))
-        chances[:, 1:] += np.where(over, 0.0, self.belief).sum(axis=1, keepdims=True) / (VOCAB - 1)
-        return chances
+        rows = np.arange(len(self.read))
+        over = np.where(self.period > 0, 1.0, self.over[np.minimum(self.read, len(self.over) - 1)])
+        chances = np.where(self.said, 0.0, 1.0)
+        chances[:, 0] = 0.0
+        chances *= ((1 - over) / np.maximum(chances.sum(axis=1), 1.0))[:, None]
+        chances[rows, self._again()] += over
+        chances[self.read < 0] = np.eye(1, VOCAB)
+        return np.asarray(chances * self.inside[:, None])
 
     def step(self, words: Array) -> Array:
         """Read one word in each row, (n,); the chance that each had, (n,)."""
-        over, repeated = self._repeated()
-        fresh = np.where(words > 0, 1 / (VOCAB - 1), 0.0)[:, None]
-        belief = self.belief * np.where(over, repeated == words[:, None], fresh)
-        chances = belief.sum(axis=1)
-        begins = (words == 0) & (chances > 0)
-        self.belief = np.where(begins[:, None], self.prior, _scaled(belief, chances))
-        self.words[np.arange(len(words)), self.read] = words
-        self.read = np.where(begins, 0, np.minimum(self.read + 1, 2 * PERIODS[1]))
+        rows = np.arange(len(words))
+        chances = self.probabilities()[rows, words]
+        self.inside &= chances > 0
+        shown = self.said[rows, words] & (self.period == 0)
+        self.period = np.where(shown & self.inside, self.read, self.period)
+        fresh = np.flatnonzero(self.inside & (self.read >= 0) & (self.period == 0))
+        self.block[fresh, self.read[fresh]] = words[fresh]
+        self.said[fresh, words[fresh]] = True
+        self.read += 1
         return chances
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, cycle, islice
 from random import Random
 
 import numpy as np
@@ -20,11 +20,11 @@ from mini_attn.shapes import check_choice, check_count, check_number
 from mini_attn.stories.grammar import PRONOUNS, STATES, Line, Slot, parse
 from mini_attn.stories.vocabulary import CLASSES, NUMBERS, START, WORDS
 
-__all__ = ["KINDS", "PERIODS", "check_kind", "sample_rows", "sample_story"]
+__all__ = ["KINDS", "PERIODS", "SHARE", "check_kind", "sample_rows", "sample_story"]
 
 KINDS = ("mixture", "stories", "repeats")
+SHARE = 0.25  # of rows that tell stories: copying is the slower one to learn
 PERIODS = (8, 60)  # words of a block before it is repeated, fewest and most, all equally likely
-_PLAIN = WORDS[1:]
 
 
 @lru_cache(maxsize=1)
@@ -60,18 +60,21 @@ def _story(chance: Random) -> list[str]:
     return words
 
 
-def _repeat(chance: Random) -> list[str]:
-    """One block of words, twice, after `START`."""
+def _block(chance: Random) -> list[str]:
+    """The words of a block, no two alike."""
     least, most = PERIODS
     period = least + int(chance.random() * (most + 1 - least))
-    block = [_PLAIN[int(chance.random() * len(_PLAIN))] for _ in range(period)]
-    return [START, *block, *block]
+    left = list(WORDS[1:])
+    return [left.pop(int(chance.random() * len(left))) for _ in range(period)]
 
 
 def _words(chance: Random, stories: bool) -> Iterator[str]:
     """Words of a row without end."""
-    while True:
-        yield from _story(chance) if stories else _repeat(chance)
+    if stories:
+        while True:
+            yield from _story(chance)
+    yield START
+    yield from cycle(_block(chance))
 
 
 def check_kind(kind: str, share: float) -> float:
@@ -134,11 +137,11 @@ def sample_story(seed: int) -> str:
 
 
 def sample_rows(
-    n: int, length: int, seed: int, *, kind: str = "mixture", share: float = 0.5
+    n: int, length: int, seed: int, *, kind: str = "mixture", share: float = SHARE
 ) -> NDArray[np.int64]:
-    """Rows of words, each full of stories or full of repeated blocks.
+    """Rows of words, each full of stories or of one block that is repeated.
 
-    ``row = <s> story <s> story …  or  <s> w1 … wk w1 … wk <s> …, cut at the length``
+    ``row = <s> story <s> story …  or  <s> w1 … wk w1 … wk w1 …, cut at the length``
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ def sample_rows(
 
     Notes
     -----
-    A block of repeats has k words, 8 to 60 with the same chance, each any word but `START`. Row i
+    A block has k words, 8 to 60 with the same chance, no two alike and none of them `START`. Row i
     depends on the seed and on i alone, and a shorter row is the beginning of a longer one.
     Chance comes from Python's ``random.Random.random``, whose numbers no version changes.
 

@@ -33,10 +33,10 @@ def test_the_language_is_the_one_that_models_were_trained_on():
         "<s> once upon a time there was a girl named anna . anna had a yellow bell . one day anna"
     )
     assert decode(stories.sample_rows(1, 21, 0, kind="stories")[0]) == told
-    told = "<s> too named by together box ran warm sara market"
+    told = "<s> too named it together map put was ben market"
     assert decode(stories.sample_rows(1, 10, 0, kind="repeats")[0]) == told
     every = stories.sample_rows(64, 256, 0)
-    assert hashlib.sha256(every.astype("<i8").tobytes()).hexdigest()[:16] == "d87cbc2a2a9f3114"
+    assert hashlib.sha256(every.astype("<i8").tobytes()).hexdigest()[:16] == "bbefdfe9ed4cee8c"
 
 
 def test_the_share_of_stories_is_the_parameter():
@@ -50,19 +50,19 @@ def test_the_share_of_stories_is_the_parameter():
         assert abs(told(share) - 2000 * share) < 4 * np.sqrt(2000 * share * (1 - share))
 
 
-def test_repeats_are_blocks_said_twice():
-    text = decode(stories.sample_rows(1, 40_000, seed=4, kind="repeats")[0])
-    blocks = [part.split() for part in text.split(START)[1:-1]]
-    periods = [len(block) // 2 for block in blocks]
-    for block, period in zip(blocks, periods, strict=True):
-        assert block[:period] == block[period:]
+def test_repeats_are_one_block_again_and_again():
+    rows = stories.sample_rows(3000, 200, seed=4, kind="repeats")
+    assert (rows[:, 0] == 0).all()
+    periods = np.array([row[2:].tolist().index(row[1]) + 1 for row in rows])
+    for row, period in zip(rows[:, 1:], periods, strict=True):
+        assert len({*row[:period].tolist()} - {0}) == period
+        np.testing.assert_array_equal(row, np.resize(row[:period], 199))
     least, most = PERIODS
     assert (min(periods), max(periods)) == (least, most) == (8, 60)
     counts = np.bincount(periods)[least:]
     expected = len(periods) / (most + 1 - least)
     assert ((counts - expected) ** 2 / expected).sum() < 53 + 4 * np.sqrt(2 * 52)
-    words = np.bincount([WORDS.index(word) for b, p in zip(blocks, periods, strict=True)
-                         for word in b[:p]], minlength=len(WORDS))[1:]  # fmt: skip
+    words = np.bincount(rows[:, 1:9].ravel(), minlength=len(WORDS))[1:]
     assert abs(((words - words.mean()) ** 2 / words.mean()).sum() - 117) < 4 * np.sqrt(2 * 117)
 
 
@@ -173,13 +173,15 @@ def test_the_floor_of_a_story_begins_as_written():
     assert by[9] == pytest.approx(np.log(8))
 
 
-def test_the_floor_of_repeats_is_that_of_their_blocks():
-    """A block of k words and its length are all that is new in 2 k + 1 words."""
-    by = stories.floor("repeats", rows=150, length=800).by_position
-    np.testing.assert_allclose(by[:8], np.log(len(WORDS) - 1), rtol=1e-12)
+def test_the_floor_of_repeats_is_that_of_their_block():
+    """A block's words and its length are all that is new in a row, however long."""
+    found = stories.floor("repeats", rows=1000, length=256)
+    left = len(WORDS) - 1 - np.arange(PERIODS[1])
+    np.testing.assert_allclose(found.by_position[:8], np.log(left[:8]), rtol=1e-12)
     periods = np.arange(PERIODS[0], PERIODS[1] + 1)
-    block = np.log(len(periods)) + periods.mean() * np.log(len(WORDS) - 1)
-    assert by[400:].mean() == pytest.approx(block / (2 * periods.mean() + 1), rel=0.02)
+    block = np.log(len(periods)) + np.mean([np.log(left[:period]).sum() for period in periods])
+    assert abs(found.nats - block / 255) < 4 * found.standard_error
+    assert not found.by_position[60:].any()
 
 
 def test_the_floor_of_a_mixture_lies_between_and_above_its_parts():

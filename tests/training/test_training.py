@@ -33,7 +33,7 @@ def training(folder: Path, plan: Plan = TINY) -> Training:
 
 
 def test_the_loss_falls(tmp_path: Path) -> None:
-    ours = training(tmp_path, replace(TINY, tokens=60 * 2 * LONGEST))
+    ours = training(tmp_path, replace(TINY, tokens=150 * 2 * LONGEST))
     assert ours.run()
     first, last = ours.curve[0][1], np.mean([loss for _, loss in ours.curve[-5:]])
     assert first > np.log(len(WORDS)) - 0.2

@@ -49,33 +49,38 @@ function storyReader({ words, nodes, classes, forms, orders, registers }) {
   };
 }
 
-// The chance of each length that the block may have; word 0 begins a block.
+// A block of words, no two alike, again and again: the first that comes again says how long it is.
 function repeatReader({ words, periods: [least, most] }) {
-  const lengths = Array.from({ length: most + 1 - least }, (_, i) => least + i);
-  const fresh = 1 / (words.length - 1);
-  let belief = lengths.map((length) => Number(length === most)); // as if a block had just ended
-  let block = Array(2 * most).fill(0);
-  const due = (length) => (block.length < length ? null : block.length === 2 * length ? 0 : block[block.length - length]);
+  let block = null; // until word 0 is read
+  let period = 0; // until it has shown
+  let read = 0;
+  let inside = true;
+  const over = () => (period ? 1 : read < least ? 0 : 1 / (most + 1 - read));
+  const probabilities = () => {
+    const chances = Array(words.length).fill(0);
+    if (!inside) return chances;
+    if (!block) {
+      chances[0] = 1;
+      return chances;
+    }
+    const fresh = (1 - over()) / (words.length - 1 - block.length);
+    for (let word = 1; word < words.length; word++) if (!block.includes(word)) chances[word] = fresh;
+    if (over()) chances[block[period ? read % period : 0]] += over();
+    return chances;
+  };
   return {
-    probabilities() {
-      const chances = Array(words.length).fill(0);
-      let rest = 0;
-      lengths.forEach((length, i) => {
-        const word = due(length);
-        if (word === null) rest += belief[i];
-        else if (belief[i] > 0) chances[word] += belief[i];
-      });
-      return chances.map((chance, word) => chance + (word ? rest * fresh : 0));
-    },
+    probabilities,
     step(word) {
-      const next = lengths.map((length, i) => {
-        const expected = due(length);
-        return belief[i] * (expected === null ? (word ? fresh : 0) : Number(expected === word));
-      });
-      const chance = sum(next);
-      const begins = word === 0 && chance > 0;
-      belief = begins ? lengths.map(() => 1 / lengths.length) : scaled(next, chance);
-      block = begins ? [] : [...block, word];
+      const chance = probabilities()[word];
+      inside &&= chance > 0;
+      if (!inside) return 0;
+      if (!block) {
+        block = [];
+        return chance;
+      }
+      if (!period && block.includes(word)) period = block.length;
+      if (!period) block.push(word);
+      read += 1;
       return chance;
     },
   };
@@ -99,7 +104,7 @@ function mixtureReader(language, share) {
 }
 
 // Has probabilities() and step(word), which gives the chance that the word had.
-export function reader(language, { kind = "mixture", share = 0.5 } = {}) {
+export function reader(language, { kind = "mixture", share = language.share } = {}) {
   if (kind === "stories") return storyReader(language);
   return kind === "repeats" ? repeatReader(language) : mixtureReader(language, share);
 }
