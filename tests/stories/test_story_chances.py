@@ -140,7 +140,7 @@ def test_stories_have_the_chances_of_the_grammar():
 
 
 def prefix_chance(words):
-    """The chance that a row of repeats begins so: a sum over the lengths that its block may have."""
+    """The chance that a row of repeats begins so: a sum over the lengths of its block."""
     if not len(words) or words[0] != START_ID:
         return float(not len(words))
     least, most = PERIODS
