@@ -1,5 +1,6 @@
 """A small language of stories in which the true chance of every next word is known."""
 
+from mini_attn.stories.family import load, shipped
 from mini_attn.stories.probabilities import (
     Floor,
     Recall,
@@ -19,9 +20,11 @@ __all__ = [
     "decode",
     "encode",
     "floor",
+    "load",
     "next_probabilities",
     "row_probabilities",
     "sample_rows",
     "sample_story",
+    "shipped",
     "who_has",
 ]

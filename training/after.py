@@ -1,0 +1,146 @@
+"""Train a finished member on as another: fewer key/value heads, or longer rows. ``make after``.
+
+Two things that a checkpoint is often changed into, each measured before the first step and on the
+way: multi-head attention whose heads are pooled (GQA, "uptraining"), and positions stretched by a
+rule that is meant to be trained on with (position interpolation, YaRN).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+import mini_attn.torch as mt
+from benchmarks import machine
+from mini_attn.config import PositionInterpolation, YaRN
+from mini_attn.config.rope import RopeScaling
+from mini_attn.stories import sample_rows
+from mini_attn.stories.family import load
+from mini_attn.stories.members import LONGEST
+from mini_attn.torch import pool_kv_heads
+from training.data import Rows
+from training.loop import next_word_losses
+from training.measure import SEED, measured
+from training.run import CACHE, RESULTS, written
+
+FACTOR = 4  # how much longer the rows are after a stretch
+STEPS = (0, 5, 10, 20, 50, 100, 200)  # of training on, where it is measured
+TOKENS = 16 * LONGEST  # of a step, as in the training before
+RATE = 1e-3  # at first; a cosine leads to a tenth
+SEEDS = (0, 1, 2)  # of the rows that are trained on
+BIN = 128  # positions whose loss is averaged
+
+
+def pooled(heads: int) -> mt.Decoder:
+    """The first member with so many key/value heads, the means of its own."""
+    member = load("mha", backend="torch")
+    attention, state = member.config.attention, dict(member.state_dict())
+    for layer in range(member.config.n_layers):
+        name = f"layers.{layer}.self_attn."
+        own = {key.removeprefix(name): state[key] for key in state if key.startswith(name)}
+        changed, after = pool_kv_heads(own, attention, heads)
+        state |= {name + key: weight for key, weight in changed.items()}
+    model = mt.Decoder(replace(member.config, attention=after))
+    model.load_state_dict(state)
+    return model
+
+
+def stretched(scaling: RopeScaling | None) -> mt.Decoder:
+    """The first member for longer rows, its positions scaled by a rule or not at all."""
+    member = load("mha", backend="torch")
+    attention = member.config.attention
+    attention = replace(attention, rope=replace(attention.rope, scaling=scaling))
+    config = replace(member.config, attention=attention, max_positions=FACTOR * LONGEST)
+    model = mt.Decoder(config)
+    model.load_state_dict(member.state_dict())
+    return model
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the first member: how it begins, and on rows of which length it goes on."""
+
+    title: str
+    begin: Callable[[], mt.Decoder]
+    length: int = LONGEST
+
+
+LONG = FACTOR * LONGEST
+CHANGES = {
+    "pooled-2": Change("key/value heads pooled to two", lambda: pooled(2)),
+    "pooled-1": Change("key/value heads pooled to one", lambda: pooled(1)),
+    "stretched-none": Change("longer rows, no rule", lambda: stretched(None), LONG),
+    "stretched-pi": Change(
+        "position interpolation", lambda: stretched(PositionInterpolation(FACTOR)), LONG
+    ),
+    "stretched-yarn": Change("YaRN", lambda: stretched(YaRN(FACTOR, LONGEST)), LONG),
+}
+
+
+def by_position(model: mt.Decoder, length: int) -> list[float]:
+    """Loss of stories in nats a word, a mean for each `BIN` positions."""
+    rows = sample_rows(32, length, SEED, kind="stories")
+    with torch.inference_mode():
+        parts = [
+            next_word_losses(model, torch.from_numpy(rows[i : i + 8])) for i in range(0, 32, 8)
+        ]
+    losses = torch.cat(parts).double().mean(0).numpy()
+    return [float(np.mean(losses[first : first + BIN])) for first in range(0, length, BIN)]
+
+
+def look(model: mt.Decoder, step: int, length: int) -> dict[str, Any]:
+    """What it can do after a step."""
+    model.eval()
+    found = {"step": step, "measured": measured(model, rows=64 * LONGEST // length, length=length)}
+    model.train()
+    return found | ({"by_position": by_position(model, length)} if length > LONGEST else {})
+
+
+def trained_on(change: Change, seed: int) -> list[dict[str, Any]]:
+    """Measurements at each of `STEPS`."""
+    model = change.begin()
+    rows = Rows(change.length, 100 + seed, CACHE / "rows")
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.1)
+    batch, found = TOKENS // change.length, [look(model, 0, change.length)]
+    for step in range(1, STEPS[-1] + 1):
+        rate = RATE * (0.55 + 0.45 * math.cos(math.pi * (step - 1) / STEPS[-1]))
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        taken = torch.from_numpy(rows.take((step - 1) * batch, batch))
+        loss = next_word_losses(model, taken).mean()
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        if step in STEPS:
+            found.append(look(model, step, change.length))
+    return found
+
+
+def main() -> None:
+    """Every change from every seed, into one file."""
+    began, changes = time.monotonic(), {}
+    for name, change in CHANGES.items():
+        runs = {seed: trained_on(change, seed) for seed in SEEDS}
+        changes[name] = {"title": change.title, "length": change.length, "seeds": runs}
+        last = runs[SEEDS[0]][-1]["measured"]
+        print(f"[after] {change.title}: stories {last['stories']['loss']['nats']:.3f}, "
+              f"copying {last['copying']['nats']:.3f} nats a word", flush=True)  # fmt: skip
+    record = {
+        **machine.describe(),
+        "command": "make after",
+        "tokens_a_step": TOKENS,
+        "seconds": time.monotonic() - began,
+        "changes": changes,
+    }
+    written(RESULTS / "after.json", record)
+
+
+if __name__ == "__main__":
+    main()
