@@ -16,7 +16,7 @@ a text, keys before their rotation. Instead each token is to leave one vector of
 from which fixed matrices make the keys and values of all heads. Matrices can be chosen for this
 text, and what they lose is measured as a part of the sum of the squares of all keys and values.
 For each number in `shares` `(n,)`, return the smallest rank that keeps at least this share of the
-sum: whole numbers `(n,)`. Shares lie above 0 and below 1.
+sum: whole numbers `(n,)`. Shares lie between 0 and 1.
 """
 STARTER = '''
 def latent_rank(k, v, shares):
