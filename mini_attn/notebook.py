@@ -1,4 +1,4 @@
-"""What the chapters' cells share: a plot style, a stopwatch, sources, stored measurements."""
+"""What the chapters' cells share: a plot style, a stopwatch, sources, measurements."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import inspect
 import json
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mini_attn.cost import Device, measured_device, product_flops
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
+from mini_attn.stories import row_probabilities, sample_rows
 
 STORED = Path(__file__).with_name("stored.json")
 
@@ -180,3 +183,71 @@ def stored(key: str) -> dict[str, Any]:
     if key not in table:
         raise ConfigError(f"no stored measurement {key!r}; stored are {sorted(table)}")
     return table[key]
+
+
+class Losses(NamedTuple):
+    """What a model loses, in nats a word.
+
+    Parameters
+    ----------
+    stories : float
+        On all words of stories but the first.
+    copying : float
+        On those words of repeats that follow from what stands before.
+    """
+
+    stories: float
+    copying: float
+
+
+@lru_cache(maxsize=4)
+def _held_rows(rows: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Rows of stories and of repeats, and which words of the repeats follow."""
+    stories, repeats = (sample_rows(rows, 256, seed, kind=kind) for kind in ("stories", "repeats"))
+    chances = row_probabilities(repeats)[:, :-1]
+    follows = np.take_along_axis(chances, repeats[:, 1:, None], axis=2)[..., 0] > 0.95
+    return stories, repeats, follows
+
+
+def losses_of(
+    logits_of: Callable[[NDArray[Any]], NDArray[Any]], *, rows: int = 8, seed: int = 1
+) -> Losses:
+    """What a model loses on stories and on copying, on rows that it has not seen.
+
+    ``-mean of log softmax(logits)[next word]``
+
+    Parameters
+    ----------
+    logits_of : callable
+        Gives logits (rows, 256, words) for numbers of words (rows, 256): a decoder of the
+        trained family, or a function that runs one in a way of its own.
+    rows : int
+        Rows of each kind.
+    seed : int
+        Chooses them.
+
+    Returns
+    -------
+    Losses
+        Nats a word of both.
+
+    Raises
+    ------
+    ConfigError
+        If there are no rows.
+
+    Examples
+    --------
+    >>> from mini_attn.stories import WORDS
+    >>> losses = losses_of(lambda ids: np.zeros((*ids.shape, len(WORDS))), rows=1)
+    >>> bool(np.isclose(losses.copying, np.log(len(WORDS))))
+    True
+    """
+    stories, repeats, follows = _held_rows(check_count("rows", rows), seed)
+    nats = []
+    for ids in (stories, repeats):
+        logits = np.asarray(logits_of(ids)[:, :-1], np.float64)
+        logits -= logits.max(axis=-1, keepdims=True)
+        right = np.take_along_axis(logits, ids[:, 1:, None], axis=2)[..., 0]
+        nats.append(np.log(np.exp(logits).sum(axis=-1)) - right)
+    return Losses(float(nats[0].mean()), float(nats[1][follows].mean()))

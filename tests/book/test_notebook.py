@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from mini_attn import cost, plain
+from mini_attn import cost, plain, stories
 from mini_attn.errors import ConfigError
-from mini_attn.notebook import best_seconds, source_of, this_machine
+from mini_attn.notebook import best_seconds, losses_of, source_of, this_machine
 
 
 def test_the_stopwatch_takes_the_best_time() -> None:
@@ -54,3 +55,29 @@ def test_sources_are_shown_as_they_stand() -> None:
     whole = Path(plain.__file__).read_text(encoding="utf-8")
     for part in body.split("\n\ndef "):
         assert part in whole
+
+
+def certain_of(kind: str) -> float:
+    """Loss on copying of one who knows the true chances of a kind of rows."""
+    seen = []
+
+    def logits_of(ids: np.ndarray) -> np.ndarray:
+        seen.append(ids)
+        chances = stories.row_probabilities(ids, kind=kind)
+        return np.log(np.maximum(chances, 1e-12))
+
+    losses = losses_of(logits_of, rows=4)
+    assert [ids.shape for ids in seen] == [(4, 256)] * 2
+    assert 0.35 < losses.stories < 0.6
+    return losses.copying
+
+
+def test_who_knows_the_language_loses_nothing_on_copies() -> None:
+    assert 0 <= certain_of("mixture") < 0.05
+    # To one who expects stories every word of a repeat is as unlikely as any other.
+    assert certain_of("stories") == pytest.approx(np.log(len(stories.WORDS)))
+
+
+def test_losses_need_rows() -> None:
+    with pytest.raises(ConfigError, match="rows"):
+        losses_of(lambda ids: np.zeros((*ids.shape, len(stories.WORDS))), rows=0)

@@ -1,0 +1,185 @@
+"""Attend to a cache of codes without making a key or a value anew."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+The cache of one head holds codes: the key of token `j` is `k_zero + k_scale * k_codes[j]`, with a
+scale and a zero for each channel, and its value is `v_zero[j] + v_scale[j] * v_codes[j]`, with a
+scale and a zero for each token. `q` has the shape `(head_dim,)`, the codes are whole numbers
+`(tokens, head_dim)`, and the query sees every token. Write the step without making one key or one
+value anew. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go into the
+softmax, and `out` `(head_dim,)`. One of the four arrays of scales and zeros is of no use: which?
+"""
+STARTER = '''
+def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    """A decode step on codes: (folded, out)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+_close = partial(np.allclose, rtol=1e-6, atol=1e-6)
+
+
+def _codes(x: Array, axis: int, bits: int) -> tuple[Array, Array, Array]:
+    """Codes, scale and zero of numbers, by channel (axis 0) or by token (axis 1)."""
+    zero = x.min(axis=axis, keepdims=True)
+    scale = (x.max(axis=axis, keepdims=True) - zero) / (2**bits - 1)
+    scale[scale == 0] = 1.0
+    return np.rint((x - zero) / scale).astype(np.int64), scale.squeeze(axis), zero.squeeze(axis)
+
+
+def _case(q: Array, k: Array, v: Array, bits: int) -> Inputs:
+    inputs: Inputs = {"q": q}
+    for name, x, axis in (("k", k, 0), ("v", v, 1)):
+        parts = zip(("codes", "scale", "zero"), _codes(x, axis, bits), strict=True)
+        inputs |= {f"{name}_{part}": array for part, array in parts}
+    return inputs
+
+
+def _trained(rng: np.random.Generator, tokens: int, bits: int) -> Inputs:
+    """A head of the trained decoder at the last word of a story."""
+    q, k, v = trained_heads(rng, tokens)
+    head = int(rng.integers(len(q)))
+    return _case(q[head, -1], k[head], v[head], bits)
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two tokens of four channels. The property: zeros of keys that are far off."""
+    hand: dict[str, Any] = {
+        "q": np.array([2.0, 0.0, -2.0, 0.0]), "k_codes": np.array([[3, 0, 1, 1], [1, 2, 0, 0]]),
+        "k_scale": np.array([0.5, 1.0, 0.25, 2.0]), "k_zero": np.array([1.0, 0.0, -1.0, 0.0]),
+        "v_codes": np.array([[1, 2, 3, 0], [0, 3, 0, 1]]), "v_scale": np.array([0.5, 2.0]),
+        "v_zero": np.array([1.0, -2.0]),
+    }  # fmt: skip
+    far = _trained(rng, 24, 4)
+    far["k_zero"] = far["k_zero"] + 3e3 * rng.standard_normal(far["k_zero"].shape)
+    return {
+        "by hand": [hand],
+        "random": [_trained(rng, 40, 4), _trained(rng, 64, 2)],
+        "property": [far],
+        "edges": [_trained(rng, 1, 4), _trained(rng, 2, 8)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A query and an output of one head."""
+    return {"folded": (inputs["q"].shape, "f"), "out": (inputs["q"].shape, "f")}
+
+
+def _weights(inputs: Inputs, folded: Array) -> Array:
+    scores = inputs["k_codes"] @ folded
+    weights: Array = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def _right(inputs: Inputs) -> Array:
+    return np.asarray(inputs["q"] * inputs["k_scale"] * inputs["q"].size ** -0.5)
+
+
+def _foldings(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Queries with one idea missing."""
+    q, scale, zero = (inputs[name] for name in ("q", "k_scale", "k_zero"))
+    root = q.size**-0.5
+    return [
+        (q * root,
+         "folded is the query as it came, and it meets codes: a step of one code is worth k_scale "
+         "in its channel, and the query has to carry that."),
+        (q * scale,
+         f"folded lacks the scale of the scores, 1/√head_dim = 1/√{q.size}."),
+        (q / scale * root,
+         "The query is divided by the scale of the keys. A key is scale · code, and in q · key "
+         "the scale can go to either factor: multiply."),
+        (q * (scale + zero) * root,
+         "The zero is not a part of the scale: a code does not multiply it."),
+        (q * scale * root + zero,
+         "The zero is added to the query. Multiplied out, q · key is a sum with the codes and a "
+         "sum without; look at the second for two different tokens."),
+    ]  # fmt: skip
+
+
+def _outs(inputs: Inputs, weights: Array) -> list[tuple[Array, str]]:
+    """Outputs of the right weights with one idea missing."""
+    codes, scale, zero = (inputs[f"v_{name}"] for name in ("codes", "scale", "zero"))
+    shares = weights * scale
+    least = max(float(shares.sum()), 1e-300)
+    return [
+        (weights @ codes,
+         "out mixes codes, not values: each token's codes come with its own v_scale and v_zero."),
+        (shares @ codes,
+         "out lacks the zeros of the values. They belong to the tokens, so they are weighted too, "
+         "and their sum goes to every channel."),
+        (weights @ codes + weights @ zero,
+         "The zeros of the values are there, v_scale is not."),
+        (shares @ codes + zero.sum(),
+         "The zeros of the values are added up without their weights."),
+        (shares @ codes + zero.mean(),
+         "The zeros of the values are averaged evenly. Each has the weight of its token."),
+        (shares @ codes + shares @ zero,
+         "The zeros of the values are multiplied by v_scale as well. A value is zero + scale · "
+         "code."),
+        ((shares / least) @ codes + weights @ zero,
+         "Weights times v_scale are made to sum to 1 again. They need not: only the weights do."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the folded query lacks, else that of the output."""
+    folded, out = outputs["folded"], outputs["out"]
+    right = _right(inputs)
+    if not _close(folded, right):
+        if idea := explain(folded, _foldings(inputs), _close):
+            return idea
+        return (
+            "k_codes @ folded should be the scaled scores up to a number that all tokens share: "
+            f"write q · (k_zero + k_scale · code) out. folded[0] is {folded[0]:.4g}; it should be "
+            f"{right[0]:.4g}."
+        )
+    weights = _weights(inputs, right)
+    wanted = weights @ (inputs["v_scale"][:, None] * inputs["v_codes"]) + weights @ inputs["v_zero"]
+    if _close(out, wanted):
+        return None
+    if idea := explain(out, _outs(inputs, weights), _close):
+        return idea
+    return (
+        f"folded is right, out is not: out[0] is {out[0]:.4g}; it should be {wanted[0]:.4g}. Are "
+        "the weights the softmax of k_codes @ folded?"
+    )
+
+
+EXERCISE = Exercise(
+    id="code_attention",
+    page="kv-cache",
+    title="Attention on codes",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Which half can be rounded",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Put the formula of a key into q · key and multiply out. One part contains the codes; the "
+        "other is the same for every token. What does a softmax do with a number that is added "
+        "to all its scores?",
+        "folded is q times k_scale times 1/√head_dim, number by number. For the output, multiply "
+        "the weights by v_scale before they meet the codes, and add the weighted sum of v_zero.",
+    ),
+    common_errors=(
+        "Leaving out the zeros of the values, because those of the keys can be left out.",
+        "Normalising again after the weights were multiplied by the scales.",
+        "Forgetting the scale of the scores.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,156 @@
+"""Give a head a learned sink after its attention has been computed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+A kernel without sinks has computed `out` `(n_heads, q_len, head_dim)` and, for each head and query,
+`lse` `(n_heads, q_len)`, the logarithm of the sum of the exponentials of its scores. Now each head
+has a learned sink: one more logit, `sink` `(n_heads,)`, that joins the softmax of every query of
+the head and brings no value. Return `share` `(n_heads, q_len)`, the weight that goes to the sink,
+and `new_out`, of the shape of `out`, the output with it. Queries, keys and values are gone. Scores
+may be in the thousands; where a query sees no key, `lse` is −inf and `out` is 0.
+"""
+STARTER = '''
+def late_sink(out, lse, sink):
+    """The weight of each head's sink, and the output with it: (share, new_out)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+_close = partial(np.allclose, rtol=1e-6, atol=1e-9)
+
+
+def _case(out: Array, lse: Array, sink: Array) -> Inputs:
+    return {"out": out, "lse": lse, "sink": sink}
+
+
+def _trained(rng: np.random.Generator, tokens: int, window: int) -> Inputs:
+    """The heads of the trained decoder with a window, and a logit for each."""
+    q, k, v = (part[None] for part in trained_heads(rng, tokens))
+    out, lse = ma.scaled_dot_product_attention(q, k, v, causal=True, window=window, return_lse=True)
+    return _case(out[0], lse[0], rng.normal(2.0, 2.0, out.shape[1]))
+
+
+def _drawn(rng: np.random.Generator, heads: int, q_len: int, height: float) -> Inputs:
+    lse = height + rng.standard_normal((heads, q_len))
+    return _case(
+        rng.standard_normal((heads, q_len, 3)), lse, height + rng.standard_normal(heads)
+    )  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: keys of 2 and of 6 in all beside a sink of 2. The property: real heads."""
+    hand = _case(np.array([[[4.0, -8.0], [2.0, 6.0]]]), np.log([[2.0, 6.0]]), np.log([2.0]))
+    empty = _drawn(rng, 2, 3, 0.0)
+    empty["lse"][:, 0], empty["out"][:, 0] = -np.inf, 0.0
+    return {
+        "by hand": [hand],
+        "random": [_drawn(rng, 3, 5, 0.0), _drawn(rng, 3, 3, 1.0)],
+        "property": [_trained(rng, 48, 16), _trained(rng, 30, 32)],
+        "edges": [_drawn(rng, 2, 4, 2000.0), _drawn(rng, 2, 4, -2000.0), empty],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A weight for each query, and outputs as before."""
+    return {"share": (inputs["lse"].shape, "f"), "new_out": (inputs["out"].shape, "f")}
+
+
+def _share(lse: Array, sink: Array) -> Array:
+    """exp(sink) / (exp(lse) + exp(sink)), of logits of any size."""
+    return np.exp(sink - np.logaddexp(lse, sink))
+
+
+def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Weights of the sink with one idea missing."""
+    lse, sink = inputs["lse"], inputs["sink"][:, None]
+    plain = np.exp(sink - lse)
+    along = inputs["sink"][None] if lse.shape[0] == lse.shape[1] else sink
+    return [
+        (1 - _share(lse, sink),
+         "That is what the keys keep. share is the other part, the weight of the sink."),
+        (plain,
+         "exp(sink − lse) compares the sink with the keys alone. It joins them: the sum below "
+         "has to hold it as well."),
+        (np.exp(sink) / (lse + np.exp(sink)),
+         "lse is a logarithm. The sum of the exponentials is exp(lse)."),
+        (sink / (lse + sink),
+         "Logits are not weights: both go through the exponential first."),
+        (_share(lse, along),
+         "The sinks go along the queries. There is one for each head, for all its queries."),
+        (_share(lse, sink.mean(keepdims=True)),
+         "All heads get one and the same sink. Each has a logit of its own."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the weights lack, else that of the output."""
+    share, new = outputs["share"], outputs["new_out"]
+    right = _share(inputs["lse"], inputs["sink"][:, None])
+    if not _close(share, right):
+        if idea := explain(share, _shares(inputs), _close):
+            return idea
+        at = np.unravel_index(int(np.abs(share - right).argmax()), share.shape)
+        return (
+            f"share is the sink's part of the softmax: for head {at[0]}, query {at[1]}, with "
+            f"lse = {inputs['lse'][at]:.4g} and sink = {inputs['sink'][at[0]]:.4g}, it should be "
+            f"{right[at]:.4g}; it is {share[at]:.4g}."
+        )
+    out, kept = inputs["out"], (1 - right)[..., None]
+    if _close(new, kept * out):
+        return None
+    guesses = [
+        (out, "The output is as it was. What the sink takes, the values no longer get."),
+        (right[..., None] * out, "The output is multiplied by the sink's share; the keys keep the "
+         "rest."),
+        (out - right[..., None], "The share is subtracted from the output. All weights of the keys "
+         "shrink by one factor, and so does their sum."),
+        (kept * out + right[..., None], "Something is added for the sink. It brings no value."),
+    ]  # fmt: skip
+    with np.errstate(all="ignore"):
+        guesses.append((out / kept, "Divided by what the keys keep, the output grows. It has to "
+                        "shrink."))  # fmt: skip
+    if idea := explain(new, guesses, _close):
+        return idea
+    return (
+        "share is right, new_out is not: by what factor does the weight of every key change? The "
+        f"outputs differ by up to {np.abs(new - kept * out).max():.3g}."
+    )
+
+
+EXERCISE = Exercise(
+    id="late_sink",
+    page="sliding-window",
+    title="A sink that comes late",
+    kind="write",
+    groups={"random": 1, "property": 1, "edges": 2},
+    minutes=12,
+    difficulty=3,
+    assessed=False,
+    section="What is lost, and what cannot be taken back",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Write the softmax of one query as exponentials over a sum. Which part of it is lse, and "
+        "what does one more logit change: the exponentials or the sum?",
+        "share = exp(sink) / (exp(lse) + exp(sink)), which is exp(sink − logaddexp(lse, sink)) "
+        "and never overflows. Every weight of a key is multiplied by 1 − share, so the output is.",
+    ),
+    common_errors=(
+        "Taking lse for the sum itself; it is the logarithm of the sum.",
+        "Computing exp of scores in the thousands.",
+        "One sink along the queries in place of one for each head.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

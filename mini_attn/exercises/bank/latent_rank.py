@@ -1,0 +1,174 @@
+"""Find the size of a latent that keys and values of a trained layer can be made from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+`k` and `v` have the shape `(n_heads, tokens, head_dim)`: what a layer without latents has made of
+a text, keys before their rotation. Instead each token is to leave one vector of `rank` numbers,
+from which fixed matrices make the keys and values of all heads. Matrices can be chosen for this
+text, and what they lose is measured as a part of the sum of the squares of all keys and values.
+For each number in `shares` `(n,)`, return the smallest rank that keeps at least this share of the
+sum: whole numbers `(n,)`. Shares lie between 0 and 1.
+"""
+STARTER = '''
+def latent_rank(k, v, shares):
+    """The smallest size of a latent that keeps each share, (n,)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+SHARES = np.array([0.5, 0.8, 0.9, 0.99])
+
+
+def _trained(rng: np.random.Generator, layer: int) -> Inputs:
+    _, k, v = trained_heads(rng, 128, layer=layer, rotated=False)
+    return {"k": k, "v": v, "shares": rng.uniform(0.6, 0.97, 4)}
+
+
+def _drawn(rng: np.random.Generator, rank: int, shares: Array) -> Inputs:
+    """Three heads of 4 that are made from a latent, with a mean that is not 0."""
+    latent = (rng.standard_normal((20, rank)) + 1) * 0.7 ** np.arange(rank)
+    both = latent @ rng.standard_normal((2, 3, rank, 4))
+    return {"k": both[0], "v": both[1], "shares": shares}
+
+
+def _hand() -> Inputs:
+    """Small whole numbers, chosen so that no mistake gives the ranks of another."""
+    rng = np.random.default_rng(9)
+    latent, made = rng.integers(-2, 4, (8, 3)), []
+    for _ in range(2):
+        rows = latent @ rng.integers(-2, 3, (3, 4)) + rng.integers(-1, 2, (8, 4))
+        made.append(rows.reshape(8, 2, 2).swapaxes(0, 1).astype(float))
+    return {"k": made[0], "v": made[1], "shares": np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.99])}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two heads of 2, eight tokens. The property: layers that were trained."""
+    one = {"k": rng.standard_normal((2, 1, 3)), "v": rng.standard_normal((2, 1, 3))}
+    return {
+        "by hand": [_hand()],
+        "random": [_drawn(rng, 7, SHARES), _drawn(rng, 5, SHARES)],
+        "property": [_trained(rng, 0), _trained(rng, 1)],
+        "edges": [
+            _drawn(rng, 3, np.array([1 - 1e-9, 1e-9])),
+            one | {"shares": np.array([0.3, 0.9999])},
+            _drawn(rng, 4, np.array([0.9])),
+        ],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A rank for each share."""
+    return {"rank": (inputs["shares"].shape, "iu")}
+
+
+def _rows(x: Array) -> Array:
+    """What the heads of each token hold side by side, (tokens, n_heads * head_dim)."""
+    return np.asarray(x.swapaxes(0, 1).reshape(x.shape[1], -1))
+
+
+def _kept(rows: Array, power: int = 2) -> Array:
+    """The part of the whole that so many directions keep, from none on."""
+    s = np.linalg.svd(rows, compute_uv=False) ** power
+    parts = np.concatenate([[0.0], np.cumsum(s)])
+    return np.asarray(parts / max(parts[-1], 1e-300))
+
+
+def _least(kept: Array, shares: Array) -> Array:
+    """The smallest rank that keeps each share, or all of them."""
+    return np.asarray(np.minimum(np.searchsorted(kept, shares), len(kept) - 1))
+
+
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Ranks with one idea missing."""
+    shares, heads = inputs["shares"], len(inputs["k"])
+    k, v = (_rows(inputs[name]) for name in "kv")
+    both = np.concatenate([k, v], axis=1)
+    right = _least(_kept(both), shares)
+    variance = both - both.mean(axis=0)
+    stacked = np.concatenate([k, v])
+    alone = [_least(_kept(x), shares) for x in (k, v)]
+    each = [np.concatenate([x, y], axis=1) for x, y in zip(inputs["k"], inputs["v"], strict=True)]
+    by_head = [_least(_kept(x), shares) for x in each]
+    return [
+        (right - 1, "That is one too few: with it the share is not yet reached."),
+        (right + 1, "That is one too many: one number fewer still keeps the share."),
+        (_least(_kept(both, 1), shares),
+         "Singular values are added up as they are. The sum of the squares of all numbers is the "
+         "sum of their squares."),
+        (alone[0], "That is enough for the keys. The same latent has to make the values."),
+        (alone[1], "That is enough for the values. The same latent has to make the keys."),
+        (sum(alone), "Keys and values get a latent each. One latent for both can be smaller, where "
+         "they have directions in common."),
+        (sum(by_head), f"Each of the {heads} heads gets a latent of its own. One for all heads can "
+         "be smaller."),
+        (np.max(by_head, axis=0), "That is enough for each head alone. One latent has to make "
+         "them all, and heads look at different directions."),
+        (_least(_kept(stacked), shares),
+         "Keys and values stand below each other, as if they were more tokens. For each token they "
+         "stand side by side: one latent makes both."),
+        (_least(_kept(variance), shares),
+         "The mean of the tokens was taken away first. Nothing in the task says so: the latent has "
+         "to make the whole key, the mean included."),
+    ]  # fmt: skip
+
+
+_same = partial(np.array_equal)
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the ranks lack."""
+    rank, shares = outputs["rank"], inputs["shares"]
+    both = np.concatenate([_rows(inputs["k"]), _rows(inputs["v"])], axis=1)
+    kept = _kept(both)
+    if ((rank >= 1) & (rank < len(kept))).all():
+        enough = kept[rank] >= shares - 1e-12
+        if (enough & (kept[rank - 1] < shares + 1e-12)).all():
+            return None
+    if idea := explain(rank, _guesses(inputs), _same):
+        return idea
+    right = _least(kept, shares)
+    at = int((rank != right).argmax())
+    return (
+        f"To keep {shares[at]:.4g} of the sum of squares it takes {right[at]} numbers a token; "
+        f"this says {rank[at]}. Which directions, of all that a token leaves, hold most of it?"
+    )
+
+
+EXERCISE = Exercise(
+    id="latent_rank",
+    page="mla",
+    title="How many numbers would do?",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Why so few numbers can be enough",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "One latent makes everything that a token leaves. So put all that it leaves, over heads "
+        "and over keys and values, into one row; how well can such rows be made from a few numbers "
+        "each?",
+        "Singular values of the matrix (tokens, 2 * n_heads * head_dim): the best matrices of rank "
+        "r keep the sum of the r largest squares. Add the squares up, divide by their sum, and "
+        "count how many are needed for each share.",
+    ),
+    common_errors=(
+        "Adding singular values in place of their squares.",
+        "A latent for each head, or one for keys and another for values.",
+        "Subtracting the mean, as principal components do.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

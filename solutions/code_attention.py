@@ -1,0 +1,92 @@
+"""A decode step on codes: the scales go into the query and the weights."""
+
+import numpy as np
+
+
+def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    # q · k_zero is the same for every token: the softmax drops it
+    folded = q * k_scale / np.sqrt(len(q))
+    scores = k_codes @ folded
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    return folded, (weights * v_scale) @ v_codes + weights @ v_zero
+
+
+REFERENCE = code_attention
+
+
+def _folding(fold):
+    """The right step with another query."""
+
+    def answer(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+        _, out = code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero)
+        return fold(q, k_scale, k_zero), out
+
+    return answer
+
+
+def _mixing(mix):
+    """The right query, and another sum."""
+
+    def answer(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+        folded, _ = code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero)
+        weights = np.exp(k_codes @ folded - (k_codes @ folded).max())
+        return folded, mix(weights / weights.sum(), v_codes, v_scale, v_zero)
+
+    return answer
+
+
+def _starter(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    raise NotImplementedError
+
+
+def _out_alone(**inputs):
+    return code_attention(**inputs)[1]
+
+
+def _as_row(**inputs):
+    folded, out = code_attention(**inputs)
+    return folded[None], out
+
+
+def _no_softmax(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    folded = q * k_scale / np.sqrt(len(q))
+    weights = k_codes @ folded
+    return folded, (weights * v_scale) @ v_codes + weights @ v_zero
+
+
+def _overflowing(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    folded, _ = code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero)
+    weights = np.exp(k_codes @ folded + 1e4)
+    with np.errstate(all="ignore"):
+        weights = weights / weights.sum()
+    return folded, (weights * v_scale) @ v_codes + weights @ v_zero
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("one of two", _out_alone, "type", "Return 2 arrays"),
+    ("a row", _as_row, "shape", "folded should have shape"),
+    ("overflow", _overflowing, "finite", "overflow"),
+    ("as it came", _folding(lambda q, s, z: q / len(q) ** 0.5), "by hand", "worth k_scale"),
+    ("not scaled", _folding(lambda q, s, z: q * s), "by hand", "1/√head_dim"),
+    ("divided", _folding(lambda q, s, z: q / s / len(q) ** 0.5), "by hand", "multiply"),
+    ("zero in scale", _folding(lambda q, s, z: q * (s + z) / len(q) ** 0.5), "by hand",
+     "not a part of the scale"),
+    ("zero added", _folding(lambda q, s, z: q * s / len(q) ** 0.5 + z), "by hand",
+     "added to the query"),
+    ("scale squared", _folding(lambda q, s, z: q * s * s / len(q) ** 0.5), "by hand",
+     "write q"),
+    ("codes mixed", _mixing(lambda w, c, s, z: w @ c), "by hand", "mixes codes"),
+    ("no zeros", _mixing(lambda w, c, s, z: (w * s) @ c), "by hand", "lacks the zeros"),
+    ("no scales", _mixing(lambda w, c, s, z: w @ c + w @ z), "by hand", "v_scale is not"),
+    ("zeros added up", _mixing(lambda w, c, s, z: (w * s) @ c + z.sum()), "by hand",
+     "without their weights"),
+    ("zeros averaged", _mixing(lambda w, c, s, z: (w * s) @ c + z.mean()), "by hand",
+     "averaged evenly"),
+    ("zeros scaled", _mixing(lambda w, c, s, z: (w * s) @ (c + z[:, None])), "by hand",
+     "multiplied by v_scale as well"),
+    ("made to sum to 1", _mixing(lambda w, c, s, z: (w * s / (w * s).sum()) @ c + w @ z),
+     "by hand", "sum to 1 again"),
+    ("no softmax", _no_softmax, "by hand", "softmax of k_codes"),
+]  # fmt: skip

@@ -1,0 +1,94 @@
+"""The pairs of heads whose means lose least."""
+
+import numpy as np
+
+
+def _table(*arrays):
+    return sum(((x[:, None] - x) ** 2).sum(axis=(2, 3)) for x in arrays)
+
+
+def _search(loss, heads, best=min):
+    """Cost and order of the best way to pair these heads."""
+    if not heads:
+        return 0.0, []
+    first, others = heads[0], heads[1:]
+    ways = []
+    for partner in others:
+        cost, order = _search(loss, [h for h in others if h != partner], best)
+        ways.append((cost + loss[first, partner], [first, partner, *order]))
+    return best(ways)
+
+
+def pair_heads(k, v):
+    return np.array(_search(_table(k, v), list(range(len(k))))[1])
+
+
+REFERENCE = pair_heads
+
+
+def _keys(k, v):
+    return np.array(_search(_table(k), list(range(len(k))))[1])
+
+
+def _values(k, v):
+    return np.array(_search(_table(v), list(range(len(k))))[1])
+
+
+def _most_different(k, v):
+    return np.array(_search(_table(k, v), list(range(len(k))), max)[1])
+
+
+def _greedy(k, v):
+    loss, left, order = _table(k, v), list(range(len(k))), []
+    while left:
+        pair = min((loss[i, j], i, j) for i in left for j in left if i < j)[1:]
+        order += pair
+        left = [h for h in left if h not in pair]
+    return np.array(order)
+
+
+def _sorted(k, v):
+    return np.argsort((k**2).sum(axis=(1, 2)) + (v**2).sum(axis=(1, 2)))
+
+
+def _as_they_came(k, v):
+    return np.arange(len(k))
+
+
+def _halves(k, v):
+    """The two of a pair stand half the heads apart."""
+    order = pair_heads(k, v)
+    return np.concatenate([order[::2], order[1::2]])
+
+
+def _nearest(k, v):
+    loss = _table(k, v) + np.diag(np.full(len(k), np.inf))
+    return loss.argmin(axis=1)
+
+
+def _starter(k, v):
+    raise NotImplementedError
+
+
+def _pairs(k, v):
+    return pair_heads(k, v).reshape(-1, 2)
+
+
+def _floats(k, v):
+    return pair_heads(k, v).astype(float)
+
+
+WRONG = [
+    ("the pairs' first", lambda k, v: pair_heads(k, v) // 2 * 2, "by hand", "once"),
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("a list", lambda k, v: pair_heads(k, v).tolist(), "type", "NumPy array"),
+    ("pairs as rows", _pairs, "shape", "shape"),
+    ("floats", _floats, "dtype", "whole numbers"),
+    ("most different", _most_different, "by hand", "most different"),
+    ("as they came", _as_they_came, "by hand", "order they came in"),
+    ("partners apart", _halves, "by hand", "is possible"),
+    ("nearest of each", _nearest, "by hand", "is possible"),
+    ("keys alone", _keys, "random", "values are pooled too"),
+    ("values alone", _values, "random", "keys are pooled too"),
+    ("nearest first", _greedy, "property", "sum over all pairs"),
+]
