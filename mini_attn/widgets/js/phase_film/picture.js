@@ -29,7 +29,7 @@ function curves(result, width, at) {
   const spots = moments.map((moment, n) => target(at, `frame-${n}`, edges[n], top, (edges[n + 1] ?? width) - edges[n], PLOT, `step ${whole(moment.step)}`));
   const every = at.wide ? 500 : 1000;
   const ticks = Array.from({ length: Math.floor(curve.step.at(-1) / every) + 1 }, (_, n) => text(across(n * every), top + PLOT + 16, whole(n * every), "film-quiet", MIDDLE));
-  return text(0, 14, "loss, nats a word, over the steps of the training", "film-head") + grid.join("") + floors.join("") + guessing + now
+  return text(0, 14, at.wide ? "loss in nats a word, over the steps of the training" : "loss in nats a word, by step", "film-head") + grid.join("") + floors.join("") + guessing + now
     + lines.join("") + dots.join("") + ticks.join("") + spots.join("");
 }
 
