@@ -17,8 +17,7 @@ from training.loop import next_word_losses
 __all__ = ["measured"]
 
 SEED = 987_654_321  # of rows for measuring; training rows come from other seeds
-
-
+SURE = 0.05  # nats: where one who knows the language has no doubt left
 BATCH = 32
 
 
@@ -76,8 +75,8 @@ def measured(model: mt.Decoder, *, rows: int = 256, length: int = 256) -> dict[s
             "true": _spread(true),
             "excess": _spread(ours - true),
         }
-        if kind == "repeats":  # where one who knows the language has no doubt left
-            sure = true < 0.05
+        if kind == "repeats":
+            sure = true < SURE
             found["copying"] = {"words": int(sure.sum()), "nats": float(ours[sure].mean())}
         else:
             found["who_has"] = _recall(model, held)

@@ -8,17 +8,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Heads", "trained_heads"]
+import mini_attn.numpy as ma
+from mini_attn.stories import load, sample_rows
+from mini_attn.stories.family import film, film_frame
+from mini_attn.stories.inside import attention_maps
+
+__all__ = ["LATE", "Heads", "block_row", "maps_of", "story_row", "trained_heads"]
 
 Array = NDArray[Any]
 Heads = tuple[Array, Array, Array]
+LATE = -1  # the film's last frame
 
 
 @lru_cache(maxsize=1)
 def _decoder() -> Any:
-    from mini_attn.stories import load  # read when an exercise asks for it, not before
-
     return load("mha")
+
+
+@lru_cache(maxsize=2)
+def _filmed(frame: int) -> Any:
+    return film_frame(film()["frames"][frame]["step"])
+
+
+def maps_of(ids: Array, frame: int = LATE) -> Array:
+    """Weights (n_layers, n_heads, seq, seq) of a frame of the film for the words ``ids``."""
+    return attention_maps(_filmed(frame), ids[None])[:, 0].astype(np.float64)
+
+
+def story_row(rng: np.random.Generator, length: int) -> Array:
+    """The beginning of a story."""
+    return sample_rows(1, length, int(rng.integers(2**31)), kind="stories")[0]
+
+
+def block_row(rng: np.random.Generator, period: int, copies: int = 2) -> Array:
+    """The start token, then a block of different words again and again."""
+    block = rng.choice(np.arange(1, 118), size=period, replace=False)
+    return np.concatenate([[0], np.tile(block, copies)])
 
 
 def trained_heads(
@@ -49,13 +74,9 @@ def trained_heads(
     >>> [array.shape for array in trained_heads(np.random.default_rng(0), 6)]
     [(4, 6, 16), (4, 6, 16), (4, 6, 16)]
     """
-    import mini_attn.numpy as ma
-    from mini_attn.stories import sample_rows
-
     model = _decoder()
     sizes = model.config.attentions[layer]
-    ids = sample_rows(1, tokens, int(rng.integers(2**31)), kind="stories")
-    x = model.embed_tokens(ids)
+    x = model.embed_tokens(story_row(rng, tokens)[None])
     for below in model.layers[:layer]:
         x = below(x)
     x = model.layers[layer].input_layernorm(x)

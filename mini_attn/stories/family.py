@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from mini_attn.stories.rounding import restored
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.weights import load_safetensors
 
-__all__ = ["load", "shipped", "stored"]
+__all__ = ["film", "film_frame", "load", "shipped", "stored"]
 
 FOLDER = Path(__file__).parent / "weights"
 
@@ -102,3 +103,64 @@ def stored(name: str) -> tuple[DecoderConfig, dict[str, Any]]:
     if not path.exists():
         raise ConfigError(f"{name} has not been trained: `make train MEMBER={name}` does it")
     return MEMBERS[name].config(len(WORDS)), load_safetensors(path)
+
+
+def film() -> dict[str, Any]:
+    """What was measured in the film of the first member's training.
+
+    Returns
+    -------
+    dict
+        ``frames``, for each moment its step, losses, and two scores of each head; ``curve``, the
+        losses at every moment that was kept; ``floor``, the least that losses can be.
+
+    Raises
+    ------
+    ConfigError
+        If the film is not here, or its record is damaged.
+
+    Examples
+    --------
+    >>> len(film()["frames"])
+    12
+    """
+    path = FOLDER / "film/film.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError("there is no film yet: `python -m training.film` makes it") from error
+    except ValueError as error:
+        raise ConfigError(f"{path.name} is damaged: {error}") from error
+    return found
+
+
+def film_frame(step: int) -> Any:
+    """The first member as it was after some steps of its training.
+
+    Parameters
+    ----------
+    step : int
+        One of the film's.
+
+    Returns
+    -------
+    Decoder
+        Of `mini_attn.numpy`, in float32.
+
+    Raises
+    ------
+    ConfigError
+        If the film has no such step, or its file is damaged.
+
+    Examples
+    --------
+    >>> film_frame(50).config.n_layers
+    2
+    """
+    steps = [one["step"] for one in film()["frames"]]
+    if step not in steps:
+        raise ConfigError(f"the film has the steps {', '.join(map(str, steps))}, got {step!r:.40}")
+    weights = load_safetensors(FOLDER / f"film/{step:05d}.safetensors")
+    model = importlib.import_module("mini_attn.numpy").Decoder(MEMBERS["mha"].config(len(WORDS)))
+    model.load_state_dict(restored(weights))
+    return model

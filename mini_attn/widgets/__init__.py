@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.latent_explorer import LatentExplorer
+    from mini_attn.widgets.phase_film import PhaseFilm
     from mini_attn.widgets.position_encodings import PositionEncodings
     from mini_attn.widgets.prediction import Prediction
     from mini_attn.widgets.ring_cache import RingCache
@@ -37,6 +38,7 @@ __all__ = [
     "HeadStepper",
     "HeadWiring",
     "LatentExplorer",
+    "PhaseFilm",
     "PositionEncodings",
     "Prediction",
     "RingCache",

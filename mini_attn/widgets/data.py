@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 from mini_attn import cost, example, example_heads, example_latent
 from mini_attn.models import MODELS
 from mini_attn.stories.data import language
+from mini_attn.stories.family import film
+from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.questions import QUESTIONS
@@ -73,6 +76,14 @@ def _devices() -> list[dict[str, Any]]:
     ]
 
 
+def _film() -> dict[str, Any]:
+    """What a page shows of the film: not how it was made, and the loss of who guesses."""
+    record = film()
+    curve = {key: record["curve"][key] for key in ("step", "copying", "stories")}
+    shown = {key: record[key] for key in ("floor", "words", "frames")}
+    return shown | {"curve": curve, "guess": math.log(len(WORDS) - 1)}
+
+
 def generate() -> dict[str, Any]:
     """All generated data by file name.
 
@@ -80,8 +91,8 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``questions.json``, ``stories.json``, ``example.json``, ``example_heads.json`` and
-        ``example_latent.json``.
+        ``questions.json``, ``stories.json``, ``film.json``, ``example.json``,
+        ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -91,6 +102,7 @@ def generate() -> dict[str, Any]:
         "comparison.json": comparison(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "stories.json": language(),
+        "film.json": _film(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__

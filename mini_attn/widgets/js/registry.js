@@ -6,6 +6,7 @@ import decodeStepper from "./decode_stepper/index.js";
 import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
 import latentExplorer from "./latent_explorer/index.js";
+import phaseFilm from "./phase_film/index.js";
 import positionEncodings from "./position_encodings/index.js";
 import prediction from "./prediction/index.js";
 import ringCache from "./ring_cache/index.js";
@@ -20,7 +21,7 @@ import variantTable from "./variant_table/index.js";
 export default Object.fromEntries(
   [
     attentionExplorer, cacheCalculator, costExplorer, decodeStepper, headStepper, headWiring,
-    latentExplorer, positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor,
+    latentExplorer, phaseFilm, positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor,
     softmaxChoice, softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),
 );

@@ -1,0 +1,144 @@
+"""Write a forecast: which single head a copying model cannot do without."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import block_row, maps_of
+
+TEXT = """
+You get the maps of a small decoder that copies well, but not the decoder: `maps`
+(n_layers, n_heads, seq, seq) are the weights of all its heads for one row that repeats a block.
+Foretell which single head, switched off, spoils the copying most. Return its layer and its number,
+counted from 0, as an integer array (2,). The answer was found by switching off each head; heads
+that do the same work stand in for each other.
+"""
+STARTER = '''
+def breaking_head(maps):
+    """Layer and number of the head that copying cannot do without."""
+    raise NotImplementedError
+'''
+
+
+def _shuffled(rng: np.random.Generator, maps: np.ndarray) -> np.ndarray:
+    """The heads of each layer in another order: their numbers mean nothing."""
+    return np.stack([layer[rng.permutation(len(layer))] for layer in maps])
+
+
+def _with_decoy(rng: np.random.Generator, maps: np.ndarray) -> np.ndarray:
+    """A head of the last layer that looks at the word before, more sharply than any other."""
+    seq = maps.shape[-1]
+    decoy = np.eye(seq, k=-1)
+    decoy[0, 0] = 1.0
+    idle = int(np.argmin([_behind(head) for head in maps[-1]]))
+    changed = maps.copy()
+    changed[-1, idle] = decoy
+    return _shuffled(rng, changed)
+
+
+def _behind(head: np.ndarray) -> float:
+    """Weight on the stripes that a repeated block draws, the largest of any distance."""
+    seq = len(head)
+    return max(float(np.diagonal(head, -back).sum()) for back in range(2, seq - 2)) / seq
+
+
+def _toy(order: list[int]) -> np.ndarray:
+    """Two layers of three heads, each doing one thing: back one, itself, behind the copy."""
+    seq = 9
+    before, itself = np.eye(seq, k=-1), np.eye(seq)
+    before[0, 0] = 1.0
+    evenly = np.tril(np.ones((seq, seq))) / np.arange(1, seq + 1)[:, None]
+    copy = evenly.copy()
+    copy[5:] = np.eye(seq, k=-3)[5:]
+    return np.stack([np.stack([before, itself, evenly])[order], np.stack([copy, copy, evenly])])
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: one thing a head. The property: a decoy in the last layer."""
+    late = [maps_of(block_row(rng, period, 3)) for period in (8, 11, 14)]
+    return {
+        "by hand": [{"maps": _toy([1, 2, 0])}, {"maps": _toy([2, 0, 1])}],
+        "random": [{"maps": _shuffled(rng, maps)} for maps in late],
+        "property": [{"maps": _with_decoy(rng, maps)} for maps in late[:2]],
+        "edges": [{"maps": _shuffled(rng, maps_of(block_row(rng, 8, 2), frame=-4))}],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Layer and head."""
+    return {"head": ((2,), "i")}
+
+
+def _before(maps: np.ndarray) -> np.ndarray:
+    """Mean weight on the word before, (n_layers, n_heads)."""
+    return np.asarray(np.diagonal(maps, -1, axis1=-2, axis2=-1).mean(axis=-1))
+
+
+def _place(scores: np.ndarray) -> list[int]:
+    return [int(n) for n in np.unravel_index(scores.argmax(), scores.shape)]
+
+
+def _guesses(maps: np.ndarray) -> list[tuple[list[int], str]]:
+    layer, head = _place(_before(maps)[:-1])
+    copying = np.array([[_behind(one) for one in heads] for heads in maps])
+    last = len(maps) - 1
+    return [
+        (_place(copying),
+         "That head looks behind the copies. Look at the others of its layer: is it the only one, "
+         "and whose work do all of them rest on?"),
+        ([last, int(_before(maps)[-1].argmax())],
+         "That head looks at the word before, but it stands in the last layer. Who could still "
+         "read what it writes?"),
+        ([head, layer], "Layer first, then the head's number."),
+        ([layer + 1, head + 1], "Both are counted from 0."),
+        (_place(np.diagonal(maps, 0, axis1=-2, axis2=-1).mean(axis=-1)),
+         "That head looks at its own word, which its vector holds already."),
+        (_place(maps[..., 1:, 0].mean(axis=-1)),
+         "That head looks at the first token, which tells it little about what to copy."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind another head."""
+    maps, got = inputs["maps"], outputs["head"].tolist()
+    if got == _place(_before(maps)[:-1]):
+        return None
+    if idea := explain(got, _guesses(maps), lambda a, b: a == b):
+        return idea
+    n_layers, n_heads = maps.shape[:2]
+    if not (0 <= got[0] < n_layers and 0 <= got[1] < n_heads):
+        return f"There is no head {got[1]} in layer {got[0]}: {n_layers} layers of {n_heads} heads."
+    return (
+        f"Without head {got[1]} of layer {got[0]} the model goes on copying. Follow one copied "
+        "word back: which two looks does it take?"
+    )
+
+
+EXERCISE = Exercise(
+    id="breaking_head",
+    page="model",
+    title="Which head breaks it",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=20,
+    difficulty=4,
+    assessed=True,
+    section="Switched off, one by one",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Induction takes two looks, one after the other, in two layers. Which of the two is done "
+        "by several heads, and which by one?",
+        "The first look must be over before the second begins, so the last layer is out of the "
+        "question. Score the heads below it by how much weight lies on the word before.",
+    ),
+    common_errors=(
+        "Taking the head whose map shows the copying most clearly: others back it up.",
+        "Taking a previous-token head of the last layer, whose result no head reads.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

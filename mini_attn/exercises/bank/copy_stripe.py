@@ -1,0 +1,128 @@
+"""Find the bug: a stripe of a map that lies beside the one that is meant."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import block_row, maps_of
+
+TEXT = """
+A row is `<s>`, then `period` different words, then the same words in the same order again.
+`weights` (n_heads, seq, seq) are the weights of a layer's heads for this row. For each head the
+function should give the mean weight that the words of the second copy put on the word that
+followed them in the first. Given the maps of a model that copies almost without error, it says
+that no head does so. Repair it. Return (n_heads,).
+"""
+STARTER = '''
+def copy_stripe(weights, period):
+    """Mean weight of the second copy on what followed the same word in the first."""
+    stripe = np.diagonal(weights, -period, axis1=-2, axis2=-1)
+    return stripe.mean(axis=-1)
+'''
+
+_close = partial(np.allclose, rtol=0, atol=1e-6)
+
+
+def _random(rng: np.random.Generator, n_heads: int, period: int) -> Inputs:
+    """Heads that look anywhere in the past."""
+    seq = 1 + 2 * period
+    parts = np.tril(rng.random((n_heads, seq, seq)) ** 3) + 1e-3 * np.eye(seq)
+    return {"weights": parts / parts.sum(axis=-1, keepdims=True), "period": period}
+
+
+def _trained(rng: np.random.Generator, layer: int, period: int) -> Inputs:
+    """Heads of a model that has learned to copy."""
+    return {"weights": maps_of(block_row(rng, period))[layer], "period": period}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a block of two words. The property: the heads of a trained model."""
+    weights = np.array([[
+        [1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0.3, 0.4, 0.3, 0, 0],
+        [0.1, 0.1, 0.7, 0.1, 0], [0, 0.05, 0.15, 0.4, 0.4],
+    ]])  # fmt: skip
+    return {
+        "by hand": [{"weights": weights, "period": 2}],
+        "random": [_random(rng, 3, 4), _random(rng, 2, 7)],
+        "property": [_trained(rng, 1, 12), _trained(rng, 0, 9)],
+        "edges": [_random(rng, 2, 1), _random(rng, 1, 3)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One mean for each head."""
+    return {"means": ((len(inputs["weights"]),), "f")}
+
+
+def _stripe(weights: np.ndarray, back: int, skip: int = 0) -> np.ndarray:
+    """Mean along the diagonal so many positions back, its first entries left out."""
+    stripe = np.diagonal(weights, -back, axis1=-2, axis2=-1)[..., skip:]
+    return stripe.mean(axis=-1) if stripe.shape[-1] else np.full(len(weights), np.nan)
+
+
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    weights, n = inputs["weights"], inputs["period"]
+    copies = "Read off one row of a map: which word stands there, and which one do you want?"
+    early = (
+        "The stripe is the right one, but it begins too early: its first entries belong to words "
+        "that have no earlier copy. Which row is the first of the second copy?"
+    )
+    right = _stripe(weights, n - 1, 2)
+    return [
+        (_stripe(weights, n), f"As given, it measures the weight on something else. {copies}"),
+        (_stripe(weights, n, 1), f"The weight on something else is measured. {copies}"),
+        (_stripe(weights, n + 1), f"That is on the other side of the copy. {copies}"),
+        (_stripe(weights, n - 1), early),
+        (_stripe(weights, n - 1, 1), early),
+        (_stripe(weights, n - 1, 3),
+         "One row too few: the first word of the second copy has an earlier copy too."),
+        (_stripe(weights, 1 - n),
+         "That stripe lies above the diagonal, in the future, where all weights are 0."),
+        (right * n, "That is a sum along the stripe; the mean is asked for."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the means lack."""
+    weights, period, got = inputs["weights"], inputs["period"], outputs["means"]
+    right = _stripe(weights, period - 1, 2)
+    if _close(got, right):
+        return None
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
+    head = int(np.abs(got - right).argmax())
+    return (
+        f"With a block of {period} head {head} should get {right[head]:.4f}, got {got[head]:.4f}."
+    )
+
+
+EXERCISE = Exercise(
+    id="copy_stripe",
+    page="model",
+    title="No head copies",
+    kind="bug",
+    groups={"edges": 3},
+    minutes=12,
+    difficulty=3,
+    assessed=True,
+    section="Which head does what",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Take a block of three words, A B C, and number the row <s> A B C A B C from 0. Which "
+        "column does the second A want?",
+        "Row i wants column i - period + 1. Then count which entry of that diagonal belongs to the "
+        "first word of the second copy.",
+    ),
+    common_errors=(
+        "Moving the stripe and leaving its beginning: words of the first copy join the mean.",
+        "Forgetting that <s> moves everything by one.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

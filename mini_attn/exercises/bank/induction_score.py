@@ -1,0 +1,171 @@
+"""Write the induction score: how much of its weight a head puts behind earlier copies."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import block_row, maps_of, story_row
+
+TEXT = """
+From a word, an induction head looks at whatever came right after earlier copies of that word.
+`ids` (seq,) are the numbers of the words of any text, and `weights` (n_heads, seq, seq) are the
+causal weights of a layer's heads for it. For each head, return the share of weight that a word
+puts on positions right after earlier copies of itself, averaged over those words that have an
+earlier copy; all zeros if no word has one. Return (n_heads,). Copies may be any distance apart.
+"""
+STARTER = '''
+def induction_score(weights, ids):
+    """Mean weight of each head on what followed earlier copies of the word that looks."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+_close = partial(np.allclose, rtol=0, atol=1e-6)
+
+
+def _random(rng: np.random.Generator, n_heads: int, ids: list[int]) -> Inputs:
+    """Heads that look anywhere in the past, for given words."""
+    seq = len(ids)
+    parts = np.tril(rng.random((n_heads, seq, seq)) ** 3) + 1e-3 * np.eye(seq)
+    return {"weights": parts / parts.sum(axis=-1, keepdims=True), "ids": np.array(ids)}
+
+
+def _trained(rng: np.random.Generator, stories: bool) -> Inputs:
+    """Heads of a trained model, which has learned to copy."""
+    ids = story_row(rng, 60) if stories else block_row(rng, 9, 3)
+    return {"weights": maps_of(ids)[1], "ids": ids}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: five words, two of which come again. The property: heads of a trained model."""
+    weights = np.array([[
+        [1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0.25, 0.25, 0.5, 0, 0],
+        [0.1, 0.6, 0.2, 0.1, 0], [0.1, 0.1, 0.3, 0.4, 0.1],
+    ]])  # fmt: skip
+    return {
+        "by hand": [{"weights": weights, "ids": np.array([7, 4, 9, 7, 4])}],
+        "random": [
+            _random(rng, 3, [5, 2, 5, 8, 2, 5, 1]),
+            _random(rng, 2, [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]),
+        ],
+        "property": [_trained(rng, stories=False), _trained(rng, stories=True)],
+        "edges": [
+            _random(rng, 2, [6, 1, 3, 8]), _random(rng, 3, [2]), _random(rng, 2, [4, 4, 1, 4]),
+        ],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """One score for each head."""
+    return {"scores": ((len(inputs["weights"]),), "f")}
+
+
+def _mean(weights: Array, where: Any, rows: Any) -> Array:
+    """Weight on ``where`` in each row, averaged over some rows; zeros where there are none."""
+    if not rows.any():
+        return np.zeros(len(weights))
+    return np.asarray((weights * where).sum(axis=-1)[:, rows].mean(axis=-1))
+
+
+def _places(ids: Array) -> dict[str, Array]:
+    """Where each word may look, by what one may take for an induction head; (seq, seq) each."""
+    seq = len(ids)
+    same = np.tril(np.equal.outer(ids, ids), -1)  # earlier copies
+    behind = np.pad(same, ((0, 0), (1, 0)))[:, :seq]  # one further on
+    ahead = np.pad(same, ((0, 0), (0, 1)))[:, 1:]
+    last = np.zeros_like(behind)
+    first = np.zeros_like(behind)
+    for i in np.flatnonzero(behind.any(axis=1)):
+        found = np.flatnonzero(behind[i])
+        first[i, found[0]] = last[i, found[-1]] = True
+    return {"right": behind, "same": same, "ahead": ahead, "last": last, "first": first}
+
+
+def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+    weights, ids = inputs["weights"], inputs["ids"]
+    places = _places(ids)
+    right, rows = places["right"], places["right"].any(axis=1)
+    everyone = np.ones(len(ids), bool)
+    later = np.equal.outer(ids, ids).sum(axis=1) > 1
+    mean = partial(_mean, weights)
+    one = np.where(right, weights, 0)
+    cells = one.sum(axis=(1, 2)) / max(1, right.sum())
+    most = one.max(axis=-1)[:, rows].mean(axis=-1) if rows.any() else np.zeros(len(weights))
+    return [
+        (mean(places["same"], rows),
+         "That is the weight on the earlier copies themselves. An induction head looks one "
+         "position further on, at what followed them."),
+        (mean(places["ahead"], rows),
+         "That is the weight on the words before the copies. What is wanted came after them."),
+        (mean(right, everyone),
+         "The mean runs over all words. Those without an earlier copy cannot look behind one: "
+         "leave them out of the mean."),
+        (mean(right, later),
+         "A word that comes again only later has no earlier copy yet; its row does not belong in "
+         "the mean."),
+        (mean(places["last"], rows),
+         "Only the latest copy is counted. A word may have several earlier copies, and a head may "
+         "share its weight among what followed them."),
+        (mean(places["first"], rows),
+         "Only the first copy is counted. A word may have several earlier copies, and a head may "
+         "share its weight among what followed them."),
+        (cells,
+         "That is the mean over single cells. Add up the weight of a word over all its copies "
+         "first, then average over the words."),
+        (most,
+         "That takes the largest weight of each word. Its weight behind all its copies counts, so "
+         "add them up."),
+        (_mean(weights.swapaxes(1, 2), right, rows),
+         "Rows and columns are exchanged: weights[h, i, j] is what word i, which looks, gives to "
+         "word j."),
+        (mean(right, rows) * rows.sum(), "That is a sum over the words; the mean is asked for."),
+    ]  # fmt: skip
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that the scores lack."""
+    places = _places(inputs["ids"])
+    right = _mean(inputs["weights"], places["right"], places["right"].any(axis=1))
+    got = outputs["scores"]
+    if _close(got, right):
+        return None
+    if idea := explain(got, _guesses(inputs), _close):
+        return idea
+    head = int(np.abs(got - right).argmax())
+    return (
+        f"For the words {inputs['ids'].tolist()[:12]} head {head} should get {right[head]:.4f}, "
+        f"got {got[head]:.4f}."
+    )
+
+
+EXERCISE = Exercise(
+    id="induction_score",
+    page="model",
+    title="The induction score",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=20,
+    difficulty=3,
+    assessed=False,
+    section="Which head does what",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Write down, as a table of True and False, which position each word should look at. Two "
+        "numbers are compared in it: the word that looks, and the word before the position.",
+        "behind[i, j] is True where ids[j - 1] equals ids[i], with 1 <= j <= i. Multiply the "
+        "weights by it, add up each row, and average the rows in which anything is True.",
+    ),
+    common_errors=(
+        "Comparing ids[j] with ids[i]: those are the copies, not what followed them.",
+        "Averaging over words that come for the first time.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)
