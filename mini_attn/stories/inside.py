@@ -1,0 +1,189 @@
+"""What happens inside a decoder: who looks where, what each word costs, what a head is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mini_attn.numpy as ma
+from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.shapes import check_count
+
+__all__ = ["attention_maps", "without_heads", "word_losses"]
+
+Array = NDArray[Any]
+
+
+def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
+    """The weights of every head of every layer.
+
+    ``maps[layer, :, h] = softmax(scale * q_h @ k_h.T)``
+
+    Parameters
+    ----------
+    model : Decoder
+        Of `mini_attn.numpy`, its attention with heads of their own queries and keys.
+    tokens : integer array (batch, seq)
+        Token ids.
+
+    Returns
+    -------
+    array (n_layers, batch, n_heads, seq, seq)
+        Rows that sum to 1, a row for each query; with a learned sink, to at most 1.
+
+    Raises
+    ------
+    ConfigError
+        If a layer's attention makes its keys in another way, as latent attention does.
+    ShapeError
+        If tokens are not (batch, seq).
+    DTypeError
+        If they are no integers.
+
+    Notes
+    -----
+    The model computes as ever; the weights are computed a second time, beside it.
+
+    References
+    ----------
+    elhage2021framework
+
+    Examples
+    --------
+    >>> from mini_attn.stories.members import MEMBERS
+    >>> model = ma.Decoder(MEMBERS["mha"].config(88))
+    >>> attention_maps(model, np.array([[0, 5, 7]])).shape
+    (2, 1, 4, 3, 3)
+    """
+    for i, layer in enumerate(model.layers):
+        if not isinstance(layer.self_attn, ma.GroupedQueryAttention):
+            kind = type(layer.self_attn).__name__
+            raise ConfigError(f"layer {i} must have heads with keys of their own, got {kind}")
+    model(tokens, last_only=True)  # refuses what is no row of tokens
+    x = model.embed_tokens(tokens)
+    positions = np.arange(tokens.shape[1])
+    if model.config.positions != "none":
+        x = x + model._embed(positions, tokens.shape)
+    maps = []
+    for layer in model.layers:
+        maps.append(_weights(layer.self_attn, layer.input_layernorm(x), positions))
+        x = layer(x)
+    return np.stack(maps)
+
+
+def _weights(attn: Any, x: Array, positions: Array) -> Array:
+    """Weights (batch, n_heads, seq, seq) of a layer's heads for what it reads."""
+    q, k, v = attn.project(x, x)
+    config = attn.config
+    if config.rope is not None:
+        speeds, factor, _ = ma.rope_frequencies(config.head_dim, theta=config.rope.theta)
+        cos, sin = ma.rope_table(positions, speeds, rope_factor=factor)
+        q, k = (ma.apply_rope(y, cos, sin, layout=config.rope.layout) for y in (q, k))
+    bias = None
+    if config.alibi:
+        bias = ma.alibi_bias(ma.alibi_slopes(config.n_heads), positions, positions)[None]
+    _, weights = ma.scaled_dot_product_attention(
+        q, k, v, causal=True, window=config.window, bias=bias, sinks=attn.sinks,
+        scale=config.scale, softcap=config.softcap, return_weights=True,
+    )  # fmt: skip
+    return np.asarray(weights)
+
+
+def word_losses(model: ma.Decoder, rows: Array) -> Array:
+    """Nats that each word after the first costs.
+
+    ``losses[b, i] = -ln p(rows[b, i + 1] | rows[b, : i + 1])``
+
+    Parameters
+    ----------
+    model : Decoder
+        Of `mini_attn.numpy`.
+    rows : integer array (batch, seq)
+        Token ids, at least two in a row.
+
+    Returns
+    -------
+    float64 array (batch, seq - 1)
+        Losses.
+
+    Raises
+    ------
+    ShapeError
+        If the rows are not (batch, seq), or too short.
+    DTypeError
+        If they are no integers.
+    ConfigError
+        If an id is out of range.
+
+    Examples
+    --------
+    >>> from mini_attn.stories.members import MEMBERS
+    >>> model = ma.Decoder(MEMBERS["mha"].config(88))
+    >>> word_losses(model, np.array([[0, 5, 7]])).round(1)
+    array([[4.5, 4.8]])
+    """
+    if np.ndim(rows) != 2 or rows.shape[1] < 2:
+        raise ShapeError(f"rows must be (batch, seq) with seq >= 2, got shape {np.shape(rows)}")
+    logits = model(rows)[:, :-1].astype(np.float64)
+    top = logits.max(axis=-1, keepdims=True)
+    lse = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
+    return np.asarray(lse - np.take_along_axis(logits, rows[:, 1:, None], axis=2)[..., 0])
+
+
+def without_heads(model: ma.Decoder, heads: Iterable[tuple[int, int]]) -> ma.Decoder:
+    """A copy of a decoder in which some heads write nothing.
+
+    ``o_proj.weight[:, h * v_head_dim : (h + 1) * v_head_dim] = 0``
+
+    Parameters
+    ----------
+    model : Decoder
+        Of `mini_attn.numpy`; it stays as it is.
+    heads : iterable of (layer, head)
+        Heads to switch off, both numbers from 0.
+
+    Returns
+    -------
+    Decoder
+        The copy.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such head.
+
+    Notes
+    -----
+    The head still looks; what it gathers is not added to the stream.
+
+    References
+    ----------
+    michel2019sixteen, section 2.2
+
+    Examples
+    --------
+    >>> from mini_attn.stories.members import MEMBERS
+    >>> model = ma.Decoder(MEMBERS["mha"].config(88))
+    >>> off = without_heads(model, [(0, 1)])
+    >>> off.layers[0].self_attn.o_proj.weight[:, 16:32].any()
+    np.False_
+    """
+    copy = deepcopy(model)
+    for layer, head in heads:
+        check_count("layer", layer, least=0)
+        check_count("head", head, least=0)
+        sizes = model.config.attention
+        if layer >= model.config.n_layers or head >= sizes.n_heads:
+            raise ConfigError(
+                f"there is no head {head} in layer {layer}: the decoder has "
+                f"{model.config.n_layers} layers of {sizes.n_heads} heads, counted from 0"
+            )
+        width = sizes.v_head_dim
+        weight = copy.layers[layer].self_attn.o_proj.weight.copy()
+        weight[:, head * width : (head + 1) * width] = 0
+        copy.layers[layer].self_attn.o_proj.weight = weight
+    return copy
