@@ -108,7 +108,7 @@ def _length() -> Question:
 
 def _no_idea() -> Question:
     words = 118
-    nats = math.log(words)
+    nats = round(math.log(words), 2)
     return Question(
         key="position/no-idea",
         text=f"A language has {words} words. How many nats a word does a model lose that has no "

@@ -118,7 +118,7 @@ def _dynamic_base() -> Question:
 def _slowest_angle() -> Question:
     size, length = 16, 256
     speed = float(rope_frequencies(size, theta=float(THETA))[0][-1])
-    angle = math.degrees(length * speed)
+    angle = round(math.degrees(length * speed), 2)
     return Question(
         key="rope-scaling/slowest-angle",
         text=f"A head of {size} has {size // 2} planes, and plane i turns by {THETA:,}^(−i/"
