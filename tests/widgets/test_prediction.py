@@ -46,6 +46,7 @@ BY_HAND = {
     "mla/crossover": 171,
     "mla/merged": 1536 * 512 / (1536 * 128 + 128 * 512),
     "rope-scaling/never-round": 64 - 46,
+    "rope-scaling/slowest-angle": 4.64,  # 256 * 0.000316228 * 57.2958
     "rope-scaling/ntk-base": 82685,
     "rope-scaling/dynamic-base": 30528,
     "rope-scaling/neighbours": 1 / 8,
@@ -115,6 +116,7 @@ BY_HAND = {
     "rope/work": 2 * 128 * 128,
     "rope/tables": 2 * 131_072 * 64 * 4,
     "rope/bfloat16": 256 + 4 * 128 + 1,
+    "rope/outlier-step": 16 // 2,
     "sliding-window/pairs": 1 + 2 + 8 * 3,
     "sliding-window/slot": 10_000 - 2 * 4096,
     "sliding-window/chunk": 1000 + 4095,
@@ -129,6 +131,7 @@ BY_HAND = {
     "position/slope": 2,
     "position/bias-bytes": 32 * 2048 * 2048 * 4,
     "position/shaw-work": 512 / 33,
+    "position/no-idea": 4.77,  # ln 118 = 4.60517 + ln 1.18
     "choosing/family": 6,
     "choosing/beside-latent": 2,
     "choosing/window-or-one-head": 4096 * 8,

@@ -106,4 +106,27 @@ def _length() -> Question:
     )
 
 
-ALL = (_orders(), _table(), _length())
+def _no_idea() -> Question:
+    words = 118
+    nats = round(math.log(words), 2)
+    return Question(
+        key="position/no-idea",
+        text=f"A language has {words} words. How many nats a word does a model lose that has no "
+        "idea and gives every word the same chance? (The loss is −ln of the chance of the word "
+        "that came.)",
+        answer=nats,
+        unit="nats",
+        tolerance=0.005,
+        explanation=f"Every chance is 1/{words}, and −ln(1/{words}) = ln {words} = {nats:.2f}, "
+        "whichever word comes.",
+        mistakes=(
+            Mistake(math.log2(words), "Those are bits: nats take the natural logarithm."),
+            Mistake(math.log10(words), "That is the logarithm to base 10. Nats take the natural."),
+            Mistake(words, "That is how many words there are. The loss is the logarithm of it."),
+            Mistake(1 / words, "That is the chance. The loss is −ln of it."),
+            Mistake(1, "A nat is no share: −ln of a small chance is larger than 1."),
+        ),
+    )
+
+
+ALL = (_orders(), _table(), _length(), _no_idea())

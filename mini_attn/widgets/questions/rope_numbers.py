@@ -115,4 +115,43 @@ def _half_precision() -> Question:
     )
 
 
-ALL = (_work(), _tables(), _half_precision())
+def _outlier_step() -> Question:
+    bits, growth, size = 4, 8, 16
+    steps = 2**bits - 1
+    return Question(
+        key="rope/outlier-step",
+        text=f"The {size} numbers of a key lie between −1 and 1, and both ends occur in every "
+        f"plane. They are rounded to {bits} bits with one step for the whole key. Then one plane "
+        f"is enlarged {growth} times. How many times as large is the step with which the other "
+        f"{size - 2} numbers are rounded?",
+        answer=growth,
+        unit="times",
+        explanation=f"The step is the whole range over {steps}: 2/{steps} before and "
+        f"{2 * growth}/{steps} after, for all {size} numbers alike.",
+        mistakes=(
+            Mistake(
+                1,
+                "The outputs do not change, but the rounding does: the key's numbers share one "
+                "step, and the largest of them sets it.",
+            ),
+            Mistake(
+                growth * growth,
+                "That is how the square of the error grows. The step itself follows the range.",
+            ),
+            Mistake(
+                2 * growth,
+                f"The range was 2, from −1 to 1, and is now {2 * growth}: compare the two.",
+            ),
+            Mistake(
+                growth / 2,
+                "The range grows at both of its ends, so it grows as much as the plane does.",
+            ),
+            Mistake(
+                steps,
+                "That is how many steps a code has. It stays; the range that they cover grows.",
+            ),
+        ),
+    )
+
+
+ALL = (_work(), _tables(), _half_precision(), _outlier_step())

@@ -115,4 +115,35 @@ def _dynamic_base() -> Question:
     )
 
 
-ALL = (_never_round(), _ntk_base(), _dynamic_base())
+def _slowest_angle() -> Question:
+    size, length = 16, 256
+    speed = float(rope_frequencies(size, theta=float(THETA))[0][-1])
+    angle = round(math.degrees(length * speed), 2)
+    return Question(
+        key="rope-scaling/slowest-angle",
+        text=f"A head of {size} has {size // 2} planes, and plane i turns by {THETA:,}^(−i/"
+        f"{size // 2}) radians a word. A decoder reads {length} words. How many degrees of its "
+        "circle does the slowest plane show in these?",
+        answer=angle,
+        unit="degrees",
+        tolerance=0.03,
+        explanation=f"{length} × {THETA:,}^(−{size // 2 - 1}/{size // 2}) = {length * speed:.4f} "
+        f"radians, and × 180/π that is {angle:.1f} of 360 degrees.",
+        mistakes=(
+            Mistake(length * speed, "Those are radians. A radian is 180/π degrees."),
+            Mistake(
+                math.degrees(length / THETA),
+                f"The planes are numbered 0 to {size // 2 - 1}: the slowest has the power "
+                f"−{size // 2 - 1}/{size // 2}.",
+            ),
+            Mistake(math.degrees(speed), f"That is one word. The decoder reads {length}."),
+            Mistake(360, "The fast planes come round. This one is far slower."),
+            Mistake(
+                360 * length * speed,
+                "A plane's angle is in radians, and a full turn has 2π of them.",
+            ),
+        ),
+    )
+
+
+ALL = (_never_round(), _ntk_base(), _dynamic_base(), _slowest_angle())

@@ -1,0 +1,152 @@
+"""Make the planes of a head's keys equally large without changing a score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+Take the large plane out again before the keys are rounded. `q` and `k`, both
+`(seq, head_dim)`, are the queries and keys of one head, not turned yet; the numbers $i$ and
+$i + d/2$ make a plane (layout `half`). Some come from the trained decoder, with a plane enlarged.
+Return two arrays `q, k` of the same shapes. In every plane of the new keys the longest of the
+`seq` keys has length 1, where the length in a plane is $\\sqrt{a^2 + b^2}$. And all scores are as
+before once queries and keys have been turned to their positions.
+"""
+STARTER = '''
+def even_planes(q, k):
+    """Queries and keys with the same scores, and planes of equal size."""
+    raise NotImplementedError
+'''
+Array = np.ndarray
+
+
+def _real(rng: np.random.Generator, layer: int, head: int) -> Inputs:
+    """A trained head on a story, one of its planes enlarged."""
+    q, k, _ = trained_heads(rng, 24, layer=layer, rotated=False)
+    own = int(rng.integers(8)) + np.array([0, 8])
+    q, k = q[head].copy(), k[head].copy()
+    q[:, own], k[:, own] = q[:, own] / 8, k[:, own] * 8
+    return {"q": q, "k": k}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two planes, of length 5 and 1/2. The property: real heads, turned."""
+
+    def drawn(seq: int, size: int) -> Inputs:
+        q, k = rng.standard_normal((2, seq, size))
+        return {"q": q, "k": k * 4.0 ** rng.integers(-2, 3, size // 2).repeat(2)}
+
+    hand = {"q": np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 0.0, 1.0]]),
+            "k": np.array([[3.0, 0.5, 4.0, 0.0], [1.0, 0.25, 0.0, 0.0]])}  # fmt: skip
+    return {
+        "by hand": [hand],
+        "random": [drawn(5, 6), drawn(7, 8)],
+        "property": [_real(rng, 0, 1), _real(rng, 1, 3)],
+        "edges": [drawn(1, 4), drawn(4, 2), {"q": np.zeros((3, 4)), "k": drawn(3, 4)["k"]}],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Both as they came."""
+    return {name: (inputs[name].shape, "f") for name in ("q", "k")}
+
+
+def _lengths(k: Array) -> Array:
+    """Of each key in each plane, (seq, planes)."""
+    half = k.shape[1] // 2
+    return np.asarray(np.hypot(k[:, :half], k[:, half:]))
+
+
+def _scores(q: Array, k: Array, *, turned: bool = True) -> Array:
+    """Every query with every key, at positions 0, 1, …."""
+    if turned:
+        speeds = ma.rope_frequencies(q.shape[1])[0]
+        cos, sin = ma.rope_table(np.arange(len(q)), speeds, dtype="float64")
+        q, k = (ma.apply_rope(x[None, None], cos, sin, layout="half")[0, 0] for x in (q, k))
+    return np.asarray(q @ k.T)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return np.allclose(a, b, rtol=1e-6, atol=1e-6 * np.abs(a).max())
+
+
+def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
+    """What is wrong with the scores, or None."""
+    (q, k), (new_q, new_k) = inputs.values(), outputs.values()
+    if _same(_scores(q, k), _scores(new_q, new_k)):
+        return None
+    if _same(_scores(q, k, turned=False), _scores(new_q, new_k, turned=False)):
+        return (
+            "The scores are as before as long as nothing is turned, and change with the positions. "
+            "Turning mixes the two numbers of a plane, i and i + d/2: they need one factor."
+        )
+    if np.array_equal(q, new_q):
+        return "The keys have changed and the queries have not: the scores are others now."
+    factors = _lengths(new_k) / np.where(_lengths(k), _lengths(k), 1)
+    if np.ptp(factors, axis=0).max() > 1e-6:
+        return (
+            "Keys of different tokens got different factors. A query meets all of them, so it can "
+            "undo only a factor that they share."
+        )
+    return (
+        "The scores have changed. What a plane of the keys is multiplied by, the same plane of "
+        "the queries has to be divided by."
+    )
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that is missing: about the scores first, then about the lengths."""
+    k, new_k = inputs["k"], outputs["k"]
+    if idea := _of_the_scores(inputs, outputs):
+        return idea
+    longest = _lengths(new_k).max(axis=0)
+    if np.allclose(longest, 1, rtol=1e-6):
+        return None
+    if np.isclose(longest.max(), 1) and _same(longest * _lengths(k).max(), _lengths(k).max(axis=0)):
+        return "The whole head got one factor. Its planes are as unequal as before."
+    half = k.shape[1] // 2
+    if np.allclose(
+        np.abs(new_k[:, :half]).max(axis=0).clip(np.abs(new_k[:, half:]).max(axis=0)), 1
+    ):
+        return (
+            "The largest number of each plane is 1 now. Its length, √(a² + b²), is what turning "
+            "leaves alone: a turned key may point anywhere."
+        )
+    if np.allclose(np.square(_lengths(new_k)).mean(axis=0), 1):
+        return "The root of the mean square is 1 in each plane. The longest key should be."
+    if np.allclose(_lengths(new_k).mean(axis=0), 1):
+        return "The mean length is 1 in each plane. The longest key should have it."
+    found = ", ".join(f"{value:.3g}" for value in longest[:4])
+    return f"The scores are right. The longest keys have lengths {found} … in the planes, not 1."
+
+
+EXERCISE = Exercise(
+    id="even_planes",
+    page="rope",
+    title="Take the outlier out",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="The outlier that no output shows",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "A score is a sum over planes. Which change of a plane's key can the same plane of the "
+        "query undo, at every distance?",
+        "For each plane take the longest key, np.hypot(a, b).max(axis=0), divide both numbers of "
+        "the plane by it in the keys, and multiply them by it in the queries.",
+    ),
+    common_errors=(
+        "A factor for each number: the scores are right only at distance 0.",
+        "A factor for each token: no query can undo it.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

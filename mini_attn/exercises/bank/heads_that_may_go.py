@@ -1,0 +1,161 @@
+"""Choose the heads to prune from what every set of them costs together."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+
+TEXT = """
+Every set of a layer's heads was switched off once and the loss measured. `loss` has one axis of
+size 2 for each head: `loss[1, 0, 1]` is the loss of three heads with the middle one off and the
+others on. Some are measured on the trained decoder, some are made up. Return a boolean array
+`keep`, one entry per head, False where the head goes. As many heads as possible should go, and
+the loss may rise by at most `budget` above that with all heads on. Where several choices let as
+many go, take the one with the least loss.
+"""
+STARTER = '''
+def heads_to_keep(loss, budget):
+    """Which heads stay, once as many as possible have gone: (n_heads,)."""
+    raise NotImplementedError
+'''
+Array = np.ndarray
+
+
+@lru_cache(maxsize=4)
+def _measured(seed: int) -> Array:
+    """Loss of copying with every set of the second layer's heads, (2, 2, 2, 2)."""
+    from mini_attn.stories import sample_rows
+    from mini_attn.stories.family import load
+    from mini_attn.stories.inside import without_heads, word_losses
+
+    model, rows = load("mha"), sample_rows(1, 130, seed, kind="repeats")
+    table = np.empty((2,) * 4)
+    for on in product((0, 1), repeat=4):
+        off = [(1, head) for head in range(4) if not on[head]]
+        table[on] = word_losses(without_heads(model, off), rows)[:, 64:].mean()
+    return table
+
+
+def _made_up(rng: np.random.Generator, n_heads: int) -> Array:
+    """Losses without any order: no sum over single heads foretells a set."""
+    return np.asarray(rng.permutation(2**n_heads).reshape((2,) * n_heads) / 8 + 1)
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: heads that stand in for each other. The property: two that are cheap together."""
+    real = _measured(int(rng.integers(3)))
+    spare = np.array([[[4.0, 2.0], [0.6875, 0.5625]], [[0.75, 0.75], [0.875, 0.25]]])
+    pair = np.array([[[7.0, 1.125], [6.0, 4.0]], [[6.0, 4.0], [5.0, 1.0]]])  # 0 and 1 cancel
+    return {
+        "by hand": [{"loss": spare, "budget": 0.5}],
+        "random": [{"loss": real, "budget": 0.5}, {"loss": real, "budget": 2.5},
+                   {"loss": _made_up(rng, 3), "budget": 0.5}],
+        "property": [{"loss": pair, "budget": 0.25}, {"loss": _made_up(rng, 4), "budget": 0.75}],
+        "edges": [{"loss": np.array([2.0, 1.0]), "budget": 0.5},
+                  {"loss": np.array([[3.0, 2.0], [1.0, 0.0]]), "budget": 1.0},
+                  {"loss": np.array([[4.0, 3.0], [2.0, 1.0]]), "budget": 0.0}],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A truth value for each head."""
+    return {"keep": ((inputs["loss"].ndim,), "b")}
+
+
+def _best(loss: Array, budget: float) -> Array:
+    """The choice by the rule; no heads at all where nothing is within the budget."""
+    sets = [on for on in product((0, 1), repeat=loss.ndim) if loss[on] - loss.flat[-1] <= budget]
+    if not sets:
+        return np.zeros(loss.ndim, bool)
+    return np.array(min(sets, key=lambda on: (sum(on), loss[on])), dtype=bool)
+
+
+def _alone(loss: Array) -> Array:
+    """What each head costs when it goes alone."""
+    on = np.ones((loss.ndim, loss.ndim), int) - np.eye(loss.ndim, dtype=int)
+    return np.array([loss[tuple(row)] for row in on]) - loss.flat[-1]
+
+
+def _summed(loss: Array, budget: float) -> Array:
+    """The cheapest heads, as long as the sum of their single costs fits the budget."""
+    alone = _alone(loss)
+    order = alone.argsort()
+    keep = np.ones(loss.ndim, bool)
+    keep[order[np.cumsum(alone[order]) <= budget]] = False
+    return keep
+
+
+def _one_by_one(loss: Array, budget: float) -> Array:
+    """The cheapest head goes first, and what is left is measured anew."""
+    keep = np.ones(loss.ndim, int)
+    while keep.any():
+        tries = [np.where(np.arange(loss.ndim) == head, 0, keep) for head in np.flatnonzero(keep)]
+        best = min(tries, key=lambda on: loss[tuple(on)])
+        if loss[tuple(best)] - loss.flat[-1] > budget:
+            break
+        keep = best
+    return keep.astype(bool)
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea that this choice lacks."""
+    loss, budget, keep = inputs["loss"], inputs["budget"], outputs["keep"]
+    right = _best(loss, budget)
+    if np.array_equal(keep, right):
+        return None
+    guesses = [
+        (~right, "These are the heads that go. `keep` is True for the heads that stay."),
+        (_one_by_one(loss, budget), "The cheapest head went first, then the next. Two heads can "
+         "be dear alone and cheap together, so every set has to be looked at."),
+        (_alone(loss) > budget, "Each head was asked alone. Together they may cost far more than "
+         "any of them: where one head stands in for another, the second one is missed."),
+        (_summed(loss, budget), "What heads cost alone was added up. The table has what they cost "
+         "together, and that may be more or less."),
+        (_best(np.flip(loss), budget), "Index 1 means on: the loss with all heads is the last "
+         "entry of the table, not the first."),
+    ]  # fmt: skip
+    if idea := explain(keep, guesses, np.array_equal):
+        return idea
+    rise = loss[tuple(keep.astype(int))] - loss.flat[-1]
+    if rise > budget:
+        return f"With these heads the loss rises by {rise:.3g}, and the budget is {budget:g}."
+    more = int(keep.sum() - right.sum())
+    if more:
+        return (
+            f"The loss may rise from {loss.flat[-1]:g} to {loss.flat[-1] + budget:g}, and that "
+            f"lets {more} more {'head' if more == 1 else 'heads'} go."
+        )
+    return "As many heads go as can, but another set of as many loses less."
+
+
+EXERCISE = Exercise(
+    id="heads_that_may_go",
+    page="multihead",
+    title="Which heads may go",
+    kind="write",
+    groups={"random": 2, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Pruning and tying",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "What two heads cost together cannot be found from what each costs alone. The table has "
+        "an entry for every set.",
+        "Go through all sets with itertools.product((0, 1), repeat=loss.ndim), drop those above "
+        "the budget, and take the smallest by (heads that stay, loss).",
+    ),
+    common_errors=(
+        "Adding up what heads cost alone: heads that stand in for each other are all let go.",
+        "Taking the cheapest head first, then the next: a pair that is cheap together is missed.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

@@ -1,0 +1,118 @@
+"""Find the key that adds most to an output, which need not be the one with the most weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+The darkest cell of a row is not always what the output is made of. `weights`, `(q_len, kv_len)`,
+are one head's weights and `v`, `(kv_len, head_dim)`, its values; some cases are heads of the
+trained decoder. An output is a sum with one part per key. For each query return the number of the
+key whose part is the longest vector, as whole numbers `(q_len,)`. Keys that a query does not see
+have weight 0.
+"""
+STARTER = '''
+def strongest_part(weights, v):
+    """For each query the key that adds most to its output: (q_len,)."""
+    raise NotImplementedError
+'''
+Array = np.ndarray
+
+
+def _real(rng: np.random.Generator, head: int) -> Inputs:
+    """Weights and values of a trained head on a story."""
+    q, k, v = (part[None, head : head + 1] for part in trained_heads(rng, 48))
+    _, weights = ma.scaled_dot_product_attention(q, k, v, causal=True, return_weights=True)
+    return {"weights": weights[0, 0], "v": v[0, 0].copy()}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: much weight on a small value. The property: real heads, one of which parks."""
+
+    def drawn(q_len: int, kv_len: int, size: int) -> Inputs:
+        weights = ma.softmax(rng.standard_normal((q_len, kv_len)))
+        v = rng.standard_normal((kv_len, size)) * np.exp(0.5 * rng.standard_normal((kv_len, 1)))
+        return {"weights": weights, "v": v}
+
+    hand = {"weights": np.array([[0.45, 0.35, 0.2], [0.5, 0.1, 0.4], [0.36, 0.6, 0.04]]),
+            "v": np.array([[0.0, 1.0], [-2.5, 0.4], [2.0, 2.0]])}  # fmt: skip
+    silent = drawn(4, 5, 3)
+    silent["v"][2] = 0
+    silent["weights"] = np.full((4, 5), 0.1) + 0.5 * np.eye(5)[2]
+    return {
+        "by hand": [hand],
+        "random": [drawn(12, 6, 3), drawn(9, 5, 4)],
+        "property": [_real(rng, 3), _real(rng, 0)],
+        "edges": [silent, drawn(3, 1, 2), drawn(1, 7, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A key for each query."""
+    return {"key": ((len(inputs["weights"]),), "iu")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """By what the keys were chosen instead."""
+    weights, v = inputs["weights"], inputs["v"]
+    lengths = np.linalg.norm(v, axis=1)
+    right = (weights * lengths).argmax(axis=1)
+    if np.array_equal(outputs["key"], right):
+        return None
+    guesses = [
+        (weights.argmax(axis=1), "These keys have the most weight. A part is the weight times the "
+         "value, and a large weight on a short value adds little."),
+        (np.full(len(weights), lengths.argmax()), "These are the longest values. A query takes of "
+         "each only the share that its weight says."),
+        ((weights * np.abs(v.sum(axis=1))).argmax(axis=1), "The numbers of a value were added up "
+         "before their size was taken. What is positive and what is negative cancel then."),
+        ((weights * v.sum(axis=1)).argmax(axis=1), "The numbers of a value were added up. A value "
+         "of negative numbers is as long as one of positive numbers."),
+        ((weights * v.max(axis=1)).argmax(axis=1), "The largest number of a value is not its "
+         "length: negative numbers count too, and all of them."),
+        ((weights * lengths).argmin(axis=1), "These are the smallest parts."),
+        ((weights @ v @ v.T).argmax(axis=1), "These values are most like the output. The question "
+         "is which of its parts is the longest."),
+    ]  # fmt: skip
+    if idea := explain(outputs["key"], guesses, np.array_equal):
+        return idea
+    query = int((outputs["key"] != right).argmax())
+    if not 0 <= outputs["key"][query] < len(v):
+        return f"There is no key {outputs['key'][query]}: keys count from 0 to {len(v) - 1}."
+    return (
+        f"For query {query} the part of key {right[query]} is longer than that of key "
+        f"{outputs['key'][query]}."
+    )
+
+
+EXERCISE = Exercise(
+    id="strongest_part",
+    page="attention",
+    title="What the output is made of",
+    kind="write",
+    groups={"random": 1, "property": 1, "edges": 1},
+    minutes=8,
+    difficulty=2,
+    assessed=False,
+    section="A head that was trained",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "The output of a query is the sum of weight times value over the keys. How long is one "
+        "term of this sum?",
+        "Multiply each column of the weights by the length of its value, "
+        "np.linalg.norm(v, axis=1), and take the largest of each row.",
+    ),
+    common_errors=(
+        "Taking the largest weight: a trained head may park it on a short value.",
+        "Adding up a value's numbers instead of taking its length.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

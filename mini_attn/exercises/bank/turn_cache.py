@@ -1,0 +1,137 @@
+"""Bring cached keys, which are turned already, from one set of speeds to another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn import config
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+A text has outgrown its model, and from now on another rule holds. The keys in the cache were
+turned to their positions with the old speeds, and nobody has kept them unturned. Bring them to
+the new speeds. `k` has the shape `(kv_len, head_dim)`, one cached key a row (some cases are the
+trained decoder's), `positions` the shape `(kv_len,)`, and `old` and `new` hold radians per token
+for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had been turned
+with the new speeds from the start. The first tokens of a text may have left the cache.
+"""
+STARTER = '''
+def turn_cache(k, positions, old, new):
+    """Cached keys at other speeds: (kv_len, head_dim)."""
+    raise NotImplementedError
+'''
+Array = np.ndarray
+
+
+def _turned(x: Array, angles: Array) -> Array:
+    """Rows turned by angles (kv_len, planes), layout half."""
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.asarray(ma.apply_rope(x[None, None], cos, sin, layout="half")[0, 0])
+
+
+def _real(rng: np.random.Generator, rule: config.RopeScaling, first: int = 0) -> Inputs:
+    """Keys of a trained head on a story, from some word on."""
+    _, k, _ = trained_heads(rng, 40)
+    speeds = (ma.rope_frequencies(16, scaling=which)[0] for which in (None, rule))
+    names = dict(zip(("old", "new"), speeds, strict=True))
+    return {"k": k[1, first:].copy(), "positions": np.arange(first, 40), **names}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: 90 degrees a position become 30. The property: real keys, the first ones gone."""
+
+    def drawn(positions: Array, planes: int) -> Inputs:
+        k = rng.standard_normal((len(positions), 2 * planes))
+        old, new = rng.uniform(0.05, 1.0, (2, planes))
+        return {"k": k, "positions": positions, "old": old, "new": new}
+
+    hand = {"k": np.array([[1.0, 0.0], [0.0, 2.0]]), "positions": np.arange(2),
+            "old": np.array([np.pi / 2]), "new": np.array([np.pi / 6])}  # fmt: skip
+    same = drawn(np.arange(4), 2)
+    return {
+        "by hand": [hand],
+        "random": [drawn(np.arange(5), 2), drawn(np.arange(6), 4),
+                   _real(rng, config.NTKAware(4.0))],
+        "property": [_real(rng, config.YaRN(4.0, 256), first=9),
+                     _real(rng, config.PositionInterpolation(4.0), first=20)],
+        "edges": [drawn(np.array([31]), 3), drawn(rng.permutation(50)[:5], 2),
+                  same | {"new": same["old"]}],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """As many keys as came."""
+    return {"k": (inputs["k"].shape, "f")}
+
+
+def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+    """By which angles the keys were turned instead."""
+    k, positions, old, new = inputs.values()
+
+    def by(speeds: Array, places: Array = positions) -> Array:
+        return _turned(k, places[:, None] * speeds)
+
+    def same(found: Array, wanted: Array) -> bool:
+        return np.allclose(found, wanted, rtol=1e-6, atol=1e-8)
+
+    if same(outputs["k"], by(new - old)):
+        return None
+    half = k.shape[1] // 2
+    order = np.arange(k.shape[1]).reshape(2, half).T.ravel()  # half to neighbours
+    angles = positions[:, None] * (new - old)
+    cos, sin = np.cos(angles), np.sin(angles)
+    neighbours = ma.apply_rope(k[None, None], cos, sin, layout="interleaved")[0, 0]
+    guesses = [
+        (by(new), "The new angle was put on top of the old one: cached keys are turned already."),
+        (by(-old), "The keys have been turned back, and not forward again."),
+        (by(old - new), "The keys have moved the wrong way: they have to end at the new angle, so "
+         "they are turned by the new minus the old."),
+        (by(new - old, np.arange(len(k))), "The rows were counted from 0. A key's angle belongs to "
+         "its position in the text, and the first tokens have left the cache."),
+        (by(new / old), "Angles add up, they do not divide: turn by a difference."),
+        (k * np.tile(new / old, 2), "The numbers were multiplied. A slower plane turns less; its "
+         "keys are as long as before."),
+        (k, "These are the keys as they came."),
+        (neighbours, "Neighbours were turned together. In the layout `half` the numbers i and "
+         "i + d/2 make a plane."),
+        (by(new - old)[:, order], "The keys are right and stand in the order of another layout."),
+    ]  # fmt: skip
+    if idea := explain(outputs["k"], guesses, same):
+        return idea
+    if not same(np.square(outputs["k"]).sum(1), np.square(k).sum(1)):
+        return "The lengths of the keys have changed. Turning leaves them as they are."
+    return (
+        "The lengths are right and the angles are not. By which angle is each plane of a key "
+        "turned now, and by which should it be?"
+    )
+
+
+EXERCISE = Exercise(
+    id="turn_cache",
+    page="rope-scaling",
+    title="Move a cache to another rule",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Keys that go stale",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Two turns one after the other are one turn by the sum of the angles. What is missing "
+        "from the old angle to the new one?",
+        "Turn plane i of the key at position p by p * (new[i] − old[i]): one table of cosines and "
+        "sines, and the two halves of the key.",
+    ),
+    common_errors=(
+        "Turning by the new angle: the old one is in the keys already.",
+        "Counting positions from 0 where the cache has lost its first tokens.",
+    ),
+    cases=cases,
+    expected=expected,
+    judge=judge,
+)

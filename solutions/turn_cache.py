@@ -1,0 +1,84 @@
+"""Cached keys turned on by the difference of two angles."""
+
+import numpy as np
+
+
+def _turn(k, angles):
+    first, second = np.split(k, 2, axis=1)
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=1)
+
+
+def turn_cache(k, positions, old, new):
+    return _turn(k, np.outer(positions, new - old))
+
+
+REFERENCE = turn_cache
+
+
+def _starter(k, positions, old, new):
+    raise NotImplementedError
+
+
+def _on_top(k, positions, old, new):
+    return _turn(k, np.outer(positions, new))
+
+
+def _back_only(k, positions, old, new):
+    return _turn(k, -np.outer(positions, old))
+
+
+def _wrong_way(k, positions, old, new):
+    return _turn(k, np.outer(positions, old - new))
+
+
+def _counted(k, positions, old, new):
+    return _turn(k, np.outer(np.arange(len(k)), new - old))
+
+
+def _divided(k, positions, old, new):
+    return _turn(k, np.outer(positions, new / old))
+
+
+def _multiplied(k, positions, old, new):
+    return k * np.tile(new / old, 2)
+
+
+def _as_they_came(k, positions, old, new):
+    return k.copy()
+
+
+def _neighbours(k, positions, old, new):
+    angles = np.outer(positions, new - old)
+    cos, sin, out = np.cos(angles), np.sin(angles), np.empty_like(k)
+    out[:, 0::2] = k[:, 0::2] * cos - k[:, 1::2] * sin
+    out[:, 1::2] = k[:, 0::2] * sin + k[:, 1::2] * cos
+    return out
+
+
+def _one_speed(k, positions, old, new):
+    return _turn(k, np.outer(positions, np.full_like(old, (new - old).mean())))
+
+
+def _transposed(k, positions, old, new):
+    return turn_cache(k, positions, old, new).T.reshape(k.shape) + 0.5
+
+
+def _one_place_on(k, positions, old, new):
+    return _turn(k, np.outer(positions + 1, new - old))
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("on top", _on_top, "by hand", "put on top"),
+    ("only back", _back_only, "by hand", "not forward again"),
+    ("the wrong way", _wrong_way, "by hand", "the wrong way"),
+    ("counted from 0", _counted, "property", "first tokens have left"),
+    ("divided", _divided, "by hand", "do not divide"),
+    ("multiplied", _multiplied, "by hand", "were multiplied"),
+    ("as they came", _as_they_came, "by hand", "as they came"),
+    ("neighbours", _neighbours, "random", "Neighbours"),
+    ("one speed", _one_speed, "random", "the angles are not"),
+    ("mixed up", _transposed, "by hand", "lengths of the keys"),
+    ("one position on", _one_place_on, "by hand", "the angles are not"),
+]
