@@ -2,7 +2,8 @@
 
 Ctrl-C keeps the state; the same command goes on from it, to the same weights as without the
 stop. At the end the measurements go to ``training/results`` and, for a plan of the shipped
-size, seed and budget, the weights in eight bits beside the package's stories.
+size, seed and budget, the weights in eight bits beside the package's stories. The exact weights
+of every finished plan stay in ``.cache/training/weights``, for what is measured on them later.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from training.plan import Plan
 
 RESULTS = ROOT / "training/results"
 CACHE = ROOT / ".cache/training"
+WEIGHTS = CACHE / "weights"
 FRAMES = CACHE / "frames"
 FRAME = 50  # steps between two frames of the film
 SHIPPED = Plan("mha")  # or another member: a shorter training replaces no weights
@@ -113,6 +115,8 @@ def train(plan: Plan, stop: Stop, *, rows: int = 256) -> bool:
         print(f"[train] {plan.name} stopped at step {training.step}: the same command goes on")
         return False
     record = finished(training, rows=rows)
+    WEIGHTS.mkdir(parents=True, exist_ok=True)
+    save_safetensors(WEIGHTS / f"{plan.name}.safetensors", to_numpy(training.model.state_dict()))
     written(result, record)
     for kind in ("stories", "repeats"):
         loss, true = (record["measured"][kind][what]["nats"] for what in ("loss", "true"))

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 import torch
 
+import mini_attn.torch as mt
 from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS, row_probabilities
 from mini_attn.stories.members import LONGEST, MEMBERS
+from mini_attn.weights import load_safetensors
 from tools import ROOT
 from training import run
 from training.data import Rows
@@ -147,6 +149,7 @@ def test_a_whole_training_leaves_a_record_and_its_weights(
 ) -> None:
     monkeypatch.setattr(run, "RESULTS", ROOT / ".cache/tmp-training" / tmp_path.name)
     monkeypatch.setattr(run, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(run, "WEIGHTS", tmp_path / "exact")
     monkeypatch.setattr(run.family, "FOLDER", tmp_path / "weights")
     monkeypatch.setattr(run, "SHIPPED", TINY)
     stop = run.Stop()
@@ -163,6 +166,9 @@ def test_a_whole_training_leaves_a_record_and_its_weights(
         )
         assert 0 < abs(exact - coarse) < 0.02
         assert (tmp_path / "weights/mha.safetensors").stat().st_size < 20_000
+        kept = mt.Decoder(MEMBERS["mha"].config(len(WORDS), TINY.n_layers, TINY.d_model))
+        kept.load_state_dict(load_safetensors(tmp_path / "exact/mha-1x16-s0.safetensors"))
+        assert measured(kept.eval(), rows=8) == record["measured"]
         assert run.train(TINY, stop)  # it is there: nothing is trained again
         with pytest.raises(ConfigError, match="another plan"):
             run.train(replace(TINY, tokens=2 * LONGEST), stop)
