@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 import mini_attn.torch as mt
 from benchmarks import machine
+from benchmarks.quoted import quote
 from mini_attn.config import LatentConfig
 from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS, family
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import load_safetensors
+from mini_attn.widgets.equal_bytes_data import KEY
 from tools import ROOT
 from training.keeping import GROUP, Keeping, Reading, bytes_per_token
 from training.measure import measured
@@ -29,6 +34,7 @@ from training.run import RESULTS, SHIPPED, WEIGHTS, written
 
 STORED = RESULTS / "bytes.json"
 Point = dict[str, Any]
+SAME = ("member", "n_layers", "d_model", *Keeping.__dataclass_fields__, "bytes_per_token")
 
 NUMBERS = [Keeping(bits, bits) for bits in (32, 16)]
 CODES = [Keeping(bits, bits) for bits in (8, 4, 3, 2)]
@@ -98,6 +104,37 @@ def points(plan: Plan, before: list[Point], *, rows: int) -> list[Point]:
     return found
 
 
+def near(who_has: Mapping[str, Any]) -> float:
+    """Share of right answers less than 64 words back: of all, less those further back."""
+    asked, far = who_has["asked"], who_has["asked_64_back_or_more"]
+    right = asked * who_has["right"] - far * (who_has["right_64_back_or_more"] or 0)
+    return float(right / (asked - far))
+
+
+def summary(found: list[Point]) -> list[Point]:
+    """Points over their seeds: how many, mean and standard deviation (None of one seed)."""
+    groups: dict[tuple[Any, ...], list[Point]] = {}
+    for point in found:
+        groups.setdefault(tuple(point[key] for key in SAME), []).append(point)
+    out = []
+    for key, group in groups.items():
+        values = {
+            "excess": [point["excess"]["nats"] for point in group],
+            "copying": [point["copying"]["nats"] for point in group],
+            "near": [near(point["who_has"]) for point in group],
+            "far": [point["who_has"]["right_64_back_or_more"] for point in group],
+        }
+        spread = {name: over_seeds(each) for name, each in values.items()}
+        out.append(dict(zip(SAME, key, strict=True)) | {"seeds": len(group)} | spread)
+    return out
+
+
+def over_seeds(values: list[float]) -> tuple[float, float | None]:
+    """Mean and standard deviation to four digits."""
+    mean, spread = np.mean(values), np.std(values, ddof=1) if len(values) > 1 else None
+    return float(f"{mean:.4g}"), None if spread is None else float(f"{spread:.4g}")
+
+
 def main() -> None:
     """Measure what is trained and write it whole."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -117,6 +154,7 @@ def main() -> None:
     if not found:
         raise ConfigError("no member has been trained: `make train` does it")
     written(STORED, {**record, "points": found})
+    quote(KEY, {**record, "rows": rows, "points": summary(found)})
     print(f"[bytes] {len(found)} points in {STORED.relative_to(ROOT)}")
 
 

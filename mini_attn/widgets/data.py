@@ -15,6 +15,7 @@ from mini_attn.models import MODELS
 from mini_attn.stories.data import language
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
+from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -80,8 +81,8 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``questions.json``, ``stories.json``, ``example.json``, ``example_heads.json`` and
-        ``example_latent.json``.
+        ``equal_bytes.json``, ``questions.json``, ``stories.json``, ``example.json``,
+        ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -89,6 +90,7 @@ def generate() -> dict[str, Any]:
         "devices.json": _devices(),
         "roofline.json": roofline(),
         "comparison.json": comparison(),
+        "equal_bytes.json": equal_bytes(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "stories.json": language(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},

@@ -7,18 +7,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError
+from mini_attn.notebook import stored
 from mini_attn.stories import WORDS, sample_rows
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import rounded
 from mini_attn.weights import save_safetensors, to_numpy
+from mini_attn.widgets.equal_bytes_data import KEY
 from tools import ROOT
 from training import equal_bytes, run
-from training.equal_bytes import keepings
+from training.equal_bytes import keepings, near, over_seeds, summary
 from training.keeping import GROUP, Keeping, Reading, bytes_per_token, caches
 from training.plan import Plan
 
@@ -86,6 +89,25 @@ def test_what_no_cache_keeps_is_refused() -> None:
         Keeping(4, 4, window=32)
 
 
+def test_near_is_what_is_not_far() -> None:
+    counted = {"asked": 100, "right": 0.8, "asked_64_back_or_more": 20}
+    assert near({**counted, "right_64_back_or_more": 0.5}) == pytest.approx(70 / 80)
+    assert near({**counted, "asked_64_back_or_more": 0, "right_64_back_or_more": None}) == 0.8
+
+
+def test_one_seed_has_no_spread() -> None:
+    assert over_seeds([0.123456]) == (0.1235, None)
+    assert over_seeds([1.0, 3.0]) == (2.0, 1.414)
+
+
+def test_what_the_chapter_quotes_is_what_was_measured() -> None:
+    record = json.loads(equal_bytes.STORED.read_text(encoding="utf-8"))
+    quoted = stored(KEY)
+    assert json.loads(json.dumps(summary(record["points"]))) == quoted["points"]
+    assert {point["rows"] for point in record["points"]} == {quoted["rows"]}
+    assert all(quoted[key] == record[key] for key in ("machine", "versions", "date", "command"))
+
+
 def test_it_is_measured_written_and_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +116,8 @@ def test_it_is_measured_written_and_not_measured_again(
     monkeypatch.setattr(equal_bytes, "STORED", folder / "bytes.json")
     monkeypatch.setattr(equal_bytes, "WEIGHTS", tmp_path / "exact")
     monkeypatch.setattr(equal_bytes.family, "FOLDER", tmp_path / "weights")  # type: ignore[attr-defined]
+    quoted: dict[str, Any] = {}
+    monkeypatch.setattr(equal_bytes, "quote", quoted.__setitem__)
     monkeypatch.setattr("sys.argv", ["bytes", "--rows", "4"])
     with pytest.raises(ConfigError, match="no member has been trained"):
         equal_bytes.main()
@@ -116,6 +140,11 @@ def test_it_is_measured_written_and_not_measured_again(
         assert found[1]["bytes_per_token"] == 64
         assert all(3 < p["excess"]["nats"] < 6 for p in found)  # nothing is learned
         assert {"machine", "versions", "date", "command"} <= record.keys()
+        wide, narrow = quoted[KEY]["points"]
+        assert (wide["seeds"], narrow["seeds"], narrow["k_bits"]) == (2, 2, 16)
+        nats = [found[i]["excess"]["nats"] for i in (1, 3)]
+        assert narrow["excess"][0] == pytest.approx(np.mean(nats), rel=1e-3)
+        assert narrow["excess"][1] == pytest.approx(np.std(nats, ddof=1), rel=1e-3)
         measured_now = []
         monkeypatch.setattr(equal_bytes, "measured", lambda *a, **k: measured_now.append(a))
         equal_bytes.main()
