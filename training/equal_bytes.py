@@ -21,6 +21,7 @@ from benchmarks import machine
 from benchmarks.quoted import quote
 from mini_attn.config import LatentConfig
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count
 from mini_attn.stories import WORDS, family
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import restored, rounded
@@ -139,7 +140,7 @@ def main() -> None:
     """Measure what is trained and write it whole."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=128, help="rows of each kind (default 128)")
-    rows = parser.parse_args().rows
+    rows = check_count("rows", parser.parse_args().rows, least=4)  # fewer ask nothing far back
     before: list[Point] = []
     if STORED.exists():
         before = json.loads(STORED.read_text(encoding="utf-8"))["points"]
