@@ -8,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab check test soak release handout grade class nbgrader otter graders hub public bench train after gpu table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test soak release handout grade class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -80,6 +80,9 @@ train: $(READY)  ## train the small family into training/results (MEMBER= SEED= 
 
 after: $(READY)  ## train the first member on with pooled heads and on longer rows, into training/results (10 min)
 	@$(BIN)/python -m training.after
+
+bytes: $(READY)  ## measure what each way of keeping the cache costs the trained family, into training/results (ROWS=)
+	@$(BIN)/python -m training.equal_bytes $(if $(ROWS),--rows $(ROWS))
 
 gpu: $(READY)  ## test and measure on this machine's NVIDIA GPU within 9 minutes, into benchmarks/results
 	@$(BIN)/python -m benchmarks.on_gpu

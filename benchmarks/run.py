@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from benchmarks import attention, caches, facts, gpu, machine, picture, positions
+from benchmarks.quoted import quote
 from tools import ROOT
 
 RESULTS = ROOT / "benchmarks/results"
@@ -169,10 +170,7 @@ def store(head: dict[str, Any], results: dict[str, Any], *, some: bool) -> None:
     target.with_suffix(".svg").write_text(picture.draw(record), encoding="utf-8")
     print(f"\nwritten: {target.relative_to(ROOT)} and its picture")
     if "cache against recomputation" in results and kind == "cpu":
-        quoted = {"kv-cache/speedup": {**results["cache against recomputation"], **head}}
-        path = ROOT / "mini_attn/stored.json"
-        path.write_text(json.dumps(quoted, indent=1) + "\n", encoding="utf-8")
-        print(f"written: {path.relative_to(ROOT)}")
+        quote("kv-cache/speedup", {**results["cache against recomputation"], **head})
 
 
 if __name__ == "__main__":

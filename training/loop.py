@@ -25,12 +25,17 @@ __all__ = ["Training"]
 
 EVERY = 60.0  # seconds between two states on the disk
 CURVE = 200  # points of the loss curve
+Model = Callable[[Tensor], Tensor]  # logits (rows, length, vocab) of rows of words
 Told = Callable[[int, float, float], None]  # step, mean loss since the last, seconds left
 
 
-def next_word_losses(model: mt.Decoder, rows: Tensor) -> Tensor:
+def next_word_losses(model: Model, rows: Tensor) -> Tensor:
     """Nats of each word after the first, (rows, length - 1)."""
-    logits = model(rows[:, :-1])
+    return word_losses(model(rows[:, :-1]), rows)
+
+
+def word_losses(logits: Tensor, rows: Tensor) -> Tensor:
+    """The same from the logits of all words but the last."""
     return F.cross_entropy(logits.transpose(1, 2), rows[:, 1:], reduction="none")
 
 

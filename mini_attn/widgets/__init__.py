@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.cache_calculator import CacheCalculator
     from mini_attn.widgets.cost_explorer import CostExplorer
     from mini_attn.widgets.decode_stepper import DecodeStepper
+    from mini_attn.widgets.equal_bytes import EqualBytes
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.latent_explorer import LatentExplorer
@@ -35,6 +36,7 @@ __all__ = [
     "CacheCalculator",
     "CostExplorer",
     "DecodeStepper",
+    "EqualBytes",
     "HeadStepper",
     "HeadWiring",
     "LatentExplorer",

@@ -18,6 +18,7 @@ from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
+from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -91,7 +92,7 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``questions.json``, ``stories.json``, ``film.json``, ``example.json``,
+        ``equal_bytes.json``, ``questions.json``, ``stories.json``, ``film.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
     return {
@@ -100,6 +101,7 @@ def generate() -> dict[str, Any]:
         "devices.json": _devices(),
         "roofline.json": roofline(),
         "comparison.json": comparison(),
+        "equal_bytes.json": equal_bytes(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "stories.json": language(),
         "film.json": _film(),

@@ -3,6 +3,7 @@ import attentionExplorer from "./attention_explorer/index.js";
 import cacheCalculator from "./cache_calculator/index.js";
 import costExplorer from "./cost_explorer/index.js";
 import decodeStepper from "./decode_stepper/index.js";
+import equalBytes from "./equal_bytes/index.js";
 import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
 import latentExplorer from "./latent_explorer/index.js";
@@ -20,8 +21,9 @@ import variantTable from "./variant_table/index.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, headStepper, headWiring,
-    latentExplorer, phaseFilm, positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor,
+    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, headStepper,
+    headWiring, latentExplorer, phaseFilm, positionEncodings, prediction, ringCache, roofline,
+    ropeScaling, rotor,
     softmaxChoice, softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),
 );

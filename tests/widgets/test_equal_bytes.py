@@ -1,0 +1,117 @@
+"""The points of equal bytes: they are the stored ones, each can be asked for, and no others."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from mini_attn.notebook import stored
+from mini_attn.widgets.base import load_schema
+from mini_attn.widgets.equal_bytes_data import KEY, MEASURES, SIZE, equal_bytes
+from tests.javascript import run
+
+SCHEMA = load_schema("equal_bytes")
+DEFAULT = {key: entry["default"] for key, entry in SCHEMA.items()}
+WANTED = ("member", "k_bits", "v_bits", "key_axis", "window", "sink_tokens")
+POINTS = [point for point in stored(KEY)["points"] if (point["n_layers"], point["d_model"]) == SIZE]
+
+
+def state_of(point: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The state that asks for a stored point."""
+    asked = {key: point[key] or 0 if key == "window" else point[key] for key in WANTED}
+    return {**DEFAULT, **asked, **more}
+
+
+def shown(measure: str, point: dict[str, Any]) -> set[str]:
+    """A mean as it is written; half-way between two digits both are right."""
+    mean = point[measure][0]
+    around = (mean * (1 - 1e-9), mean * (1 + 1e-9))
+    if measure in ("excess", "copying"):
+        return {f"{near:.3f}" for near in around}
+    return {f"{100 * near:.1f} %" for near in around}
+
+
+def computed(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What JavaScript makes of each state, in numbers and in words."""
+    body = """
+      const { compute, describe, explain, table } = living.registry.equal_bytes;
+      return input.map((state) => {
+        const result = compute(state);
+        const said = result.yours ? explain(result, result.yours.id).text : null;
+        return { ...result, sentence: describe(result), said, table: table(result) };
+      });"""
+    found: list[dict[str, Any]] = run(body, states)
+    return found
+
+
+def test_every_stored_point_can_be_asked_for() -> None:
+    states = [state_of(point, measure=m) for point in POINTS for m in MEASURES]
+    for (point, measure), got in zip(
+        itertools.product(POINTS, MEASURES), computed(states), strict=True
+    ):
+        yours = got["yours"]
+        assert yours["bytes"] == point["bytes_per_token"]
+        assert yours["seeds"] == point["seeds"]
+        assert yours[measure] == point[measure]
+        texts = [got["sentence"], got["said"], str(got["table"]["rows"])]
+        assert all(any(word in text for word in shown(measure, point)) for text in texts)
+
+
+def test_the_best_of_as_few_bytes_is_named() -> None:
+    states = [state_of(point, measure=m) for point in POINTS for m in ("excess", "far")]
+    for got in computed(states):
+        yours, key = got["yours"], got["measure"]
+        sign = 1 if key == "excess" else -1
+        rivals = [
+            p for p in got["points"] if p["bytes"] <= yours["bytes"] and p["id"] != yours["id"]
+        ]
+        best = min((sign * p[key][0] for p in rivals), default=None)
+        if best is None:
+            assert "Nothing else shown takes as few" in got["sentence"]
+            continue
+        said = got["sentence"].split("the best is ")[1]
+        assert any(word in said for word in shown(key, {key: [sign * best, None]}))
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ({"k_bits": 16, "v_bits": 4}, "both numbers of one type, or both codes"),
+        ({"k_bits": 4, "v_bits": 4, "window": 32}, "no window was combined"),
+        ({"k_bits": 32, "v_bits": 32, "window": 32}, "windows at inference were tried"),
+        ({"k_bits": 8, "v_bits": 8, "key_axis": "token"}, "keys by token were tried"),
+        ({"k_bits": 8, "v_bits": 2}, "these two widths"),
+    ],
+)
+def test_what_was_not_measured_says_why(state: dict[str, Any], reason: str) -> None:
+    (got,) = computed([DEFAULT | state])
+    assert got["yours"] is None
+    assert "not measured, because" in got["sentence"]
+    assert reason in got["sentence"]
+
+
+def test_what_does_not_count_is_not_asked() -> None:
+    """First tokens without a window, and the axis of what has no scales."""
+    plain = DEFAULT | {"k_bits": 16, "v_bits": 16}
+    first, second = computed([plain | {"key_axis": "token", "sink_tokens": 4}, plain])
+    assert first["yours"] == second["yours"] is not None
+
+
+def test_keys_and_values_change_together_between_numbers_and_codes() -> None:
+    changes = [("k_bits", 16, [16, 16]), ("v_bits", 4, [2, 4]), ("v_bits", 32, [32, 32])]
+    body = """
+      const { update } = living.registry.equal_bytes;
+      return input.changes.map(([key, value]) => update(input.state, key, value));"""
+    got = run(body, {"state": DEFAULT, "changes": [change[:2] for change in changes]})
+    assert [[state["k_bits"], state["v_bits"]] for state in got] == [bits for *_, bits in changes]
+    back = run("return living.registry.equal_bytes.update(input, 'v_bits', 4);", got[0])
+    assert (back["k_bits"], back["v_bits"]) == (4, 4)
+
+
+def test_the_data_holds_the_stored_points() -> None:
+    made = equal_bytes()
+    assert len(made["points"]) == len(POINTS) > 0
+    assert {row[0] for row in made["points"]} <= set(SCHEMA["member"]["values"])
+    assert {name for name, _ in made["members"]} == set(SCHEMA["member"]["values"])

@@ -1,0 +1,179 @@
+"""How a cache keeps what it is given, and a decoder that reads its past from such a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import mini_attn.torch as mt
+from mini_attn.caching import Cached, Transaction
+from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, codings
+from mini_attn.cost import Quantized, cache_bytes
+from mini_attn.errors import ConfigError
+from mini_attn.models import ModelConfig
+
+__all__ = ["Keeping", "Reading", "bytes_per_token"]
+
+# Tokens of a group and numbers of a group. Heads are 16 wide: so keys by channel, keys by token
+# and values have a scale for as many numbers each, and none is dearer than the others.
+GROUP = 16
+CODES: dict[str, Any] = {"group_size": GROUP, "residual": 0, "scale_dtype": "float16"}
+NUMBERS = {32: "float32", 16: "bfloat16"}
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Bits of keys and of values, where the keys' groups lie, and which tokens stay.
+
+    32 and 16 bits are float32 and bfloat16; fewer are codes with a float16 scale and zero for
+    16 numbers. A window is one at inference: the weights know nothing of it.
+    """
+
+    k_bits: int = 16
+    v_bits: int = 16
+    key_axis: str = "channel"
+    window: int | None = None
+    sink_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        numbers = {self.k_bits, self.v_bits} & NUMBERS.keys()
+        if numbers and self.k_bits != self.v_bits:
+            raise ConfigError(f"{self.k_bits} and {self.v_bits} bits: numbers have no codes beside")
+        if self.coded and self.window is not None:
+            raise ConfigError(f"codes of {self.k_bits} bits keep all tokens, not {self.window}")
+
+    @property
+    def coded(self) -> bool:
+        """Whether keys and values are codes."""
+        return self.k_bits not in NUMBERS
+
+    def options(self) -> dict[str, Any]:
+        """What `QuantizedKVCache` takes."""
+        bits = {"k_bits": self.k_bits, "v_bits": self.v_bits}
+        return {**bits, "key_axis": self.key_axis, **CODES}
+
+    def of(self, config: DecoderConfig) -> DecoderConfig:
+        """The configuration with the window, where there is one."""
+        if self.window is None:
+            return config
+        one: Any = _attention(config)
+        kept = replace(one, window=self.window, sink_tokens=self.sink_tokens)
+        return replace(config, attention=kept)
+
+
+def _attention(config: DecoderConfig) -> AttentionConfig | LatentConfig:
+    """The attention that all layers have."""
+    return config.attentions[0]
+
+
+class _Narrow:
+    """What a cache is given is rounded to bfloat16 first; the sums stay in float32."""
+
+    def stage(self, k: Tensor, v: Tensor, *rest: Any) -> Cached:
+        k, v = (given.bfloat16().to(given.dtype) for given in (k, v))
+        return super().stage(k, v, *rest)  # type: ignore[misc]
+
+
+class _NarrowCache(_Narrow, mt.KVCache):
+    """Keys and values in bfloat16."""
+
+
+class _NarrowRing(_Narrow, mt.SlidingWindowCache):
+    """A window of them."""
+
+
+class _NarrowLatents(_Narrow, mt.LatentCache):
+    """Latents and rotated keys in bfloat16."""
+
+
+class _CodedLatents(mt.QuantizedKVCache):
+    """Latents as the keys of one head, their rotated keys as its values, in codes."""
+
+    def __init__(self, batch: int, rank: int, rotated: int, capacity: int, **options: Any) -> None:
+        super().__init__(batch, 1, rank, capacity, v_head_dim=rotated, **options)
+        self.kv_lora_rank, self.qk_rope_head_dim = rank, rotated
+
+    def stage(
+        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
+    ) -> Cached:
+        k_all, v_all, *order = super().stage(k, v, positions, transaction)
+        return Cached(k_all[:, 0], v_all[:, 0], *order)
+
+
+def caches(config: DecoderConfig, keeping: Keeping, batch: int, capacity: int) -> list[Any]:
+    """An empty cache for each layer."""
+    one = _attention(config)
+    if isinstance(one, LatentConfig):
+        sizes: tuple[int, ...] = (one.kv_lora_rank, one.qk_rope_head_dim)
+        kinds: Sequence[Any] = (mt.LatentCache, _NarrowLatents, _CodedLatents)
+        options: dict[str, Any] = {}
+    else:
+        sizes, options = (one.n_kv_heads, one.head_dim), {}
+        kinds = (mt.KVCache, _NarrowCache, mt.QuantizedKVCache)
+        if one.window is not None:
+            options = {"window": one.window, "sink_tokens": one.sink_tokens}
+            kinds = (mt.SlidingWindowCache, _NarrowRing)
+    if keeping.coded:
+        kind, options = kinds[2], keeping.options()
+    else:
+        kind = kinds[keeping.k_bits == 16]
+    return [kind(batch, *sizes, capacity, **options) for _ in range(config.n_layers)]
+
+
+class Reading:
+    """A decoder that meets its rows chunk by chunk, and reads what was before from the cache.
+
+    A chunk is as long as a group: each token sees what it would see if it came alone, the
+    tokens of its own group as they came and those of the groups before from their codes.
+    """
+
+    def __init__(self, model: mt.Decoder, keeping: Keeping) -> None:
+        self.keeping, self.model = keeping, model
+        config = keeping.of(model.config)
+        if config != model.config:
+            self.model = mt.Decoder(config)
+            self.model.load_state_dict(model.state_dict())
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """Logits (batch, length, vocab) of given rows."""
+        batch, length = tokens.shape
+        held = caches(self.model.config, self.keeping, batch, length)
+        parts = torch.split(tokens, GROUP, dim=1)
+        return torch.cat([self.model(part, caches=held) for part in parts], dim=1)
+
+
+def bytes_per_token(config: DecoderConfig, keeping: Keeping, *, context: int = 256) -> float:
+    """Bytes of a cache that holds so many tokens, over all layers, for each of them."""
+    config = keeping.of(config)
+    one = _attention(config)
+    if isinstance(one, LatentConfig) and keeping.coded:
+        both = codings(
+            (one.kv_lora_rank, one.qk_rope_head_dim),
+            bits=None, k_bits=keeping.k_bits, v_bits=keeping.v_bits,
+            group_size=GROUP, key_axis=keeping.key_axis,
+        )  # fmt: skip
+        return config.n_layers * sum(coding.group_bytes(2) for coding in both) / GROUP
+    how: dict[str, Any] = {"dtype_bytes": 4}
+    if keeping.coded:
+        how["storage"] = Quantized(**keeping.options())
+    else:
+        how["dtype_bytes"] = keeping.k_bits // 8
+    return cache_bytes(_sizes(config), batch=1, context=context, **how) / context
+
+
+def _sizes(config: DecoderConfig) -> ModelConfig:
+    """What the cost formulas need to know of a member."""
+    one = _attention(config)
+    names = "n_kv_heads head_dim v_head_dim kv_lora_rank qk_rope_head_dim window sink_tokens"
+    sizes = {name: getattr(one, name) for name in names.split() if hasattr(one, name)}
+    if isinstance(one, LatentConfig):
+        sizes |= {"n_kv_heads": one.n_heads, "head_dim": one.qk_nope_head_dim}
+    return ModelConfig(
+        "member", "Member of the family", "mini_attn.stories", one.variant,
+        n_layers=config.n_layers, d_model=config.d_model, n_heads=one.n_heads, d_ff=config.d_ff,
+        vocab_size=config.vocab_size, max_context=config.max_positions, **sizes,
+    )  # fmt: skip
