@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.decode_stepper import DecodeStepper
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
+    from mini_attn.widgets.inside_model import InsideModel
     from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.position_encodings import PositionEncodings
     from mini_attn.widgets.prediction import Prediction
@@ -36,6 +37,7 @@ __all__ = [
     "DecodeStepper",
     "HeadStepper",
     "HeadWiring",
+    "InsideModel",
     "LatentExplorer",
     "PositionEncodings",
     "Prediction",

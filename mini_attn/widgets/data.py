@@ -15,6 +15,7 @@ from mini_attn.models import MODELS
 from mini_attn.stories.data import language
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
+from mini_attn.widgets.inside_data import inside_model
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -80,8 +81,8 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``questions.json``, ``stories.json``, ``example.json``, ``example_heads.json`` and
-        ``example_latent.json``.
+        ``questions.json``, ``stories.json``, ``inside_model.json``, ``example.json``,
+        ``example_heads.json`` and ``example_latent.json``.
     """
     return {
         "models.json": _models(),
@@ -91,6 +92,7 @@ def generate() -> dict[str, Any]:
         "comparison.json": comparison(),
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "stories.json": language(),
+        "inside_model.json": inside_model(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__
