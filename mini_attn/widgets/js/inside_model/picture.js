@@ -109,5 +109,5 @@ export function draw(result, { width = 720, live = false, label = "A text inside
   const grown = text(x, y + 14, `${result.head}: who reads whom`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
   const below = (beside ? Math.max(top + barsTall, y + 24 + size) : y + 24 + size) + 12;
   const small = heads(result, below, at);
-  return svg("in", width, round(below + small.height), { live, label }, above.inside + nextWords(result, 0, top, wide, at) + grown + small.inside);
+  return svg("in", width, Math.ceil(below + small.height), { live, label }, above.inside + nextWords(result, 0, top, wide, at) + grown + small.inside);
 }
