@@ -30,7 +30,6 @@ class View {
 
   // Take the width to draw for; false if it is (nearly) the one that was drawn.
   measure(width) {
-    if (!width) return false; // not shown
     column = Math.min(WIDTHS[1], Math.max(WIDTHS[0], Math.floor(width)));
     if (Math.abs(column - this.width) < 4) return false;
     this.width = column;
@@ -40,6 +39,7 @@ class View {
   // The sentence keeps the height of its longest, so that what follows stays where it is; with
   // another width or another font it begins anew.
   resized({ target, contentRect: { width, height } }) {
+    if (!width) return; // not shown: one letter a line would be the longest of all
     if (target === this.part("say")) target.style.minHeight = `${height}px`;
     else if (this.measure(width)) {
       this.draw();
