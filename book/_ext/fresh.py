@@ -13,7 +13,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-SUFFIXES = {".py", ".json", ".js", ".css", ".svg", ".png"}
+SUFFIXES = {".py", ".json", ".js", ".css", ".svg", ".png", ".safetensors"}
 
 
 def digest(folder: Path) -> str:

@@ -1,6 +1,7 @@
 """What every page gets, and the files beside the pages.
 
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
+* pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
 * all: storage that is sure to be the book's; a description for previews;
@@ -25,6 +26,8 @@ from outline import as_script, outline
 from sphinx.application import Sphinx
 
 from mini_attn.exercises.markdown import plain_markdown
+from mini_attn.stories.family import shipped
+from mini_attn.widgets.model_data import model_script
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
 FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
@@ -45,6 +48,7 @@ MODE = """(function (root) {
 })(document.documentElement);"""
 BUNDLE = ("living.page.js", "living.css")
 PROGRESS = "living.progress.js"
+TRAINED = "living.trained.js"
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -69,12 +73,32 @@ def copy_bundle(app: Sphinx) -> None:
     app.env.living_chapters = outline(Path(app.confdir))
     script = (static / PROGRESS).read_text(encoding="utf-8")
     (target / PROGRESS).write_text(as_script(app.env.living_chapters) + script, encoding="utf-8")
+    versions = f"globalThis.livingVersions={json.dumps(write_models(target / 'models'))};\n"
+    script = (static / TRAINED).read_text(encoding="utf-8")
+    (target / TRAINED).write_text(versions + script, encoding="utf-8")
+
+
+def digest_of(content: bytes) -> str:
+    """What an address ends with, so that no older file is kept."""
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
+def write_models(folder: Path) -> dict[str, str]:
+    """Write each trained decoder as the script that a page asks for; gives their digests."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    versions = {}
+    for name in shipped():
+        script = model_script(name).encode()
+        (folder / f"{name}.js").write_bytes(script)
+        versions[name] = digest_of(script)
+    return versions
 
 
 def script_of(app: Sphinx, context: dict[str, Any], name: str, how: str = "") -> str:
     """The element of a bundle's script, with a digest so that no old bundle is kept."""
     path = f"_static/{name}"
-    digest = hashlib.sha256(Path(app.outdir, path).read_bytes()).hexdigest()[:8]
+    digest = digest_of(Path(app.outdir, path).read_bytes())
     return f'<script {how}src="{context["pathto"](path, resource=True)}?v={digest}"></script>'
 
 
@@ -131,6 +155,8 @@ def finish_page(
     bundle = script_of(app, context, BUNDLE[0])
     body, living = FIRST_LIVING.subn(lambda first: first[0] + bundle, body, 1)
     kept = 'data-progress="' in body
+    if 'data-widget="inside_model"' in body:
+        body += script_of(app, context, TRAINED, "async ")
     if living or kept:
         app.add_css_file("living.css")
     if kept:

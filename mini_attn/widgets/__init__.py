@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.equal_bytes import EqualBytes
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
+    from mini_attn.widgets.inside_model import InsideModel
     from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.phase_film import PhaseFilm
     from mini_attn.widgets.position_encodings import PositionEncodings
@@ -39,6 +40,7 @@ __all__ = [
     "EqualBytes",
     "HeadStepper",
     "HeadWiring",
+    "InsideModel",
     "LatentExplorer",
     "PhaseFilm",
     "PositionEncodings",

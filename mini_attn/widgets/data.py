@@ -19,6 +19,7 @@ from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
+from mini_attn.widgets.inside_data import inside_model
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -92,7 +93,8 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``equal_bytes.json``, ``questions.json``, ``stories.json``, ``film.json``, ``example.json``,
+        ``equal_bytes.json``, ``questions.json``, ``stories.json``, ``film.json``,
+        ``inside_model.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
     return {
@@ -105,6 +107,7 @@ def generate() -> dict[str, Any]:
         "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "stories.json": language(),
         "film.json": _film(),
+        "inside_model.json": inside_model(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__

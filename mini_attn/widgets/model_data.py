@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +18,7 @@ from mini_attn.stories.family import stored
 from mini_attn.stories.rounding import rounded
 from mini_attn.weights import to_numpy
 
-__all__ = ["model_data"]
+__all__ = ["model_data", "model_script"]
 
 
 def _attention(config: Any) -> dict[str, Any]:
@@ -97,3 +99,35 @@ def model_data(model: Any, *, eight_bits: bool = True) -> dict[str, Any]:
         weights = rounded(weights) if eight_bits else weights
     tensors = {name: _tensor(name, array) for name, array in weights.items()}
     return {"config": _config(config), "tensors": tensors}
+
+
+def model_script(name: str) -> str:
+    """A member as a page's script of its own, which also runs from a file.
+
+    ``livingModels[name] = {check, data}``
+
+    Parameters
+    ----------
+    name : str
+        A member's name.
+
+    Returns
+    -------
+    str
+        JavaScript; ``check`` is the CRC-32 of all the tensors' base64, one after the other.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such member.
+
+    Examples
+    --------
+    >>> model_script("unknown")
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: unknown member 'unknown': one of mha, gqa, mqa, mla, ...
+    """
+    data = model_data(name)
+    numbers = "".join(tensor["base64"] for tensor in data["tensors"].values())
+    found = json.dumps({"check": zlib.crc32(numbers.encode()), "data": data}, separators=(",", ":"))
+    return f"(globalThis.livingModels??={{}})[{json.dumps(name)}]={found};\n"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 from functools import cache
@@ -16,6 +17,7 @@ import nbformat
 import pytest
 
 import mini_attn
+from mini_attn.stories.family import shipped
 from mini_attn.variants import REGISTRY
 from tools import HTML, ROOT
 from tools.pages import Page, css_addresses, is_outside, local, weight
@@ -103,6 +105,21 @@ def test_one_bundle_where_something_lives() -> None:
         bundles = [a for a in page.resources if "living.page" in a]
         assert len(bundles) == (1 if page.living else 0), f"{name}: {page.living} living, {bundles}"
     assert pages()["book/kv-cache.html"].living > 0
+
+
+def test_trained_decoders_are_scripts_of_their_own() -> None:
+    """Each lies beside the bundle that asks for it; no page loads or holds one."""
+    bundle = (HTML / "_static/living.trained.js").read_text(encoding="utf-8")
+    line = bundle.partition("\n")[0].removeprefix("globalThis.livingVersions=").removesuffix(";")
+    files = {path.stem: path.read_bytes() for path in (HTML / "_static/models").iterdir()}
+    assert list(json.loads(line)) == list(shipped())
+    assert json.loads(line) == {n: hashlib.sha256(b).hexdigest()[:8] for n, b in files.items()}
+    for name, page in pages().items():
+        text = page.path.read_text(encoding="utf-8")
+        bundles = [a for a in page.resources if "living.trained" in a]
+        assert len(bundles) == ('data-widget="inside_model"' in text), name
+        assert not [a for a in page.resources if "/models/" in a], name
+        assert "livingModels" not in text, name
 
 
 def test_ids_are_unique() -> None:

@@ -23,7 +23,7 @@ from mini_attn.config import (
 from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.numpy import heads as numpy_heads
 from mini_attn.numpy import latent as numpy_latent
-from mini_attn.stories import WORDS, family
+from mini_attn.stories import WORDS, family, sample_rows
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors
@@ -250,6 +250,27 @@ def test_a_member_is_taken_as_its_file_has_it(tmp_path, monkeypatch):
         sources=SOURCES,
     )
     close(logits, wide(family.load("mla"))(np.array([ids])))
+
+
+@pytest.mark.parametrize("name", family.shipped())
+def test_three_implementations_agree_on_each_shipped_member(name, record_property):
+    """NumPy and PyTorch in float32, JavaScript in float64, on rows of a story and of repeats."""
+    rows = [sample_rows(1, 256, seed=4, kind=kind) for kind in ("stories", "repeats")]
+    body = """const model = living.openModel(input.data);
+      return input.rows.map((ids) => living.forward(model, ids).logits);"""
+    given = {"data": model_data(name), "rows": [row[0].tolist() for row in rows]}
+    script = np.array(run(body, given, sources=SOURCES)).reshape(2, 256, len(WORDS))
+    numpy = np.concatenate([family.load(name)(row) for row in rows])
+    model = family.load(name, backend="torch")
+    with torch.no_grad():
+        pytorch = np.concatenate([model(torch.from_numpy(row)).numpy() for row in rows])
+    apart = {
+        "numpy and script": np.abs(numpy - script).max(),
+        "torch and script": np.abs(pytorch - script).max(),
+        "numpy and torch": np.abs(numpy - pytorch).max(),
+    }
+    record_property("largest differences", {key: float(value) for key, value in apart.items()})
+    assert max(apart.values()) < 1e-4, apart
 
 
 def test_the_data_of_a_torch_decoder_are_the_same():

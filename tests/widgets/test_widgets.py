@@ -22,8 +22,10 @@ import pytest
 
 from mini_attn import widgets
 from mini_attn.errors import WidgetStateError
+from mini_attn.stories.family import shipped
 from mini_attn.widgets import DecodeStepper, Prediction, data
 from mini_attn.widgets.base import STATIC, fault, load_schema
+from mini_attn.widgets.model_data import model_data
 from tests.javascript import built, run
 from tools import ROOT
 
@@ -40,6 +42,19 @@ STATES = [
 ]
 
 # ---------------------------------------------------------------- what every picture promises
+
+
+# What a picture has to be given before it can be computed in any state.
+OPEN = "for (const [name, data] of Object.entries(input.models)) living.decoders.put(name, data);"
+
+
+def given(name: str) -> dict[str, Any]:
+    """A picture, its reachable states, and the decoders that they need."""
+    if name != "inside_model":
+        return {"name": name, "states": reachable(name), "models": {}}
+    models = {member: model_data(member) for member in shipped()}
+    states = [s for s in reachable(name) if s.get("member", "mha") in models]
+    return {"name": name, "states": states, "models": models}
 
 
 def reachable(name: str) -> list[dict[str, Any]]:
@@ -70,7 +85,7 @@ def test_every_picture_is_well_formed_at_every_width(name: str) -> None:
       return input.states.flatMap((state) =>
         [280, 328, 599, 600, 720, 880].map((width) => [width, at(state, width)]));"""
     svg = "{http://www.w3.org/2000/svg}"
-    for width, markup in run(body, {"name": name, "states": reachable(name)}):
+    for width, markup in run(OPEN + body, given(name)):
         assert not re.search(r"NaN|undefined|Infinity|\[object", markup), markup[:300]
         root = ET.fromstring(f"<div>{markup}</div>")
         ids = [e.get("data-id") for e in root.iter() if e.get("data-id")]
@@ -101,7 +116,7 @@ def test_every_picture_is_told_in_words(name: str) -> None:
           words: explain ? ids.map((id) => explain(result, id).text) : [],
         };
       });"""
-    said = run(body, {"name": name, "states": reachable(name)})
+    said = run(OPEN + body, given(name))
     for one in said:
         text = "\n".join([one["sentence"], one["caption"], one["cells"], *one["words"]])
         assert not re.search(r"NaN|undefined|Infinity|\[object|null", text)
@@ -260,7 +275,8 @@ def test_numbers_are_written_with_a_true_minus() -> None:
 # ---------------------------------------------------------------- what is committed
 
 
-BUNDLES = {"living.page.js", "living.progress.js", "living.jupyter.js", "living.css"}
+SCRIPTS = {"living.page.js": 120_000, "living.trained.js": 50_000, "living.progress.js": 8_000}
+BUNDLES = {*SCRIPTS, "living.jupyter.js", "living.css"}
 
 
 @pytest.mark.parametrize(
@@ -306,7 +322,8 @@ def test_every_picture_has_its_room(name: str) -> None:
 
 def test_outside_of_the_rooms_is_only_what_is_bundled() -> None:
     files = {path.name for path in JS.iterdir() if path.is_file()}
-    entries = {"build.mjs", "jupyter.js", "node.js", "page.js", "registry.js"}
+    entries = {"build.mjs", "jupyter.js", "node.js", "page.js", "trained.js"}
+    entries |= {"registry.js", "everything.js"}
     assert files == entries | {"package.json", "package-lock.json"}
 
 
@@ -316,7 +333,7 @@ def test_static_folder_holds_nothing_else() -> None:
 
 
 def test_page_bundle_is_small_and_classic() -> None:
-    for name, most in (("living.page.js", 120_000), ("living.progress.js", 8_000)):
+    for name, most in SCRIPTS.items():
         source = (STATIC / name).read_bytes()
         assert len(gzip.compress(source, 9)) < most
         assert_classic(source)

@@ -10,8 +10,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn import widgets
+from mini_attn.stories.family import shipped
 from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
+from mini_attn.widgets.model_data import model_script
 from tests.site import THEMES, WIDTHS, serious_findings, watched
 from tools.site import Visit, visiting
 
@@ -24,7 +26,7 @@ CALCULATOR = ".living[data-widget=cache_calculator]"
 FRAME = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>Widgets</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="living.css">
-<script src="living.page.js" defer></script>
+<script src="living.page.js" defer></script><script src="living.trained.js" defer></script>
 <style>html[data-theme=dark] body {{ background: #14181d }}</style></head>
 <body><main><article>{body}</article></main></body></html>"""
 BROKEN = (
@@ -66,8 +68,11 @@ window.cleanUp = widget.render({ model, el: document.getElementById("cell") });
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages with the committed bundle, as the book's pages have it."""
     place = tmp_path_factory.mktemp("widgets")
-    for name in ("living.page.js", "living.jupyter.js", "living.css"):
+    for name in ("living.page.js", "living.trained.js", "living.jupyter.js", "living.css"):
         shutil.copy(STATIC / name, place / name)
+    (place / "models").mkdir()
+    for name in shipped():
+        (place / f"models/{name}.js").write_text(model_script(name), "ascii")
     for theme in THEMES:
         for name, widget in WIDGETS.items():
             page = FRAME.format(theme=theme, body=widget()._html())
@@ -162,6 +167,8 @@ def change_by_mouse(_page: Page, control: Locator) -> None:
     elif kind == "range":
         wide, now = control.evaluate("(e) => [e.clientWidth, (e.value - e.min) / (e.max - e.min)]")
         control.click(position={"x": wide * (0.15 if now > 0.4 else 0.9), "y": 22})
+    elif kind == "textarea":
+        control.fill("lily had")
     elif kind == "number":
         control.fill(str(int(control.input_value()) + 1))
     elif kind == "radio":
@@ -176,6 +183,9 @@ def change_by_keyboard(page: Page, control: Locator) -> None:
     kind = control.evaluate("(e) => e.type")
     value = "(e) => ['radio', 'checkbox'].includes(e.type) ? e.checked : e.value"
     before = control.evaluate(value)
+    if kind == "textarea":
+        page.keyboard.type(" the ")
+        return
     page.keyboard.press({"range": "ArrowLeft", "radio": " ", "checkbox": " "}.get(kind, "ArrowUp"))
     after = control.evaluate(value)
     if after == before:
@@ -199,6 +209,7 @@ def test_each_control_changes_the_result(open_page: Visit, name: str, change: ob
         before = shown(box)
         change(page, control)  # type: ignore[operator]
         label = control.evaluate("(e) => e.outerHTML")
+        box.locator(".living-result:not([aria-busy])").wait_for()  # a decoder may have to come
         assert shown(box) != before, label
 
 

@@ -16,6 +16,7 @@ const common = {
   legalComments: "none", nodePaths: [packages], logLevel: "error",
 };
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
+buildSync({ ...common, entryPoints: ["trained.js"], format: "iife", outfile: join(out, "living.trained.js") });
 buildSync({ ...common, entryPoints: ["progress/index.js"], format: "iife", outfile: join(out, "living.progress.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
 

@@ -1,5 +1,5 @@
 // Jupyter: an ES module with the interface of anywidget's front-end modules.
-import registry from "./registry.js";
+import registry from "./everything.js";
 import { show } from "./core/view.js";
 
 export default {

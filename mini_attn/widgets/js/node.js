@@ -1,9 +1,11 @@
 // What the tests and the build need outside a browser.
-export { default as registry } from "./registry.js";
+export { default as registry } from "./everything.js";
 export * from "./attention/example.js";
 export * from "./core/hash.js";
 export * from "./core/schema.js";
 export * from "./core/text.js";
+export * as decoders from "./decoder/source.js";
+export * as lines from "./inside_model/line.js";
 export * as positionTables from "./position_encodings/tables.js";
 export * from "./prediction/judge.js";
 export * from "./rotor/compute.js";

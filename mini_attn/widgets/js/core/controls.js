@@ -42,6 +42,8 @@ function inputs(control, entry, id) {
       return `<select id="${id}" ${data}>${choices(control)}</select>`;
     case "toggle":
       return `<input type="checkbox" role="switch" id="${id}" ${data}>`;
+    case "text":
+      return `<textarea id="${id}" ${data} rows="2" spellcheck="false" autocapitalize="none" maxlength="${entry.max}"></textarea>`;
     case "number":
       return `<input type="number" inputmode="decimal" id="${id}" ${data} ${bounds}>`;
     case "log":
@@ -84,6 +86,12 @@ export function controlsMarkup(definition, controls, uid) {
     .join("");
 }
 
+// What is being typed, and no state yet, stays until the state itself becomes another.
+function fillText(input, value) {
+  if (input.written !== value) input.value = input.written = value;
+  input.removeAttribute("aria-invalid");
+}
+
 // Write a state into the inputs; the one being typed in is left alone.
 export function fillControls(root, definition, state) {
   for (const control of definition.controls) {
@@ -96,6 +104,7 @@ export function fillControls(root, definition, state) {
       if (input.type === "checkbox") input.checked = value;
       else if (input.type === "radio") input.checked = input.value === String(value);
       else if ("log" in input.dataset) input.value = toLog(entry, value);
+      else if (input.type === "textarea") fillText(input, value);
       else if (input !== input.ownerDocument.activeElement || input.type !== "number") input.value = value;
       if ("log" in input.dataset) input.setAttribute("aria-valuetext", String(value));
     }

@@ -11,14 +11,15 @@ export function tableMarkup({ caption, head, rows }) {
 const button = (action, words, more = "") => `<button type="button" data-do="${action}"${more}>${words}</button>`;
 
 export function frame(definition, uid, copies) {
-  const { play, controls } = definition;
+  const { play, controls, buttons = [] } = definition;
   const part = (wanted) => controlsMarkup(definition, controls.filter(({ key }) => (key === play?.key) === wanted), uid);
   const transport = play
     ? `<div class="living-transport"><div class="living-buttons">${button("back", "Back")}${button("play", "Play", ' aria-pressed="false"')}${button("step", "Step")}</div>${part(true)}</div>`
     : "";
+  const more = buttons.length ? `<div class="living-buttons">${buttons.map(([action, words]) => button(action, words)).join("")}</div>` : "";
   return `<div class="living-app" role="group" aria-label="${escape(definition.title)}">
     <div class="living-width"></div>
-    <form class="living-controls" autocomplete="off">${part(false)}${transport}</form>
+    <form class="living-controls" autocomplete="off">${part(false)}${transport}${more}</form>
     <p class="living-note" role="alert" hidden></p>
     <div class="living-result"><p class="living-say" aria-live="polite"></p><div class="living-output"></div>
       <p class="living-detail" aria-live="polite"></p>

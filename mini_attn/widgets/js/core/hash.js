@@ -5,7 +5,7 @@ export function toHash(name, schema, state) {
   const start = defaults(schema);
   const parts = Object.keys(schema)
     .filter((key) => state[key] !== start[key])
-    .map((key) => `${key}=${encodeURIComponent(state[key])}`);
+    .map((key) => `${key}=${encodeURIComponent(state[key]).replaceAll("%20", "+")}`);
   return `#${name}:${parts.join("&")}`;
 }
 
@@ -19,7 +19,7 @@ export function fromHash(name, schema, hash) {
     const key = at < 0 ? part : part.slice(0, at);
     let text = at < 0 ? "" : part.slice(at + 1);
     try {
-      text = decodeURIComponent(text);
+      text = decodeURIComponent(text.replaceAll("+", " ")); // a plus sign itself is %2B
     } catch {
       // A broken escape is a wrong value; the schema says so.
     }

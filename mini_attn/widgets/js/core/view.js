@@ -30,7 +30,6 @@ class View {
 
   // Take the width to draw for; false if it is (nearly) the one that was drawn.
   measure(width) {
-    if (!width) return false; // not shown
     column = Math.min(WIDTHS[1], Math.max(WIDTHS[0], Math.floor(width)));
     if (Math.abs(column - this.width) < 4) return false;
     this.width = column;
@@ -40,6 +39,7 @@ class View {
   // The sentence keeps the height of its longest, so that what follows stays where it is; with
   // another width or another font it begins anew.
   resized({ target, contentRect: { width, height } }) {
+    if (!width) return; // not shown: one letter a line would be the longest of all
     if (target === this.part("say")) target.style.minHeight = `${height}px`;
     else if (this.measure(width)) {
       this.draw();
@@ -63,7 +63,8 @@ class View {
     for (const kind of ["pointerover", "focusin", "click"]) {
       output.addEventListener(kind, (event) => this.light(event.target.closest?.("[data-tip], [data-id]")));
     }
-    output.addEventListener("keydown", (event) => moveFocus(event, [...output.querySelectorAll("[tabindex]")]));
+    if (this.definition.choose) output.addEventListener("click", (event) => this.choose(event.target.closest?.("[data-id]")));
+    output.addEventListener("keydown", (event) => this.key(event, output));
     this.part("table").addEventListener("toggle", () => this.fillTable());
     this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
@@ -76,12 +77,28 @@ class View {
     this.settle();
   }
 
+  key(event, output) {
+    moveFocus(event, [...output.querySelectorAll("[tabindex]")]);
+    if (!this.definition.choose || !["Enter", " "].includes(event.key)) return;
+    event.preventDefault();
+    this.choose(event.target);
+  }
+
+  // A part of the picture is pressed: the definition says what that makes of the state.
+  choose(element) {
+    this.stop();
+    this.complain(null);
+    const next = element?.dataset.id && this.definition.choose(this.result, this.state, element.dataset.id);
+    if (next) this.write(next);
+  }
+
   fromInput(input) {
     const key = input.dataset.key;
     if (!key) return;
-    const entry = this.definition.schema[key];
+    const { schema, refuse } = this.definition;
+    const entry = schema[key];
     const value = readInput(input, entry);
-    const error = fault(entry, key, value);
+    const error = fault(entry, key, value) ?? refuse?.({ ...this.state, [key]: value }) ?? null;
     input.toggleAttribute("aria-invalid", Boolean(error));
     this.complain(error);
     if (!error) this.put(key, value);
@@ -104,7 +121,7 @@ class View {
   press(element) {
     const action = element?.dataset.do;
     if (!action) return;
-    if (action !== "play" && action !== "copy") this.stop();
+    if (!["play", "copy", "tell"].includes(action)) this.stop();
     if (action === "reset") {
       this.complain(null);
       this.write(defaults(this.definition.schema));
@@ -113,6 +130,9 @@ class View {
     if (action === "back") this.move(-1);
     if (action === "play") this.timer ? this.stop() : this.start(this.definition.play);
     if (action === "copy") this.copy(element);
+    if (!this.definition.actions?.[action]) return;
+    this.complain(null);
+    this.definition.actions[action](this);
   }
 
   move(by) {
@@ -126,19 +146,26 @@ class View {
   start({ key, milliseconds }) {
     const { min, max } = this.definition.schema[key];
     if (this.model.get(key) === max) this.put(key, min);
-    this.timer = setInterval(() => this.move(1) || this.stop(), milliseconds);
+    this.repeat(() => this.move(1), milliseconds);
+  }
+
+  // Again and again, until a step says that it was the last one.
+  repeat(step, milliseconds) {
+    this.timer = setInterval(() => step() || this.stop(), milliseconds);
     this.showPlaying();
   }
 
   stop() {
     clearInterval(this.timer);
     this.timer = 0;
-    if (this.definition.play) this.showPlaying();
+    this.showPlaying();
   }
 
   showPlaying() {
-    const element = this.root.querySelector("[data-do=play]");
-    element.textContent = this.timer ? "Pause" : "Play";
+    const element = this.root.querySelector("[data-do=play], [data-do=tell]");
+    if (!element) return;
+    const [go, halt] = element.dataset.do === "play" ? ["Play", "Pause"] : ["Tell on", "Stop"];
+    element.textContent = this.timer ? halt : go;
     element.setAttribute("aria-pressed", String(Boolean(this.timer)));
   }
 
@@ -182,11 +209,35 @@ class View {
 
   draw() {
     const { definition, root } = this;
-    const { state, error } = validate(definition.schema, this.state);
-    if (error) {
-      this.complain(`This state is refused: ${error}.`);
-      return;
-    }
+    const checked = validate(definition.schema, this.state);
+    const error = checked.error ?? definition.refuse?.(checked.state);
+    if (error) this.complain(`This state is refused: ${error}.`);
+    // Until something can be shown, the view shows how it begins.
+    const state = error || this.wait(checked.state) ? !this.result && definition.waits && defaults(definition.schema) : checked.state;
+    if (state) this.paint(state);
+    if (!error) fillControls(root, definition, checked.state);
+  }
+
+  // Whether a state has to wait for what it needs; then it is drawn when that has come.
+  wait(state) {
+    const coming = this.definition.waits?.(state, this.model);
+    this.part("result").toggleAttribute("aria-busy", Boolean(coming));
+    if (!coming || coming === this.coming) return Boolean(coming);
+    this.coming = coming;
+    const still = () => !this.removed && this.coming === coming;
+    const failed = (error) => {
+      if (!still()) return;
+      this.stop();
+      this.coming = null;
+      this.part("result").removeAttribute("aria-busy");
+      this.complain(`${error.message} The picture stays as it was.`);
+    };
+    coming.then(() => still() && this.draw()).catch(failed);
+    return true;
+  }
+
+  paint(state) {
+    const { definition, root } = this;
     this.result = definition.compute(state);
     const output = this.part("output");
     const active = root.ownerDocument.activeElement;
@@ -198,7 +249,6 @@ class View {
     else this.tell("detail", definition.hint ?? "");
     this.tell("say", definition.describe(this.result));
     this.fillTable();
-    fillControls(root, definition, state);
   }
 
   // Only while it is open: a slider has no time for what nobody sees.
@@ -208,6 +258,7 @@ class View {
   }
 
   remove() {
+    this.removed = true;
     this.stop();
     this.observer.disconnect();
     document.fonts.removeEventListener("loadingdone", this.lettered);

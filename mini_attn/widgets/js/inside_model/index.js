@@ -1,0 +1,63 @@
+// A text inside a trained decoder: the next word and what it should be, each head, each switched off.
+import { decimal, hint } from "../core/text.js";
+import { HEADS, MEMBERS, append, compute, fewer, keyOf, nextWord, waits } from "./compute.js";
+import { LONGEST, WORDS, refuse } from "./line.js";
+import { draw } from "./picture.js";
+import { PRESETS } from "./presets.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+const FULL = `The text has all ${LONGEST} tokens that there is room for.`;
+
+// Puts the next word behind the text; false where there is no room for another.
+function goOn(view) {
+  if (waits({ ...view.state, at: LONGEST - 1 }, view.model)) return true; // it goes on when it has come
+  const next = nextWord(view.state);
+  if (next) view.write(next);
+  else view.complain(FULL);
+  return Boolean(next);
+}
+
+const actions = {
+  next: goOn,
+  tell(view) {
+    if (!view.timer) view.repeat(() => goOn(view), 250);
+    else view.stop();
+  },
+  fewer: (view) => view.write(fewer(view.state)),
+  ...Object.fromEntries(PRESETS.map(({ text, head }, i) => [`preset-${i}`, (view) => view.write({ ...view.state, text, head, at: LONGEST - 1 })])),
+};
+
+// What a pressed part of the picture changes.
+function choose(result, state, id) {
+  const [kind, name] = [id[0], id.slice(2)];
+  if (kind === "t") return { ...state, at: Number(name) === result.ids.length - 1 ? LONGEST - 1 : Number(name) };
+  if (kind === "h") return { ...state, head: name };
+  return result.full && result.isLast ? null : append(state, Number(name), result.at);
+}
+
+const switches = HEADS.map((head) => ({ key: keyOf(head), kind: "toggle", label: head, group: "Heads that are on" }));
+
+export default {
+  name: "inside_model",
+  title: "Inside a trained decoder",
+  hint: hint("a word, a next word or a head", "what it does"),
+  schema,
+  controls: [
+    { key: "text", kind: "text", label: `Text, in the ${WORDS.length} words of the stories` },
+    { key: "member", kind: "select", label: "Decoder", options: Object.entries(MEMBERS).map(([name, title]) => [name, `${name}: ${title}`]) },
+    { key: "temperature", kind: "range", label: "Temperature", show: (value) => decimal(value, 1) },
+    { key: "top_p", kind: "range", label: "Top-p", show: (value) => decimal(value) },
+    { key: "seed", kind: "number", label: "Seed" },
+    // Both are chosen in the picture, by mouse and by keyboard.
+    { key: "at", kind: "range", label: "Chosen word", when: () => false },
+    { key: "head", kind: "select", label: "Head in the text", options: HEADS, when: () => false },
+    ...switches,
+  ],
+  buttons: [
+    ...PRESETS.map(({ label }, i) => [`preset-${i}`, label]),
+    ["next", "Next word"], ["tell", "Tell on"], ["fewer", "Take back"],
+  ],
+  actions, choose, refuse, waits,
+  compute, draw, describe, table, explain,
+};

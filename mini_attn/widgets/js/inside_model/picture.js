@@ -1,0 +1,113 @@
+// The picture: the text with what the chosen word reads, the next words, the loss, and all heads.
+import { END, box, round, stroke, svg, text } from "../core/svg.js";
+import { decimal, escape } from "../core/text.js";
+import { HEADS } from "./compute.js";
+import { headMap, headName, levelOf } from "./maps.js";
+
+const PITCH = 32; // from line to line of the text
+const BAR = 30;
+const LETTER = 7.3; // a generous average at 13 pixels
+
+function share(value) {
+  if (value === 0 || value === 1) return String(value);
+  return value < 0.005 ? "<0.01" : value > 0.995 ? ">0.99" : decimal(value);
+}
+
+// A part to be pointed at and pressed: a click or Enter changes the state.
+function target(at, id, x, y, width, height, label, isEntry) {
+  if (!at.live) return "";
+  return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="in-target" data-id="${id}" tabindex="${isEntry ? 0 : -1}" role="button" aria-label="${escape(label)}"/>`;
+}
+
+// Where each word stands, on as many lines as they need.
+function flow(words, width) {
+  let [x, line] = [0, 0];
+  const places = words.map((word) => {
+    const wide = Math.max(26, LETTER * word.length + 12);
+    if (x && x + wide > width) [x, line] = [0, line + 1];
+    const place = { x, y: line * PITCH, wide };
+    x += wide + 3;
+    return place;
+  });
+  return { places, height: (line + 1) * PITCH };
+}
+
+// The text; behind each word how much of the chosen word's weight the head gives it.
+function line(result, at) {
+  const { words, row, at: chosen } = result;
+  const { places, height } = flow(words, at.width);
+  const inside = words.map((word, i) => {
+    const { x, y, wide } = places[i];
+    const level = i > chosen ? 0 : levelOf(row[i]);
+    const style = i === chosen ? "in-word in-asks" : i > chosen ? "in-word in-later" : "in-word";
+    const label = i > chosen ? `${word}, word ${i}, comes later` : `${word}, word ${i}, weight ${decimal(row[i])}`;
+    return (level ? box(x, y + 2, wide, PITCH - 4, `in-shade in-${level}`) : "")
+      + (i === chosen ? box(x + 1, y + 3, wide - 2, PITCH - 6, "in-asking") : "")
+      + text(x + wide / 2, y + 21, word, `${style}${level > 3 ? " in-over" : ""}`, ' text-anchor="middle"')
+      + target(at, `t-${i}`, x, y, wide, PITCH, label, i === chosen);
+  });
+  return { inside: inside.join(""), height };
+}
+
+// What comes next: the bar is what is drawn from, the outline what the language says.
+function nextWords(result, x, y, wide, at) {
+  const { bars, words, at: chosen, begun, isTrue } = result;
+  const name = 62, number = 84;
+  const room = wide - name - number;
+  const head = text(x, y + 14, begun ? `Words that begin with “${begun}”` : `After “${words[chosen]}”`, "in-head")
+    + text(x + wide, y + 14, !isTrue ? "decoder" : wide < 400 ? "decoder | true" : "bar: decoder | outline: true", "in-quiet", END);
+  const rows = bars.map(({ id, word, share: drawn, true: chance }, i) => {
+    const top = y + 22 + i * BAR;
+    return text(x + name - 6, top + 20, word, "in-word", END)
+      + box(x + name, top + 5, Math.max(1, drawn * room), BAR - 10, "in-bar")
+      + (chance ? box(x + name, top + 3, Math.max(1.5, chance * room), BAR - 6, "in-true") : "")
+      + text(x + wide, top + 20, `${share(drawn)}${chance === null ? "" : ` | ${share(chance)}`}`, "in-number", END)
+      + target(at, `b-${id}`, x, top, wide, BAR, `${word}: decoder ${share(drawn)}${chance === null ? "" : `, true ${share(chance)}`}`, i === 0);
+  });
+  const below = y + 30 + bars.length * BAR;
+  const draws = text(x + name, below + BAR + 16, `Seed ${result.seed} draws “${result.drawn}” next.`, "in-quiet");
+  return head + rows.join("") + loss(result, x, below, wide, name, room) + draws;
+}
+
+// The mean loss of the text beside its floor and, with heads off, beside what it is with all.
+function loss({ mean, whole, lowest, off }, x, y, wide, name, room) {
+  if (mean === null) return text(x, y + 16, "No word has a loss yet: type one, or choose one above.", "in-quiet");
+  const most = Math.max(2, mean, whole);
+  const to = (value) => x + name + (value / most) * room;
+  return text(x + name - 6, y + 20, "loss", "in-head", END)
+    + box(x + name, y + 5, to(mean) - x - name, BAR - 10, "in-loss")
+    + (lowest === null ? "" : stroke(to(lowest), y + 1, to(lowest), y + BAR - 1, "in-floor"))
+    + (off.length ? stroke(to(whole), y + 1, to(whole), y + BAR - 1, "in-whole") : "")
+    + text(x + wide, y + 20, `${decimal(mean)}${lowest === null ? "" : ` | ${decimal(lowest)}`}`, "in-number", END);
+}
+
+// All heads as small maps, those of a layer side by side.
+function heads(result, y, at) {
+  const across = at.width < 480 ? 4 : 8;
+  const gap = 8;
+  const size = Math.min(96, (at.width - (across - 1) * gap) / across);
+  const inside = HEADS.map((name, i) => {
+    const x = (i % across) * (size + gap), top = y + Math.floor(i / across) * (size + 26);
+    const off = result.off.includes(name), chosen = name === result.head;
+    return headName(x, top + 13, size, name, off, chosen)
+      + headMap(result.maps[i], x, top + 18, size, result.at, { off, style: chosen ? "in-frame in-grown" : "in-frame" })
+      + target(at, `h-${name}`, x, top, size, size + 18, `head ${name}${off ? ", off" : ""}`, chosen);
+  });
+  return { inside: inside.join(""), height: (HEADS.length / across) * (size + 26) };
+}
+
+export function draw(result, { width = 720, live = false, label = "A text inside a trained decoder" } = {}) {
+  const at = { width: width - 1, live }; // a frame takes half a pixel on each side
+  const above = line(result, at);
+  const beside = width >= 560;
+  const size = beside ? 254 : Math.min(240, width);
+  const wide = beside ? at.width - size - 28 : at.width;
+  const top = above.height + 12;
+  const barsTall = 52 + (result.bars.length + 1) * BAR;
+  const [x, y] = beside ? [at.width - size, top] : [(width - size) / 2, top + barsTall + 12];
+  const off = result.off.includes(result.head);
+  const grown = text(x, y + 14, `${result.head}: who reads whom`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
+  const below = (beside ? Math.max(top + barsTall, y + 24 + size) : y + 24 + size) + 12;
+  const small = heads(result, below, at);
+  return svg("in", width, Math.ceil(below + small.height), { live, label }, above.inside + nextWords(result, 0, top, wide, at) + grown + small.inside);
+}

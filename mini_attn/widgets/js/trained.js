@@ -1,0 +1,8 @@
+// The pages with a trained decoder: a classic script of their own, as the language and the
+// decoder's code would be a burden to all others. The decoders themselves come at their first use.
+import { mountAll } from "./core/host.js";
+import insideModel from "./inside_model/index.js";
+
+// Asynchronous, it may come before the page is read and its style is there.
+const mount = () => mountAll({ [insideModel.name]: insideModel });
+document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", mount) : mount();
