@@ -1,6 +1,6 @@
 """A small language of stories in which the true chance of every next word is known."""
 
-from mini_attn.stories.family import load
+from mini_attn.stories.family import load, shipped
 from mini_attn.stories.probabilities import (
     Floor,
     Recall,
@@ -25,5 +25,6 @@ __all__ = [
     "row_probabilities",
     "sample_rows",
     "sample_story",
+    "shipped",
     "who_has",
 ]

@@ -23,6 +23,11 @@ FOLDER = Path(__file__).parent / "weights"
 def shipped() -> tuple[str, ...]:
     """Names of the members whose weights are here, in the family's order.
 
+    Returns
+    -------
+    tuple of str
+        What `load` takes.
+
     Examples
     --------
     >>> set(shipped()) <= set(MEMBERS)
