@@ -15,7 +15,7 @@ Every set of a layer's heads was switched off once and the loss measured. `loss`
 size 2 for each head: `loss[1, 0, 1]` is the loss of three heads with the middle one off and the
 others on. Some are measured on the trained decoder, some are made up. Return a boolean array
 `keep`, one entry per head, False where the head goes. As many heads as possible should go, and
-the loss may rise by at most `budget` above that with all heads on. Where several choices let as
+the loss may be at most `budget` higher than with all heads on. Where several choices let as
 many go, take the one with the least loss.
 """
 STARTER = '''
