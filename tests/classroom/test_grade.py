@@ -217,7 +217,7 @@ def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
     results = grade_folder(folder, tmp_path / "out", seed="a")
     ids = [a["id"] for a in results[0]["answers"]]
     assert ids[:2] == ["expand_heads", "tiled_heads"]
-    assert len(ids) == 6
+    assert len(ids) == 7
     assert results[0]["points"] == SHEET.points
 
 
