@@ -363,7 +363,7 @@ def test_a_notebook_of_the_same_host_knows_the_answer(visit: Visit) -> None:
 def test_it_can_be_used_by_keyboard(visit: Visit) -> None:
     page = visit(CHAPTER, width=360)
     opened(page)  # with a key
-    for _ in range(8):  # seven predictions, then the first exercise
+    for _ in range(9):  # eight predictions, then the first exercise
         page.keyboard.press("Tab")
     page.keyboard.press(" ")
     first = box(page).get_by_role("checkbox").first
