@@ -3,7 +3,8 @@
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
-* all: a description for previews; a start page, a page for dead links.
+* all: storage that is sure to be the book's; a description for previews;
+* beside them: a start page, a page for dead links.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ from mini_attn.exercises.markdown import plain_markdown
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
 FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
+# Chromium gives a page from a folder that asks for its storage before the browser has noted that
+# the page is there a storage of its own, silently: it finds nothing, and what it keeps is lost
+# with the tab ("for now, we'll just fail to bind", dom_storage_context_wrapper.cc). On a busy
+# machine that was one page in fifty. Cookies, of which a folder has none, are asked for over a
+# connection that is answered only after that note, and the page waits for the answer. The first
+# script of the theme asks for the storage, so this comes before it.
+NOTED = '<script>if (location.protocol === "file:") document.cookie;</script>\n'
 # Light or dark as the system is, before the first paint, unless the reader has chosen. Without
 # JavaScript the page is light, which the theme knows only where no "auto" is in its markup.
 MODE = """(function (root) {
@@ -132,7 +140,7 @@ def finish_page(
     # After the additions, which go to the list that this replaces.
     context["script_files"] = scripts_of_head(context, waits=pagename != "search")
     context["body"] = body
-    context["metatags"] = context.get("metatags", "") + previews(app, context, doctree)
+    context["metatags"] = NOTED + context.get("metatags", "") + previews(app, context, doctree)
 
 
 def previews(app: Sphinx, context: dict[str, Any], doctree: Any) -> str:

@@ -272,6 +272,29 @@ def test_hostile_storage_is_not_shown(visit: Visit) -> None:
         assert page.evaluate("window.bad") is None
 
 
+ASKED = """globalThis.asked = [];
+for (const [owner, name] of [[Document.prototype, "cookie"], [window, "localStorage"]]) {
+  const own = Object.getOwnPropertyDescriptor(owner, name);
+  const get = function () { asked.push(name); return own.get.call(this); };
+  Object.defineProperty(owner, name, {...own, get});
+}"""
+
+
+@pytest.mark.parametrize(("protocol", "first"), [("http", "localStorage"), ("file", "cookie")])
+def test_a_page_asks_for_its_storage_when_the_browser_knows_it(
+    visit: Visit, protocol: str, first: str
+) -> None:
+    """From a folder it may be too early, and what is kept is lost; after that answer it is not."""
+    page = visit(FRONT, protocol=protocol)
+    page.add_init_script(ASKED)
+    base = page.url.removesuffix(FRONT)
+    for name in (FRONT, CHAPTER, "book/api-cost.html", "search.html", "genindex.html"):
+        page.goto(base + name)
+        asked = page.evaluate("asked")
+        assert "localStorage" in asked, name
+        assert asked[0] == first, name
+
+
 NO_STORAGE = """for (const name of ["getItem", "setItem", "removeItem"]) {
   const real = Storage.prototype[name];
   Storage.prototype[name] = function (key, ...rest) {
