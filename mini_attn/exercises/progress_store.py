@@ -148,4 +148,4 @@ def rewrite(edit: Callable[[Record], Record]) -> None:
     _waiting.update(after)
 
 
-atexit.register(_flush, 1.0)
+atexit.register(_flush, 5.0)
