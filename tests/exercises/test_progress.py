@@ -126,8 +126,8 @@ def test_a_grader_leaves_no_trace(file: Path, capsys: pytest.CaptureFixture[str]
 def test_one_chapter_lists_all_its_exercises(capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, "kv-cache")
     assert lines[0] == "kv-cache"
-    assert [line.split("  ")[-1] for line in lines[1:-1]] == ["not attempted"] * 4
-    assert lines[-1] == "0 of 14 points in this session"
+    assert [line.split("  ")[-1] for line in lines[1:-1]] == ["not attempted"] * 3
+    assert lines[-1] == "0 of 10 points in this session"
     for bad in ("kv_cache", "", "../start", 3):
         with pytest.raises(ConfigError, match="there are attention, attention-cost"):
             progress(bad)  # type: ignore[arg-type]
@@ -352,7 +352,7 @@ def test_without_a_file_import_and_reset_work_in_memory(
     source.write_text(as_text(SAMPLE), encoding="utf-8")
     import_progress(source)
     assert said(capsys, "kv-cache")[-2:] == [
-        "  1 prediction answered, 1 right", "2 of 14 points in this session"
+        "  1 prediction answered, 1 right", "2 of 10 points in this session"
     ]  # fmt: skip
     reset_progress("kv-cache")
     assert said(capsys) == ["No exercise was checked in this session yet."]
