@@ -7,7 +7,6 @@ rule that is meant to be trained on with (position interpolation, YaRN).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,18 +19,18 @@ import mini_attn.torch as mt
 from benchmarks import machine
 from mini_attn.config import PositionInterpolation, YaRN
 from mini_attn.config.rope import RopeScaling
-from mini_attn.stories import sample_rows
-from mini_attn.stories.family import load
+from mini_attn.stories import load, sample_rows
 from mini_attn.stories.members import LONGEST
 from mini_attn.torch import pool_kv_heads
 from training.data import Rows
-from training.loop import next_word_losses
+from training.loop import next_word_losses, optimiser_of, take_step
 from training.measure import SEED, measured
+from training.plan import Plan, cosine
 from training.run import CACHE, RESULTS, written
 
 FACTOR = 4  # how much longer the rows are after a stretch
 STEPS = (0, 5, 10, 20, 50, 100, 200)  # of training on, where it is measured
-TOKENS = 16 * LONGEST  # of a step, as in the training before
+TOKENS = Plan.rows * LONGEST  # of a step, as in the training before
 RATE = 1e-3  # at first; a cosine leads to a tenth
 SEEDS = (0, 1, 2)  # of the rows that are trained on
 BIN = 128  # positions whose loss is averaged
@@ -85,12 +84,9 @@ CHANGES = {
 
 def by_position(model: mt.Decoder, length: int) -> list[float]:
     """Loss of stories in nats a word, a mean for each `BIN` positions."""
-    rows = sample_rows(32, length, SEED, kind="stories")
+    rows = torch.from_numpy(sample_rows(32, length, SEED, kind="stories"))
     with torch.inference_mode():
-        parts = [
-            next_word_losses(model, torch.from_numpy(rows[i : i + 8])) for i in range(0, 32, 8)
-        ]
-    losses = torch.cat(parts).double().mean(0).numpy()
+        losses = next_word_losses(model, rows).double().mean(0).numpy()
     return [float(np.mean(losses[first : first + BIN])) for first in range(0, length, BIN)]
 
 
@@ -106,18 +102,12 @@ def trained_on(change: Change, seed: int) -> list[dict[str, Any]]:
     """Measurements at each of `STEPS`."""
     model = change.begin()
     rows = Rows(change.length, 100 + seed, CACHE / "rows")
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.1)
+    optimiser = optimiser_of(model, RATE, Plan.decay)
     batch, found = TOKENS // change.length, [look(model, 0, change.length)]
     for step in range(1, STEPS[-1] + 1):
-        rate = RATE * (0.55 + 0.45 * math.cos(math.pi * (step - 1) / STEPS[-1]))
-        for group in optimiser.param_groups:
-            group["lr"] = rate
         taken = torch.from_numpy(rows.take((step - 1) * batch, batch))
-        loss = next_word_losses(model, taken).mean()
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        rate = cosine(RATE, (step - 1) / STEPS[-1])
+        take_step(model, optimiser, taken, rate=rate, clip=Plan.clip)
         if step in STEPS:
             found.append(look(model, step, change.length))
     return found

@@ -39,6 +39,29 @@ def word_losses(logits: Tensor, rows: Tensor) -> Tensor:
     return F.cross_entropy(logits.transpose(1, 2), rows[:, 1:], reduction="none")
 
 
+def optimiser_of(model: mt.Decoder, rate: float, decay: float) -> torch.optim.AdamW:
+    """AdamW that lets the matrices decay, and leaves the norms' gains alone."""
+    groups: list[dict[str, Any]] = [
+        {"params": [p for p in model.parameters() if p.ndim > 1]},
+        {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=rate, weight_decay=decay)
+
+
+def take_step(
+    model: mt.Decoder, optimiser: torch.optim.AdamW, rows: Tensor, *, rate: float, clip: float
+) -> float:
+    """One step on a batch of rows; their mean loss before it."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+    loss = next_word_losses(model, rows).mean()
+    optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimiser.step()
+    return float(loss.detach())
+
+
 class Training:
     """A decoder, its optimiser and the step that it stands at.
 
@@ -50,13 +73,7 @@ class Training:
         self.plan, self.state, self.rows = plan, state, rows
         config = MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model)
         self.model = mt.Decoder(config, seed=1000 * plan.seed)
-        matrices = [p for p in self.model.parameters() if p.ndim > 1]
-        others = [p for p in self.model.parameters() if p.ndim < 2]
-        groups: list[dict[str, Any]] = [
-            {"params": matrices},
-            {"params": others, "weight_decay": 0.0},
-        ]
-        self.optimiser = torch.optim.AdamW(groups, lr=plan.rate, weight_decay=plan.decay)
+        self.optimiser = optimiser_of(self.model, plan.rate, plan.decay)
         self.step, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []  # tokens seen, mean loss since the last point
         self._sum, self._count = 0.0, 0
@@ -98,15 +115,11 @@ class Training:
     def _one_step(self) -> None:
         plan = self.plan
         batch = torch.from_numpy(self.rows.take(self.step * plan.rows, plan.rows))
-        for group in self.optimiser.param_groups:
-            group["lr"] = plan.rate_at(self.step)
-        loss = next_word_losses(self.model, batch).mean()
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), plan.clip)
-        self.optimiser.step()
+        loss = take_step(
+            self.model, self.optimiser, batch, rate=plan.rate_at(self.step), clip=plan.clip
+        )
         self.step += 1
-        self._sum, self._count = self._sum + float(loss.detach()), self._count + 1
+        self._sum, self._count = self._sum + loss, self._count + 1
 
     def _at_point(self) -> bool:
         """Whether the curve gets a point here."""

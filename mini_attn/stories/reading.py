@@ -132,26 +132,30 @@ class RepeatReader:
         self.period = np.zeros(n, dtype=np.int64)  # 0 until it has shown
         self.inside = np.ones(n, dtype=bool)
 
-    def _again(self) -> Array:
-        """The word that must come if the block is over, (n,)."""
+    def _law(self) -> tuple[Array, Array, Array]:
+        """The word that must come if the block is over, that chance, and that of a new word."""
         place = self.read % np.maximum(self.period, 1)
-        return np.take_along_axis(self.block, place[:, None], axis=1)[:, 0]
+        again = np.take_along_axis(self.block, place[:, None], axis=1)[:, 0]
+        read = np.minimum(self.read, len(self.over) - 1)
+        over = np.where(self.period > 0, 1.0, self.over[read])
+        return again, over, (1 - over) / (VOCAB - 1 - read)
 
     def probabilities(self) -> Array:
         """The chance of each next word, (n, vocab); zeros outside of the language."""
-        rows = np.arange(len(self.read))
-        over = np.where(self.period > 0, 1.0, self.over[np.minimum(self.read, len(self.over) - 1)])
-        chances = np.where(self.said, 0.0, 1.0)
+        again, over, fresh = self._law()
+        chances = np.where(self.said, 0.0, fresh[:, None])
         chances[:, 0] = 0.0
-        chances *= ((1 - over) / np.maximum(chances.sum(axis=1), 1.0))[:, None]
-        chances[rows, self._again()] += over
+        chances[np.arange(len(again)), again] += over
         chances[self.read < 0] = np.eye(1, VOCAB)
         return np.asarray(chances * self.inside[:, None])
 
     def step(self, words: Array) -> Array:
         """Read one word in each row, (n,); the chance that each had, (n,)."""
         rows = np.arange(len(words))
-        chances = self.probabilities()[rows, words]
+        again, over, fresh = self._law()
+        chances = np.where(self.said[rows, words] | (words == 0), 0.0, fresh)
+        chances += np.where(words == again, over, 0.0)
+        chances = np.where(self.read < 0, words == 0, chances) * self.inside
         self.inside &= chances > 0
         shown = self.said[rows, words] & (self.period == 0)
         self.period = np.where(shown & self.inside, self.read, self.period)

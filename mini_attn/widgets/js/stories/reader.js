@@ -56,22 +56,16 @@ function repeatReader({ words, periods: [least, most] }) {
   let read = 0;
   let inside = true;
   const over = () => (period ? 1 : read < least ? 0 : 1 / (most + 1 - read));
-  const probabilities = () => {
-    const chances = Array(words.length).fill(0);
-    if (!inside) return chances;
-    if (!block) {
-      chances[0] = 1;
-      return chances;
-    }
-    const fresh = (1 - over()) / (words.length - 1 - block.length);
-    for (let word = 1; word < words.length; word++) if (!block.includes(word)) chances[word] = fresh;
-    if (over()) chances[block[period ? read % period : 0]] += over();
-    return chances;
+  const chanceOf = (word) => {
+    if (!inside) return 0;
+    if (!block) return Number(word === 0);
+    const fresh = word && !block.includes(word) ? (1 - over()) / (words.length - 1 - block.length) : 0;
+    return fresh + (word === block[period ? read % period : 0] ? over() : 0);
   };
   return {
-    probabilities,
+    probabilities: () => words.map((_, word) => chanceOf(word)),
     step(word) {
-      const chance = probabilities()[word];
+      const chance = chanceOf(word);
       inside &&= chance > 0;
       if (!inside) return 0;
       if (!block) {

@@ -1,0 +1,50 @@
+"""A trained member goes on as another: what it begins as, and that a step can be taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from mini_attn.config import PositionInterpolation
+from mini_attn.stories import load, sample_rows
+from mini_attn.stories.members import LONGEST
+from training import after
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_pooled_heads_are_means(heads: int) -> None:
+    state, own = after.pooled(heads).state_dict(), load("mha", backend="torch").state_dict()
+    assert state["embed_tokens.weight"].equal(own["embed_tokens.weight"])
+    for name in ("layers.0.self_attn.k_proj.weight", "layers.1.self_attn.v_proj.weight"):
+        means = own[name].reshape(heads, 4 // heads, 16, 64).mean(1).reshape(heads * 16, 64)
+        torch.testing.assert_close(state[name], means)
+
+
+def test_a_stretch_changes_positions_and_nothing_else() -> None:
+    rows = torch.from_numpy(sample_rows(2, 40, seed=1))
+    with torch.inference_mode():
+        before = load("mha", backend="torch")(rows)
+        torch.testing.assert_close(after.stretched(None)(rows), before)
+        scaled = after.stretched(PositionInterpolation(4.0))(rows)
+        assert (
+            after.stretched(None)(torch.zeros(1, 4 * LONGEST, dtype=torch.int64)).isfinite().all()
+        )
+    assert float((scaled - before).abs().max()) > 0.1
+
+
+@pytest.mark.parametrize("name", ["pooled-2", "stretched-yarn"])
+def test_it_is_trained_on(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    monkeypatch.setattr(after, "STEPS", (0, 3))
+    monkeypatch.setattr(after, "CACHE", tmp_path)
+    monkeypatch.setattr("training.data.BLOCK", 16)
+    monkeypatch.setattr(after, "measured", lambda model, **sizes: sizes)
+    change = after.CHANGES[name]
+    looks = after.trained_on(change, seed=0)
+    assert [look["step"] for look in looks] == [0, 3]
+    assert all(look["measured"]["length"] == change.length for look in looks)
+    if change.length > LONGEST:
+        first, last = (np.array(look["by_position"]) for look in looks)
+        assert len(first) == change.length // after.BIN
+        assert np.isfinite(last).all()
+        assert (first != last).all()
