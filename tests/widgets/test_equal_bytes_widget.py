@@ -92,6 +92,18 @@ def test_what_was_not_measured_says_why(state: dict[str, Any], reason: str) -> N
     assert reason in got["sentence"]
 
 
+def test_lines_join_what_differs_in_one_thing() -> None:
+    """Windows without first tokens, or whole caches in ever fewer bits of both halves."""
+    windows, caches = computed([DEFAULT | {"group": group} for group in ("windows", "caches")])
+    for state in (windows, caches):
+        for line in state["lines"]:
+            assert all(not p["sink_tokens"] for p in line["line"])
+            assert [p["bytes"] for p in line["line"]] == sorted({p["bytes"] for p in line["line"]})
+    assert all(p["k_bits"] == 16 for line in windows["lines"] for p in line["line"])
+    assert all(not p["window"] for line in caches["lines"] for p in line["line"])
+    assert any(p["sink_tokens"] for line in windows["lines"] for p in line["beside"])
+
+
 def test_what_does_not_count_is_not_asked() -> None:
     """First tokens without a window, and the axis of what has no scales."""
     plain = DEFAULT | {"k_bits": 16, "v_bits": 16}
