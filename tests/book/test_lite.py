@@ -118,7 +118,7 @@ def run_all(page: Page, seconds: int) -> None:
 def test_chapter_runs_to_its_end(visit: Visit, stem: str) -> None:
     """No dialog, no error in a cell, no outside request; widgets and checks come to life."""
     page = opened(visit, stem)
-    run_all(page, seconds=150)
+    run_all(page, seconds=300)
     cells = page.evaluate("""() => jupyterapp.shell.currentWidget.model.sharedModel.cells
       .filter(cell => cell.cell_type === "code")
       .map(cell => ({count: cell.execution_count, outputs: cell.outputs}))""")
