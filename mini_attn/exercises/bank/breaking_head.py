@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import block_row, maps_of
 
 TEXT = """
@@ -76,6 +76,11 @@ def _before(maps: np.ndarray) -> np.ndarray:
     return np.asarray(np.diagonal(maps, -1, axis1=-2, axis2=-1).mean(axis=-1))
 
 
+def _stripe(maps: np.ndarray, back: int) -> np.ndarray:
+    """Mean weight on the word so far back, once there is one, (n_layers, n_heads)."""
+    return np.asarray(np.diagonal(maps, -back, axis1=-2, axis2=-1)[..., 1:].mean(axis=-1))
+
+
 def _place(scores: np.ndarray) -> list[int]:
     return [int(n) for n in np.unravel_index(scores.argmax(), scores.shape)]
 
@@ -116,6 +121,25 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     )
 
 
+def slips(inputs: Inputs) -> Slips:
+    """The head that another rule finds, in all maps."""
+    maps = inputs["maps"]
+    foreseen: list[tuple[list[int], str]] = [
+        ([len(maps) - 1, 0], "The same head is named whatever the maps show."),
+        ([0, 0], "The same head is named whatever the maps show."),
+        (_place(_before(maps)),
+         "That head looks at the word before, but it stands in the last layer. Who could still "
+         "read what it writes?"),
+        (_place(maps.max(axis=-1).mean(axis=-1)),
+         "That is the sharpest head. Sharp does not mean needed: what does it look at, and does "
+         "another head do the same?"),
+        (_place(_stripe(maps, (maps.shape[-1] - 1) // 2)),
+         "That takes the block for half of the row. The row may repeat it more often: read the "
+         "distance off the maps."),
+    ]  # fmt: skip
+    return [(np.array(head), idea) for head, idea in foreseen]
+
+
 EXERCISE = Exercise(
     id="breaking_head",
     page="model",
@@ -141,4 +165,5 @@ EXERCISE = Exercise(
     cases=cases,
     expected=expected,
     judge=judge,
+    slips=slips,
 )
