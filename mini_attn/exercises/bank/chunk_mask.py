@@ -55,6 +55,22 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
+def _more_slips(inputs: Inputs) -> Slips:
+    """What the mask would be with one idea missing about the first, the last or the order."""
+    q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
+    last, in_order = (kv >= 0).sum() - len(q) + np.arange(len(q))[:, None], np.sort(kv)
+    return [
+        ((kv > 0) & (kv <= q),
+         "The token at position 0 is hidden. It is the first token; only -1 marks an empty slot."),
+        ((in_order >= 0) & (in_order <= q),
+         "The columns are sorted by position. Column j belongs to slot j, wherever its token "
+         "stands in the text."),
+        ((kv >= 0) & (kv <= last),
+         "The queries are taken for the last tokens that are there. Their own positions say where "
+         "they stand."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
@@ -102,6 +118,7 @@ def slips(inputs: Inputs) -> Slips:
          "for empty rows; letting it see everything would mix in slots that hold no token."),
         (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
         ((kv >= 0) & (kv >= q), "The comparison is turned round: keys after the query are seen."),
+        *_more_slips(inputs),
     ]  # fmt: skip
 
 
