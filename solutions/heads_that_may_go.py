@@ -116,9 +116,10 @@ WRONG = [
         "by hand",
         "may rise from 0.25 to 0.75: the budget is added",
     ),
-    ("all", _all_gone, "by hand", "Index 1 means on"),
+    ("all", _all_gone, "by hand", "No head stays"),
     ("less than the budget", _strictly_below, "edges", "just the budget"),
     ("a part of the loss", _part_of_the_loss, "by hand", "fraction of the loss"),
     ("from the least loss", _from_the_least, "property", "least loss of all"),
+    ("none", lambda loss, budget: np.ones(loss.ndim, bool), "by hand", "All heads stay"),
     ("heads from behind", _backwards, "random", "reverse order"),
 ]

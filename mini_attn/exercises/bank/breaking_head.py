@@ -106,6 +106,8 @@ def slips(inputs: Inputs) -> Slips:
          "That head looks at its own word, which its vector holds already."),
         (_place(maps[..., 1:, 0].mean(axis=-1)),
          "That head looks at the first token, which tells it little about what to copy."),
+        (_place(_before(maps))[::-1], "Layer first, then the head's number."),
+        ([n + 1 for n in _place(_before(maps))], "Both are counted from 0."),
         ([last, 0], "The same head is named whatever the maps show."),
         ([0, 0], "The same head is named whatever the maps show."),
         (_place(maps.max(axis=-1).mean(axis=-1)),

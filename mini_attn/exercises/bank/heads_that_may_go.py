@@ -49,7 +49,7 @@ def cases(rng: np.random.Generator) -> Cases:
     """By hand: heads that stand in for each other. The property: two that are cheap together."""
     real = _measured(int(rng.integers(3)))
     spare = np.array([[[4.0, 2.0], [0.6875, 0.5625]], [[0.75, 0.75], [0.875, 0.25]]])
-    better = np.array([[2.375, 1.0], [2.25, 2.0]])  # without head 0 the loss is lower
+    better = np.array([[[5.0, 4.0], [3.0, 4.0]], [[2.25, 4.0], [1.0, 2.0]]])  # without head 2
     pair = np.array([[[7.0, 1.125], [6.0, 4.0]], [[6.0, 4.0], [5.0, 1.0]]])  # 0 and 1 cancel
     return {
         "by hand": [{"loss": spare, "budget": 0.5}],
@@ -59,7 +59,8 @@ def cases(rng: np.random.Generator) -> Cases:
                      {"loss": better, "budget": 0.5}],
         "edges": [{"loss": np.array([2.0, 1.0]), "budget": 0.5},
                   {"loss": np.array([[3.0, 2.0], [1.0, 0.0]]), "budget": 1.0},
-                  {"loss": np.array([[4.0, 3.0], [2.0, 1.0]]), "budget": 0.0}],
+                  {"loss": np.array([[4.0, 3.0], [2.0, 1.0]]), "budget": 0.0},
+                  {"loss": np.array([[1.0, 3.0], [3.0, 2.0]]), "budget": 0.5}],
     }  # fmt: skip
 
 
@@ -119,6 +120,12 @@ def slips(inputs: Inputs) -> Slips:
     loss, budget = inputs["loss"], inputs["budget"]
     base = float(loss.flat[-1])
     return [
+        (np.zeros(loss.ndim, bool),
+         f"No head stays. Only within the budget may heads go: here the loss may rise to "
+         f"{base + budget:g}, and without any head it is {loss.flat[0]:g}."),
+        (np.ones(loss.ndim, bool),
+         f"All heads stay. Within the budget some may go: the loss may rise from {base:g} to "
+         f"{base + budget:g}."),
         (~_best(loss, budget),
          "These are the heads that go. `keep` is True for the heads that stay."),
         (_one_by_one(loss, budget), "The cheapest head went first, then the next. Two heads can "
