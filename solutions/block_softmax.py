@@ -61,6 +61,10 @@ def _full_blocks(q, k, v, block):
     return block_attention(q, k[:whole], v[:whole], block)
 
 
+def _at_once(q, k, v, block):
+    return _softmax(q @ k.T / np.sqrt(q.shape[1])) @ v
+
+
 def _no_maximum(q, k, v, block):
     weights = np.exp(q @ k.T / np.sqrt(q.shape[1]))
     return weights @ v / weights.sum(axis=1, keepdims=True)
@@ -130,6 +134,7 @@ WRONG = [
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
     ("factor upside down", _with_top(_so_far, _grown), "by hand", "upside down"),
+    ("all keys at once", _at_once, "property", "one block of 8"),
     ("the block's own maximum", _with_top(_block_only), "finite", "largest score so far"),
     ("one maximum for all queries", _with_top(_shared), "finite", "share one maximum"),
 ]

@@ -66,7 +66,8 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": [by_hand],
         "random": [_drawn(rng, 3, 8, 4, 2), _drawn(rng, 2, 9, 5, 3)],
-        "property": [huge, low, falling, apart],
+        # And a row of keys so long that all scores at once are seen to take room.
+        "property": [huge, low, falling, apart, _drawn(rng, 64, 1024, 4, 8)],
         # A last block that is not full, one block, more room than keys, one key.
         "edges": [
             _drawn(rng, 4, 7, 3, 3), _drawn(rng, 2, 5, 4, 5), _drawn(rng, 2, 3, 4, 8),
@@ -78,6 +79,15 @@ def cases(rng: np.random.Generator) -> Cases:
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """One output row for each query."""
     return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
+
+
+def room(inputs: Inputs) -> tuple[int, str]:
+    """Half of what the scores of all keys take; short rows do not matter."""
+    rows, keys = len(inputs["q"]), len(inputs["k"])
+    return max(4 * rows * keys, 200_000), (
+        f"Scores of all {keys:,} keys exist at the same time, for {rows} queries. The task allows "
+        f"those of one block of {inputs['block']}."
+    )
 
 
 def _tops(top: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
@@ -185,5 +195,6 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
+    room=room,
     same=_close,
 )
