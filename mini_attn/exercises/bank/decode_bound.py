@@ -102,8 +102,7 @@ def slips(inputs: Inputs) -> Slips:
          "The query meets one token. It meets all of the context."),
         (np.maximum(t["weights"], computing),
          "The caches are not read. They are a part of the bytes of every step."),
-        (np.maximum(reading, t["rows"]),
-         "The pairs of query and key are left out of the arithmetic."),
+        (np.maximum(reading, t["rows"]), "The query-key pairs are left out of the arithmetic."),
         (reading, "Only the reading is counted, or the arithmetic of a single sequence. With many "
          "sequences the arithmetic of all can be longer."),
         (computing, "Only the arithmetic is counted. With few sequences the reading is longer."),
