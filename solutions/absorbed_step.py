@@ -120,6 +120,31 @@ def _alone(**inputs):
     return (mixed, out) if inputs["latent"].shape[0] > 1 else (0 * mixed, 0 * out)
 
 
+def _from_scores(weigh):
+    """Another way from the two parts of the scores, before the scale, to the weights."""
+
+    def answer(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+        content = np.einsum("hn,hrn->hr", q_nope, w_uk) @ latent.T
+        scale = (q_nope.shape[-1] + q_rope.shape[-1]) ** -0.5
+        mixed = weigh(content, q_rope @ rope_key.T, scale) @ latent
+        return mixed, np.einsum("hr,hrv->hv", mixed, w_uv)
+
+    return answer
+
+
+def _exp(scores):
+    return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+
+def _without_itself(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+    return absorbed_step(q_nope, q_rope, latent[:-1], rope_key[:-1], w_uk, w_uv)
+
+
+def _first_weights(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+    first = (np.broadcast_to(w[:1], w.shape) for w in (w_uk, w_uv))
+    return absorbed_step(q_nope, q_rope, latent, rope_key, *first)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("output alone", _output_only, "type", "2 arrays"),
@@ -146,5 +171,14 @@ WRONG = [
     ("keys for values", _keys_read, "random", "W_UK made the keys"),
     ("read out twice", _scaled_twice, "by hand", "the output is not"),
     ("a narrow latent scaled by its size", _wide_only, "property", "latent's size"),
-    ("itself unseen", _alone, "edges", "should be"),
+    ("itself unseen", _alone, "edges", "sees itself"),
+    ("only the rotated part scaled", _from_scores(lambda a, b, s: _softmax(a + b * s)), "by hand",
+     "Only one of the two parts"),
+    ("only the content scaled", _from_scores(lambda a, b, s: _softmax(a * s + b)), "by hand",
+     "Only one of the two parts"),
+    ("two softmaxes", _from_scores(lambda a, b, s: (_softmax(a * s) + _softmax(b * s)) / 2),
+     "by hand", "one softmax"),
+    ("not divided", _from_scores(lambda a, b, s: _exp((a + b) * s)), "by hand", "add up to 1"),
+    ("the new token left out", _without_itself, "by hand", "sees itself"),
+    ("the first head's weights", _first_weights, "random", "first head's W_UK"),
 ]  # fmt: skip

@@ -44,9 +44,28 @@ def _bounded(slopes, q_len, kv_len):
     return np.maximum(alibi(slopes, q_len, kv_len), -10.0)
 
 
+def _first_rows(slopes, q_len, kv_len):
+    return alibi(slopes, kv_len, kv_len)[:, :q_len]
+
+
+def _last_for_all(slopes, q_len, kv_len):
+    distance = np.broadcast_to(kv_len - 1 - np.arange(kv_len), (q_len, kv_len))
+    return -slopes[:, None, None] * distance
+
+
+def _past_is_free(slopes, q_len, kv_len):
+    past = np.zeros((len(slopes), q_len, kv_len - q_len))
+    return np.concatenate([past, alibi(slopes, q_len, q_len)], axis=2)
+
+
+def _own_slopes(slopes, q_len, kv_len):
+    n_heads = len(slopes)
+    return alibi(2.0 ** (-8 * np.arange(1, n_heads + 1) / n_heads), q_len, kv_len)
+
+
 WRONG = [
     ("starter", _starter, "property", "they are the last"),
-    ("one query only", _lone, "property", "they are the last"),
+    ("one query only", _lone, "property", "right for a single query"),
     ("one too many", _with(lambda q, k: np.maximum(q + 1 - k, 0)), "by hand", "One too many"),
     ("one too few", _with(lambda q, k: np.maximum(q - 1 - k, 0)), "by hand", "One too few"),
     ("positive", lambda slopes, q_len, kv_len: -alibi(slopes, q_len, kv_len), "by hand",
@@ -58,7 +77,11 @@ WRONG = [
      kv_len), "random", "first head's"),
     ("slopes reversed", lambda slopes, q_len, kv_len: alibi(slopes[::-1], q_len, kv_len),
      "random", "wrong order"),
-    ("minus infinity ahead", _infinite, "finite", "inf"),
+    ("minus infinity ahead", _infinite, "finite", "mask's work"),
     ("bounded", _bounded, "edges", "should be"),
     ("squared", _with(lambda q, k: np.maximum(q - k, 0) ** 2), "by hand", "should be"),
+    ("first rows of the square", _first_rows, "property", "they are the last"),
+    ("the last query for all", _last_for_all, "by hand", "one position earlier"),
+    ("no bias on the past", _past_is_free, "property", "farther away"),
+    ("slopes computed anew", _own_slopes, "random", "passed in"),
 ]  # fmt: skip

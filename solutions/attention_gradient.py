@@ -63,6 +63,14 @@ def _minus(q, k, v, d_out):
     return -d_q, -d_k, d_v
 
 
+def _plain_mean(w, d):
+    return w * (d - d.mean(axis=1, keepdims=True))
+
+
+def _turned(w, d):
+    return w * ((w * d).sum(axis=1, keepdims=True) - d)
+
+
 WRONG = [
     ("no scale", _variant(scale_q=0, scale_k=0), "by hand", "scale is missing"),
     ("scale twice", _variant(scale_q=2, scale_k=2), "by hand", "twice"),
@@ -87,4 +95,19 @@ WRONG = [
     ("order", _swapped, "shape", "d_q should have shape"),
     ("one of three", _one, "type", "3 arrays"),
     ("overflow", _overflows, "finite", "NaN"),
+    ("plain mean", _variant(d_scores=_plain_mean), "random", "plain mean"),
+    ("turned", _variant(d_scores=_turned), "by hand", "sign is turned"),
+    ("weights as given", _variant(d_scores=lambda w, d: 0 * d), "by hand", "come from q and k"),
+    (
+        "no scale, no mean",
+        _variant(d_scores=lambda w, d: w * d, scale_q=0, scale_k=0),
+        "by hand",
+        "Two things",
+    ),
+    (
+        "no scale, diagonal",
+        _variant(d_scores=lambda w, d: w * (1 - w) * d, scale_q=0, scale_k=0),
+        "by hand",
+        "Two things",
+    ),
 ]

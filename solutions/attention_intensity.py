@@ -39,6 +39,35 @@ def _list(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
     return list(attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes))
 
 
+def _same_heads(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    return _variant(ask="n_kv_heads")(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes)
+
+
+def _first_for_all(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    first = np.full_like(n_kv_heads, n_kv_heads[0])
+    return attention_intensity(first, n_heads, head_dim, kv_len, dtype_bytes)
+
+
+def _mean_for_all(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    mean = np.full_like(n_kv_heads, n_kv_heads.mean())
+    return attention_intensity(mean, n_heads, head_dim, kv_len, dtype_bytes)
+
+
+def _group_size(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    return n_heads / n_kv_heads
+
+
+def _rounded_down(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    flops = 2 * 2 * n_heads * head_dim * kv_len
+    return flops // (2 * n_kv_heads * head_dim * kv_len * dtype_bytes)
+
+
+def _queries_too(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    flops = 2 * 2 * n_heads * head_dim * kv_len
+    numbers = 2 * n_kv_heads * head_dim * kv_len + 2 * n_heads * head_dim
+    return flops / (numbers * dtype_bytes)
+
+
 WRONG = [
     ("starter: query heads read", _starter, "by hand", "looks like multi-head attention"),
     ("one head read", _variant(read="one"), "by hand", "One key/value head"),
@@ -49,4 +78,10 @@ WRONG = [
     ("one head asks", _variant(ask="one"), "by hand", "one query head"),
     ("the length left in", _length_left, "by hand", "should be"),
     ("a list", _list, "type", "NumPy array"),
+    ("the same heads in both", _same_heads, "by hand", "same heads"),
+    ("the first for all", _first_for_all, "by hand", "bytes of its own"),
+    ("the mean for all", _mean_for_all, "by hand", "mean number of heads"),
+    ("size of a group", _group_size, "by hand", "size of a group"),
+    ("rounded down", _rounded_down, "by hand", "rounded down"),
+    ("queries and outputs too", _queries_too, "by hand", "in the cache"),
 ]

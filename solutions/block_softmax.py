@@ -61,6 +61,10 @@ def _full_blocks(q, k, v, block):
     return block_attention(q, k[:whole], v[:whole], block)
 
 
+def _at_once(q, k, v, block):
+    return _softmax(q @ k.T / np.sqrt(q.shape[1])) @ v
+
+
 def _no_maximum(q, k, v, block):
     weights = np.exp(q @ k.T / np.sqrt(q.shape[1]))
     return weights @ v / weights.sum(axis=1, keepdims=True)
@@ -82,6 +86,41 @@ def _list(q, k, v, block):
     return block_attention(q, k, v, block).tolist()
 
 
+def _with_top(new_top, factor=lambda old, new: np.exp(old - new)):
+    """The reference with another maximum, or another factor for the old sums."""
+
+    def answer(q, k, v, block):
+        top = np.full(len(q), -np.inf)
+        total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
+        for start in range(0, len(k), block):
+            scores = q @ k[start : start + block].T / np.sqrt(q.shape[1])
+            new = new_top(top, scores)
+            keep = factor(top, new)
+            weights = np.exp(scores - new[:, None])
+            total = total * keep + weights.sum(axis=1)
+            out = out * keep[:, None] + weights @ v[start : start + block]
+            top = new
+        return out / total[:, None]
+
+    return answer
+
+
+def _so_far(top, scores):
+    return np.maximum(top, scores.max(axis=1))
+
+
+def _block_only(top, scores):
+    return scores.max(axis=1)
+
+
+def _shared(top, scores):
+    return np.full(len(top), max(top.max(), scores.max()))
+
+
+def _grown(old, new):
+    return np.where(np.isfinite(old), np.exp(new - old), 0.0)
+
+
 WRONG = [
     ("starter: nothing brought up to date", _blocked(False, False), "by hand", "old maximum"),
     ("the total forgotten", _blocked(keep_total=False), "by hand", "the total is not"),
@@ -89,9 +128,13 @@ WRONG = [
     ("blocks averaged", _averaged, "by hand", "averaged"),
     ("only the last block", _last_only, "by hand", "Only the last block"),
     ("full blocks only", _full_blocks, "edges", "left out"),
-    ("no maximum", _no_maximum, "finite", "NaN"),
+    ("no maximum", _no_maximum, "finite", "No maximum is subtracted"),
     ("no scale", _no_scale, "by hand", "scale"),
     ("half", _half, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
+    ("factor upside down", _with_top(_so_far, _grown), "by hand", "upside down"),
+    ("all keys at once", _at_once, "property", "one block of 8"),
+    ("the block's own maximum", _with_top(_block_only), "finite", "largest score so far"),
+    ("one maximum for all queries", _with_top(_shared), "finite", "share one maximum"),
 ]

@@ -46,6 +46,19 @@ def _last_layer(maps):
     return np.array([len(maps) - 1, _best(lambda h: np.diagonal(h, -1).mean())(maps[-1:])[1]])
 
 
+def _sharpest(maps):
+    return np.array(np.unravel_index(maps.max(axis=-1).mean(axis=-1).argmax(), maps.shape[:2]))
+
+
+def _half_a_row(maps):
+    stripe = np.diagonal(maps, -((maps.shape[-1] - 1) // 2), axis1=-2, axis2=-1)[..., 1:]
+    return np.array(np.unravel_index(stripe.mean(axis=-1).argmax(), maps.shape[:2]))
+
+
+def _always(maps):
+    return np.array([len(maps) - 1, 0])
+
+
 WRONG = [
     ("the clearest copier", _best(_stripe), "by hand", "looks behind the copies"),
     ("any layer", _best(lambda h: np.diagonal(h, -1).mean()), "property", "last layer"),
@@ -55,4 +68,7 @@ WRONG = [
     ("head first", _head_first, "by hand", "Layer first"),
     ("no such head", _nowhere, "by hand", "There is no head 9"),
     ("floats", _floats, "dtype", "whole numbers"),
+    ("the sharpest", _sharpest, "by hand", "sharpest head"),
+    ("half a row back", _half_a_row, "by hand", "half of the row"),
+    ("always the same", _always, "by hand", "whatever the maps show"),
 ]

@@ -60,6 +60,20 @@ def _starter(numbers, windows, n_layers, context, batch, dtype_bytes):
     raise NotImplementedError
 
 
+def _bits(numbers, windows, n_layers, context, batch, dtype_bytes):
+    return 8 * cache_table(numbers, windows, n_layers, context, batch, dtype_bytes)
+
+
+def _larger(numbers, windows, n_layers, context, batch, dtype_bytes):
+    kept = np.where(windows > 0, np.maximum(windows, context), context)
+    return numbers * kept * n_layers * batch * dtype_bytes
+
+
+def _any_window(numbers, windows, n_layers, context, batch, dtype_bytes):
+    kept = np.minimum(windows, context) if windows.any() else context
+    return numbers * kept * n_layers * batch * dtype_bytes
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("no window", _no_window, "property", "no effect"),
@@ -73,4 +87,7 @@ WRONG = [
     ("32 bits", _narrow, "edges", "32 bits"),
     ("floats", _floats, "dtype", "whole numbers"),
     ("one byte more", _added, "by hand", "should be"),
+    ("bits", _bits, "by hand", "Those are bits"),
+    ("the larger of the two", _larger, "property", "smaller of the two"),
+    ("windows for all or none", _any_window, "property", "stands alone"),
 ]

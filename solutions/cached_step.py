@@ -97,6 +97,24 @@ def _in_place(q, k_new, v_new, k_cache, v_cache, length):
     return out, k_cache, v_cache
 
 
+def _hidden_by_scores(q, k_new, v_new, k_cache, v_cache, length):
+    _, k, v = cached_step(q, k_new, v_new, k_cache, v_cache, length)
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    scores = np.where(np.arange(k.shape[2]) <= length, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v, k, v
+
+
+def _scaled_by_length(q, k_new, v_new, k_cache, v_cache, length):
+    factor = np.sqrt(q.shape[-1] / (length + 1))
+    return cached_step(q * factor, k_new, v_new, k_cache, v_cache, length)
+
+
+def _grown(q, k_new, v_new, k_cache, v_cache, length):
+    out, k, v = cached_step(q, k_new, v_new, k_cache, v_cache, length)
+    return out, k[:, :, : length + 1], v[:, :, : length + 1]
+
+
 WRONG = [
     ("in place", _in_place, "repeatable", "writes into k_cache and v_cache"),
     ("starter", _starter, "attempted", "NotImplementedError"),
@@ -125,4 +143,7 @@ WRONG = [
     ("filled slots guessed", _filled_by_content, "property", "hold no token"),
     ("nothing seen at the start", _zeros_when_empty, "edges", "does not see itself"),
     ("differs each time", _noisy, "repeatable", "second time"),
+    ("empty slots hidden by their scores alone", _hidden_by_scores, "finite", "0 times NaN"),
+    ("scale of the tokens", _scaled_by_length, "by hand", "number of tokens"),
+    ("a cache that grows", _grown, "shape", "k_cache should have shape"),
 ]

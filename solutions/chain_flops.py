@@ -60,6 +60,18 @@ def _int32(m, p, q, n):
         return np.array([2 * m * p * q + 2 * m * q * n, 2 * p * q * n + 2 * m * p * n])
 
 
+def _two_once(m, p, q, n):
+    return np.array([2 * m * p * q + m * q * n, 2 * p * q * n + m * p * n])
+
+
+def _two_late(m, p, q, n):
+    return np.array([m * p * q + 2 * m * q * n, p * q * n + 2 * m * p * n])
+
+
+def _sorted(m, p, q, n):
+    return np.sort(chain_flops(m, p, q, n))
+
+
 WRONG = [
     ("swapped", _swapped, "by hand", "swapped"),
     ("multiply-adds", _multiply_adds, "by hand", "2 FLOPs"),
@@ -73,4 +85,13 @@ WRONG = [
     ("a list", _list, "type", "NumPy array"),
     ("floats", _floats, "dtype", "whole numbers"),
     ("overflow", _int32, "edges", "negative"),
+    ("two once", _two_once, "by hand", "Only the first product"),
+    ("two late", _two_late, "by hand", "Only the second product"),
+    ("sorted", _sorted, "random", "order is fixed"),
+    (
+        "sorted the other way",
+        lambda m, p, q, n: _sorted(m, p, q, n)[::-1],
+        "by hand",
+        "order is fixed",
+    ),
 ]

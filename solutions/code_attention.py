@@ -63,6 +63,23 @@ def _overflowing(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
     return folded, (weights * v_scale) @ v_codes + weights @ v_zero
 
 
+def _softmax(scores):
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def _scale_outside(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    folded = q * k_scale
+    weights = _softmax(k_codes @ folded / np.sqrt(len(q)))
+    return folded, (weights * v_scale) @ v_codes + weights @ v_zero
+
+
+def _scaled_scores(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
+    folded = q * k_scale / np.sqrt(len(q))
+    weights = _softmax(k_codes @ folded * v_scale)
+    return folded, weights @ v_codes + weights @ v_zero
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("one of two", _out_alone, "type", "Return 2 arrays"),
@@ -89,4 +106,10 @@ WRONG = [
     ("made to sum to 1", _mixing(lambda w, c, s, z: (w * s / (w * s).sum()) @ c + w @ z),
      "by hand", "sum to 1 again"),
     ("no softmax", _no_softmax, "by hand", "softmax of k_codes"),
+    ("scale outside", _scale_outside, "by hand", "1/√head_dim"),
+    ("zero added first", _folding(lambda q, s, z: (q * s + z) / len(q) ** 0.5), "by hand",
+     "added to the query"),
+    ("scales averaged", _mixing(lambda w, c, s, z: w @ c * s.mean() + w @ z), "by hand",
+     "mean of v_scale"),
+    ("scales in the softmax", _scaled_scores, "by hand", "after the softmax"),
 ]  # fmt: skip

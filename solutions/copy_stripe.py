@@ -37,6 +37,23 @@ def _half(weights, period):
     return copy_stripe(weights, period) / 2
 
 
+def _one_mean(weights, period):
+    return np.full(len(weights), copy_stripe(weights, period).mean())
+
+
+def _largest(weights, period):
+    return np.diagonal(weights, 1 - period, axis1=-2, axis2=-1)[..., 2:].max(axis=-1)
+
+
+def _hits(weights, period):
+    rows = np.arange(period + 1, 2 * period + 1)
+    return (weights[:, rows].argmax(axis=-1) == rows - period + 1).mean(axis=-1)
+
+
+def _before(weights, period):
+    return np.diagonal(weights, -1, axis1=-2, axis2=-1)[..., period:].mean(axis=-1)
+
+
 WRONG = [
     ("starter: the copy itself", _stripe(lambda n: -n), "by hand", "As given"),
     ("the copy itself, trimmed", _stripe(lambda n: -n, 1), "by hand", "something else"),
@@ -49,4 +66,9 @@ WRONG = [
     ("one number for all", _all_heads, "shape", "should have shape"),
     ("a list", _list, "type", "NumPy array"),
     ("half", _half, "by hand", "should be"),
+    ("one mean", _one_mean, "random", "Each head has its own"),
+    ("the largest", _largest, "by hand", "largest weight along the stripe"),
+    ("hits", _hits, "by hand", "how often"),
+    ("the word before", _before, "random", "word before"),
+    ("the word before, in both copies", _stripe(lambda n: -1), "by hand", "word before"),
 ]

@@ -55,6 +55,41 @@ def _rates_swapped(**inputs):
     return decode_bound(**inputs)
 
 
+def _times(inputs):
+    batch, context = inputs["batch"], inputs["context"]
+    rate, peak = inputs["bytes_per_second"], inputs["flops_per_second"]
+    return (
+        inputs["weight_bytes"] / rate + 0 * batch, batch * context * inputs["cache_bytes"] / rate,
+        batch * inputs["row_flops"] / peak, batch * context * inputs["pair_flops"] / peak,
+    )  # fmt: skip
+
+
+def _one_side(**inputs):
+    weights, caches, rows, pairs = _times(inputs)
+    reading, computing = weights + caches, rows + pairs
+    return reading if reading.max() > computing.max() else computing
+
+
+def _part_by_part(**inputs):
+    weights, caches, rows, pairs = _times(inputs)
+    return np.maximum(weights, rows) + np.maximum(caches, pairs)
+
+
+def _prompt(**inputs):
+    weights, caches, rows, pairs = _times(inputs)
+    return np.maximum(weights + caches, (rows + pairs) * inputs["context"])
+
+
+def _pairs_once(**inputs):
+    weights, caches, rows, pairs = _times(inputs)
+    return np.maximum(weights + caches, rows + pairs / inputs["batch"])
+
+
+def _row_once(**inputs):
+    weights, caches, rows, pairs = _times(inputs)
+    return np.maximum(weights + caches, rows / inputs["batch"] + pairs)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("one number", _one_number, "type", "NumPy array"),
@@ -71,4 +106,9 @@ WRONG = [
     ("arithmetic only", _variant(lambda a, b: b), "by hand", "Only the arithmetic"),
     ("each token", _variant(per_batch=True), "by hand", "for each token"),
     ("rates swapped", _rates_swapped, "by hand", "should be"),
+    ("one side for all", _one_side, "by hand", "entry by entry"),
+    ("part by part", _part_by_part, "by hand", "totals"),
+    ("a prompt's arithmetic", _prompt, "by hand", "arithmetic of a prompt"),
+    ("pairs of one sequence", _pairs_once, "by hand", "one sequence's pairs"),
+    ("row of one sequence", _row_once, "by hand", "one sequence's row"),
 ]

@@ -78,6 +78,27 @@ def _each_token(q, k):
     return q * by, k / by
 
 
+def _bare_channels(k):
+    return np.abs(k).max(axis=0)
+
+
+def _head_norm(k):
+    return np.linalg.norm(k, axis=1).max()
+
+
+def _largest_only(k):
+    longest = _planes(k).max(axis=0)
+    return np.tile(np.where(longest == longest.max(), longest, 1.0), 2)
+
+
+def _half_of_it(k):
+    return np.tile(np.sqrt(_planes(k).max(axis=0)), 2)
+
+
+def _another_power(k):
+    return np.tile(_planes(k).max(axis=0), 2) ** 1.5
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("one array", _one_array, "type", "Return 2 arrays"),
@@ -87,8 +108,13 @@ WRONG = [
     ("the largest number", _by(_largest_number), "by hand", "The largest number of each plane"),
     ("root of the mean square", _by(_root_mean_square), "by hand", "root of the mean square"),
     ("the mean", _by(_mean), "by hand", "mean length"),
-    ("the square of the length", _by(_squares), "by hand", "not 1"),
+    ("the square of the length", _by(_squares), "by hand", "its root is missing"),
     ("keys only", _keys_only, "by hand", "the queries have not"),
     ("both divided", _both_divided, "by hand", "has to be divided by"),
     ("each token", _each_token, "by hand", "different factors"),
+    ("each number, 0 too", _by(_bare_channels), "finite", "they need one factor"),
+    ("the norm of the head", _by(_head_norm), "by hand", "as unequal as before"),
+    ("the largest plane only", _by(_largest_only), "by hand", "Every plane"),
+    ("the root of the factor", _by(_half_of_it), "by hand", "square root of their largest length"),
+    ("another power", _by(_another_power), "by hand", "not 1"),
 ]

@@ -50,6 +50,19 @@ def _list(k, n_heads):
     return [k[:, head // (n_heads // k.shape[1])] for head in range(n_heads)]
 
 
+def _by_index(rule):
+    """Query head h gets the key/value head that a rule says."""
+
+    def answer(k, n_heads):
+        return k[:, rule(np.arange(n_heads), k.shape[1])]
+
+    return answer
+
+
+def _first_sequence(k, n_heads):
+    return np.repeat(expand_heads(k[:1], n_heads), len(k), axis=0)
+
+
 WRONG = [
     ("starter: tile", _tile, "by hand", "dealt out like cards"),
     ("turned round", _turned, "by hand", "turned round"),
@@ -60,4 +73,18 @@ WRONG = [
     ("two heads swapped", _swapped, "by hand", "should get key/value head"),
     ("n_heads copies of each", _too_many, "shape", "shape"),
     ("a list of heads", _list, "type", "NumPy array"),
+    ("modulo", _by_index(lambda h, kv: h % kv), "by hand", "dealt out like cards"),
+    (
+        "divided by the heads",
+        _by_index(lambda h, kv: h // kv % kv),
+        "random",
+        "number of key/value",
+    ),
+    (
+        "divided, then cut",
+        _by_index(lambda h, kv: np.minimum(h // kv, kv - 1)),
+        "random",
+        "number of key/value",
+    ),
+    ("first sequence for all", _first_sequence, "random", "Each has its own"),
 ]

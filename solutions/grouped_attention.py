@@ -65,6 +65,47 @@ def _reversed(heads, n_kv_heads):
     return n_kv_heads - 1 - heads // (len(heads) // n_kv_heads)
 
 
+def _softmax(scores, axis=-1):
+    weights = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return weights / weights.sum(axis=axis, keepdims=True)
+
+
+def _grouped(q, k):
+    batch, n_heads, q_len, head_dim = q.shape
+    return q.reshape(batch, k.shape[1], n_heads // k.shape[1], q_len, head_dim)
+
+
+def _ends_only(q, k, v):
+    first = _variant(keys=_first, values=_first)
+    return (grouped_attention if k.shape[1] == q.shape[1] else first)(q, k, v)
+
+
+def _averaged_queries(q, k, v):
+    out = grouped_attention(_grouped(q, k).mean(axis=2), k, v)
+    return np.repeat(out, q.shape[1] // k.shape[1], axis=1)
+
+
+def _one_softmax(q, k, v):
+    scores = _grouped(q, k) @ k[:, :, None].swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    return (_softmax(scores, axis=(2, 4)) @ v[:, :, None]).reshape(q.shape)
+
+
+def _axes_left(q, k, v):
+    return grouped_attention(q, k, v).swapaxes(1, 2).reshape(q.shape)
+
+
+def _causal(offset):
+    def answer(q, k, v):
+        copies = q.shape[1] // k.shape[1]
+        k, v = np.repeat(k, copies, axis=1), np.repeat(v, copies, axis=1)
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        q_len, kv_len = scores.shape[-2:]
+        seen = np.tril(np.ones((q_len, kv_len), bool), (kv_len - q_len) * offset)
+        return _softmax(np.where(seen, scores, -np.inf)) @ v
+
+    return answer
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("heads that do not fit", _no_groups, "runs", "ValueError"),
@@ -85,4 +126,10 @@ WRONG = [
     ("softmax over queries", _variant(axis=-2), "by hand", "last axis"),
     ("no softmax", _variant(soft=False), "by hand", "softmax is missing"),
     ("last first", _variant(keys=_reversed, values=_reversed), "by hand", "these are wrong"),
+    ("the two ends only", _ends_only, "by hand", "not in between"),
+    ("queries averaged", _averaged_queries, "by hand", "queries of a group are averaged"),
+    ("one softmax for a group", _one_softmax, "by hand", "softmax of its own"),
+    ("axes not moved back", _axes_left, "random", "before the last reshape"),
+    ("causal, to the end", _causal(1), "random", "causal mask"),
+    ("causal, from the start", _causal(0), "by hand", "causal mask"),
 ]

@@ -88,6 +88,18 @@ def _strictly_below(loss, budget):
     return heads_to_keep(loss, budget - 1e-6) if budget else heads_to_keep(loss, budget)
 
 
+def _part_of_the_loss(loss, budget):
+    return heads_to_keep(loss, loss[(1,) * loss.ndim] * budget)
+
+
+def _from_the_least(loss, budget):
+    return heads_to_keep(loss, loss.min() + budget - loss[(1,) * loss.ndim])
+
+
+def _backwards(loss, budget):
+    return heads_to_keep(loss, budget)[::-1]
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("as numbers", _numbers, "dtype", "boolean"),
@@ -95,10 +107,19 @@ WRONG = [
     ("added up", _added_up, "by hand", "added up"),
     ("one by one", _greedy, "property", "cheap together"),
     ("those that go", _gone, "by hand", "True for the heads that stay"),
-    ("least loss", _least_loss, "by hand", "2 more heads"),
+    ("least loss", _least_loss, "by hand", "decides only between"),
     ("0 read as on", _flipped, "by hand", "Index 1 means on"),
     ("any of the smallest", _any_of_them, "by hand", "loses less"),
-    ("budget of the loss itself", _absolute, "by hand", "may rise from 0.25 to 0.75"),
-    ("all", _all_gone, "by hand", "Index 1 means on"),
-    ("less than the budget", _strictly_below, "edges", "1 more head"),
+    (
+        "budget of the loss itself",
+        _absolute,
+        "by hand",
+        "may rise from 0.25 to 0.75: the budget is added",
+    ),
+    ("all", _all_gone, "by hand", "No head stays"),
+    ("less than the budget", _strictly_below, "edges", "just the budget"),
+    ("a part of the loss", _part_of_the_loss, "by hand", "fraction of the loss"),
+    ("from the least loss", _from_the_least, "property", "least loss of all"),
+    ("none", lambda loss, budget: np.ones(loss.ndim, bool), "by hand", "All heads stay"),
+    ("heads from behind", _backwards, "random", "reverse order"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from classroom.grading.process import AnswerProcess, Stopped
 from mini_attn.errors import ConfigError
@@ -49,7 +50,8 @@ def _examine(task: Exercise, process: AnswerProcess, cells: list[str], name: str
     if not found["callable"]:
         kind = type(value).__name__
         return Report(task, "type", f"{name} should be a function; it is a {kind}."), notes
-    return examine_function(task, process.call, seed=seed), notes
+    call = partial(process.call, measured=task.room is not None)
+    return examine_function(task, call, seed=seed), notes
 
 
 def judge(

@@ -133,11 +133,11 @@ class AnswerProcess:
             raise Stopped(FORGED) from None
         return {"known": known, "callable": function, "value": value, "notes": notes}
 
-    def call(self, inputs: Inputs) -> Run:
+    def call(self, inputs: Inputs, *, measured: bool = False) -> Run:
         """One case."""
         blobs: list[bytes] = []
         entries = {name: protocol.encode(value, blobs) for name, value in inputs.items()}
-        message, back = self.ask({"inputs": entries}, blobs)
+        message, back = self.ask({"inputs": entries, "measured": measured}, blobs)
         try:
             problem = message["problem"]
             return Run(
@@ -147,8 +147,9 @@ class AnswerProcess:
                 printed=_told(message["printed"]),
                 complaints=_told(message["complaints"]),
                 mutated=[name for name in inputs if name in list(message["mutated"])],
+                peak=int(message["peak"]),
             )
-        except (protocol.ProtocolError, LookupError, TypeError):
+        except (protocol.ProtocolError, LookupError, TypeError, ValueError):
             raise Stopped(FORGED) from None
 
 

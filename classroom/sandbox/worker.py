@@ -158,7 +158,7 @@ class Worker:
         inputs = {k: self.protocol.decode(v, blobs) for k, v in message["inputs"].items()}
         # Arrays made of what was received cannot be written to, and an answer may try.
         inputs = {k: v.copy() if hasattr(v, "copy") else v for k, v in inputs.items()}
-        done = self.run(answer, inputs)
+        done = self.run(answer, inputs, measured=message["measured"])
         out: list[bytes] = []
         value, problem = None, done.problem
         try:
@@ -168,7 +168,7 @@ class Worker:
         texts = {"printed": short(done.printed), "complaints": short(done.complaints)}
         self.say({
             "value": value, "problem": problem and short(problem), "attempted": done.attempted,
-            "mutated": [str(name) for name in done.mutated], **texts,
+            "mutated": [str(name) for name in done.mutated], "peak": done.peak, **texts,
         }, out)  # fmt: skip
 
 

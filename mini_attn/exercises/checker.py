@@ -43,7 +43,8 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
     if task.kind == "pencil":
         report = examine_number(task, answer)
     elif callable(answer):
-        report = examine_function(task, partial(run, answer), seed=seed)
+        call = partial(run, answer, measured=task.room is not None)
+        report = examine_function(task, call, seed=seed)
     else:
         kind = type(answer).__name__
         words = f"Pass the function itself, without brackets; this is a {kind}."

@@ -68,6 +68,8 @@ def _try(task: Exercise, call: Call, case: Tried, report: Report, *, twice: bool
     if task.keeps_inputs and ran.mutated:
         names = " and ".join(ran.mutated)
         raise Missing("repeatable", f"It writes into {names}, which should stay as passed in.")
+    if task.room and ran.peak > (room := task.room(case.inputs))[0]:
+        raise Missing(case.group, room[1])
     if twice and not _same(returned, arrays_of(_call(call, case.inputs, report).value, expected)):
         raise Missing("repeatable", "The same inputs give another answer the second time.")
     return replace(case, outputs=outputs, fault=_judge(task, case.inputs, outputs))

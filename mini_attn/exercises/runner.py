@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import inspect
 import io
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -53,6 +54,8 @@ class Run:
         What it wrote to stdout, and to stderr or as warnings.
     mutated : list of str
         Names of the inputs that it changed.
+    peak : int
+        Bytes that it held at most, beside the inputs; 0 where that was not measured.
     """
 
     value: Any = None
@@ -61,6 +64,7 @@ class Run:
     printed: str = ""
     complaints: str = ""
     mutated: list[str] = field(default_factory=list)
+    peak: int = 0
 
 
 @contextlib.contextmanager
@@ -75,6 +79,25 @@ def _no_input() -> Iterator[None]:
         yield
     finally:
         builtins.input = before
+
+
+@contextlib.contextmanager
+def _measured(result: Run) -> Iterator[None]:
+    """How many bytes are held at most: slow, so for those tasks alone that ask for it.
+
+    Who traces memory already goes on doing so.
+    """
+    traced = tracemalloc.is_tracing()
+    if not traced:
+        tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    try:
+        yield
+    finally:
+        result.peak = max(tracemalloc.get_traced_memory()[1] - before, 0)
+        if not traced:
+            tracemalloc.stop()
 
 
 def _where(error: BaseException) -> str:
@@ -119,7 +142,7 @@ def _misfit(answer: Callable[..., Any], given: dict[str, Any]) -> str | None:
     return None
 
 
-def run(answer: Callable[..., Any], inputs: dict[str, Any]) -> Run:
+def run(answer: Callable[..., Any], inputs: dict[str, Any], *, measured: bool = False) -> Run:
     """Call an answer with copies of the inputs.
 
     Parameters
@@ -128,6 +151,8 @@ def run(answer: Callable[..., Any], inputs: dict[str, Any]) -> Run:
         The learner's function.
     inputs : dict
         Its arguments by name; arrays are copied.
+    measured : bool
+        Whether it is measured how many bytes it holds.
 
     Returns
     -------
@@ -148,7 +173,7 @@ def run(answer: Callable[..., Any], inputs: dict[str, Any]) -> Run:
     ):
         warnings.simplefilter("always")
         try:
-            with line_budget():
+            with _measured(result) if measured else contextlib.nullcontext(), line_budget():
                 result.value = answer(**given)
         except NotImplementedError:
             result.attempted, result.problem = False, "not attempted yet"

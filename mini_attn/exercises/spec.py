@@ -106,6 +106,9 @@ class Exercise:
         None. Arrays only: it never calls the answer.
     asked : callable (inputs, outputs) -> outputs
         The part of the outputs that is asked for, where the rest may hold anything.
+    room : callable (inputs) -> (int, str), or None
+        Bytes that an answer may hold at one time, and the idea that one lacks which holds more,
+        where the task says what must not be built.
     keeps_inputs : bool
         Whether the task forbids to write into the arrays that are passed in.
     starter : str
@@ -156,6 +159,7 @@ class Exercise:
     symptom: Callable[[Inputs, Outputs], str | None] = no_symptom
     judge: Callable[[Inputs, Outputs], str | None] = undecided
     asked: Callable[[Inputs, Outputs], Outputs] = all_of_it
+    room: Callable[[Inputs], tuple[int, str]] | None = None
     keeps_inputs: bool = False
     starter: str = NUMBER
     cases: Callable[[np.random.Generator], Cases] = one_case

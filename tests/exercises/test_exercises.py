@@ -7,6 +7,7 @@ import importlib
 import math
 import sys
 import time
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -388,6 +389,26 @@ def test_a_check_is_fast(exercise_id: str) -> None:
     start = time.perf_counter()
     checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE)
     assert time.perf_counter() - start < 2.5
+
+
+def test_what_an_answer_holds_is_measured() -> None:
+    """An answer may be right and still build what it should not; tracing is left as it was."""
+
+    def whole(n: int) -> float:
+        return float(np.ones((n, n)).sum())
+
+    def by_rows(n: int) -> float:
+        return sum(float(np.ones(n).sum()) for _ in range(n))
+
+    for traced in (False, True):
+        if traced:
+            tracemalloc.start()
+        try:
+            assert run(whole, {"n": 500}, measured=True).peak >= 500 * 500 * 8
+            assert run(by_rows, {"n": 500}, measured=True).peak < 100_000
+            assert tracemalloc.is_tracing() is traced
+        finally:
+            tracemalloc.stop()
 
 
 def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
 
 TOLERANCE = 1e-6
 NAMES = ("q_nope", "q_rope", "latent", "rope_key", "w_uk", "w_uv")
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
+_close = partial(np.allclose, rtol=1e-9, atol=TOLERANCE)
 
 
 def _case(rng: np.random.Generator, *sizes: int) -> Inputs:
@@ -123,6 +123,34 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
+def _more_guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the mixture would be with the parts, the tokens or the heads put together wrongly."""
+    (_, _, nope), rope, latent = inputs["w_uk"].shape, inputs["q_rope"].shape[-1], inputs["latent"]
+    scale, w_uk = (nope + rope) ** -0.5, inputs["w_uk"]
+    scores, content = _scores(inputs) * scale, _scores(inputs, place=False) * scale
+    rotated = scores - content
+    shared = {**inputs, "w_uk": np.broadcast_to(w_uk[:1], w_uk.shape)}
+    alone = len(latent) == 1
+    apart = (
+        "Only one of the two parts is scaled. They are one dot product of longer vectors: add them "
+        f"first, then divide by the root of {nope} + {rope}."
+    )
+    return [
+        (_softmax(content / scale + rotated) @ latent, apart),
+        (_softmax(content + rotated / scale) @ latent, apart),
+        (0 * scores[:, :1] @ latent if alone else _softmax(scores[:, :-1]) @ latent[:-1],
+         "The new token is left out. It is in the cache already, and it sees itself."),
+        (_softmax(_scores(shared) * scale) @ latent,
+         "Every head meets the latents through the first head's W_UK: each head has its own."),
+        ((_softmax(content) + _softmax(rotated)) / 2 @ latent,
+         "Each part has a softmax of its own. They are two parts of one score: add them, then take "
+         "one softmax."),
+        (np.exp(scores - scores.max(axis=-1, keepdims=True)) @ latent,
+         "The weights of mixed do not add up to 1: divide by their sum before the latents are "
+         "mixed."),
+    ]  # fmt: skip
+
+
 def _mixed(inputs: Inputs) -> np.ndarray:
     scale = (inputs["w_uk"].shape[2] + inputs["q_rope"].shape[-1]) ** -0.5
     return np.asarray(_softmax(_scores(inputs) * scale) @ inputs["latent"])
@@ -162,7 +190,7 @@ def slips(inputs: Inputs) -> Slips:
     fits = w_uk.shape == w_uv.shape
     return [
         *_expanded(inputs),
-        *(({"mixed": one}, idea) for one, idea in _guesses(inputs)),
+        *(({"mixed": one}, idea) for one, idea in _guesses(inputs) + _more_guesses(inputs)),
         ({"out": np.einsum("hr,rv->hv", mixed, w_uv[0])},
          "Every head is read out by the first head's W_UV: each head has its own."),
         ({"out": np.einsum("hr,hrn->hn", mixed, w_uk)} if fits else None,

@@ -26,6 +26,11 @@ def _reach(slope: float, share: float = SHARE) -> int:
 
 ANSWER = _reach(float(SLOPES[-1]))
 
+_LINE = (
+    "That lets the weight itself fall in a line. It is the score that does; the weight is its "
+    "exponential."
+)
+_BASE_2 = "That is the logarithm to base 2. The weight is a power of e."
 MISTAKES = {
     ANSWER - 1: "There the weight is still a little more than a tenth. Which distance is next?",
     _reach(float(SLOPES[0])): "That is the first head, with slope 1/2. The last has 1/256.",
@@ -35,13 +40,20 @@ MISTAKES = {
     round((1 / SHARE) / float(SLOPES[-1])): (
         "There 10 is subtracted from the score. The weight is its exponential: e to the −10."
     ),
-    round((1 - SHARE) / float(SLOPES[-1])): (
-        "That lets the weight itself fall in a line. It is the score that does; the weight is its "
-        "exponential."
+    round((1 - SHARE) / float(SLOPES[-1])): _LINE,
+    math.floor((1 - SHARE) / float(SLOPES[-1])) + 1: _LINE,
+    round(SHARE / float(SLOPES[-1])): (
+        "There 0.1 is subtracted from the score. The weight, its exponential, has to be a tenth."
+    ),
+    _reach(float(SLOPES[-1]), 1 - SHARE): (
+        "There the weight has lost a tenth. Find where only a tenth is left."
+    ),
+    ANSWER + 1: (
+        "One token too far: the query's own key is at distance 0, so nothing has to be added."
     ),
     _reach(float(SLOPES[-1]) * 2): "That is the last head but one: the slopes halve eight times.",
-    math.floor(256 * math.log2(10))
-    + 1: "That is the logarithm to base 2. The weight is a power of e.",
+    math.floor(256 * math.log2(10)): _BASE_2,
+    math.floor(256 * math.log2(10)) + 1: _BASE_2,
     round(256 * math.log10(10)) - 1: "One number off, and the logarithm is the natural one.",
 }
 

@@ -79,6 +79,18 @@ def slips(inputs: Inputs) -> Slips:
         (_of(np.full_like(slopes, slopes[0]), np.maximum(places - keys, 0)),
          "All heads have the first head's slope."),
         (_of(slopes[::-1], np.maximum(places - keys, 0)), "The slopes are in the wrong order."),
+        (_of(slopes, np.maximum((here if q_len > 1 else places) - keys, 0)),
+         "This is right for a single query. Several queries behind a cache are still taken for the "
+         "first tokens; they are the last."),
+        (_of(slopes, np.broadcast_to(kv_len - 1 - keys, (q_len, kv_len))),
+         "Every query gets the distances of the last one. The query before it stands one position "
+         "earlier, and so on."),
+        (np.where(keys < kv_len - q_len, 0.0, _of(slopes, np.maximum(places - keys, 0))),
+         "Tokens in the cache get a bias of 0. They are farther away than the new ones, so they "
+         "get the largest penalty."),
+        (_of(2.0 ** (-8 * np.arange(1, len(slopes) + 1) / len(slopes)),
+             np.maximum(places - keys, 0)),
+         "The slopes are computed anew from the number of heads. Use those that are passed in."),
     ]  # fmt: skip
 
 

@@ -91,12 +91,15 @@ def slips(inputs: Inputs) -> Slips:
     weights = ma.softmax(q @ k.T * scale)
     d_weights = d_out @ v.T
     d_scores = ma.softmax_backward(d_weights, weights)
-    root = f"1/√{q.shape[1]}"
+    root, ways = f"1/√{q.shape[1]}", _ways_back(d_weights, weights)
     both = [
         (d_scores, f"The scale is missing: the scores were q·k times {root}, so their gradients "
          "have that factor too."),
         (d_scores * scale**2, f"The scale is there twice: one factor {root} is enough."),
-        *((scale * way, idea) for way, idea in _ways_back(d_weights, weights)),
+        *((scale * way, idea) for way, idea in ways),
+        (0 * d_scores, "It is 0, as if the weights were given. They come from q and k, through the "
+         "scores."),
+        *((way, f"Two things. The scale {root} is missing. And: {idea}") for way, idea in ways),
     ]  # fmt: skip
     return [
         ({"d_v": weights @ v if q.shape == v.shape else weights[: len(v)].T @ v[: len(q)]},

@@ -60,8 +60,8 @@ def slips(inputs: Inputs) -> Slips:
     intensity = right(inputs)
     return [
         (np.full_like(kv, 2 / each),
-         "The bytes are those of the query heads, so every variant looks like multi-head "
-         "attention. Only the key/value heads are cached and read."),
+         "FLOPs and bytes count the same heads, so every variant looks like multi-head attention. "
+         "All query heads compute; only the key/value heads are cached and read."),
         (np.full_like(kv, heads * 2 / each),
          f"One key/value head is read, whatever n_kv_heads says: {kv[0]:.0f} of them are."),
         (intensity / 2,
@@ -72,6 +72,16 @@ def slips(inputs: Inputs) -> Slips:
         (intensity * each, "That is FLOPs for each number. A number has dtype_bytes bytes."),
         (1 / intensity, "The quotient is upside down: FLOPs for each byte."),
         (intensity / heads, "The FLOPs are those of one query head: all of them ask."),
+        (np.full_like(kv, intensity[0]),
+         "The first number of heads is used for all. Each has bytes of its own."),
+        (np.full_like(kv, 2 * heads / kv.mean() / each),
+         "That is the intensity for the mean number of heads. Return one for each number."),
+        (heads / kv,
+         "That is the size of a group, which happens to be right at 2 bytes a number. A number has "
+         "dtype_bytes bytes."),
+        (np.floor(intensity), "The quotient is rounded down. An intensity need not be whole."),
+        (2 * heads / (kv + heads / inputs["kv_len"]) / each,
+         "Queries and outputs are counted in the bytes. Only keys and values are in the cache."),
     ]  # fmt: skip
 
 

@@ -28,6 +28,17 @@ MISTAKES = {
     1e3 / ANSWER: "That is tokens a second: the question is the time of one.",
     1e3 * _WORK: "That is the arithmetic. The weights take longer to arrive.",
     ANSWER * DEVICES**2: "The bytes are multiplied by the devices. Each reads its own eighth.",
+    1e3 * ANSWER: "That is microseconds.",
+    ANSWER / DEVICES: (
+        "The eighth is taken twice: each device holds an eighth, and reads it at its full rate."
+    ),
+    ANSWER * DEVICES / 2: (
+        "Two things are missing: a weight has 2 bytes, and eight devices read at once."
+    ),
+    2 * ANSWER * DEVICES: (
+        "That is one device alone, with 4 bytes a weight. There are eight, and a weight has 2."
+    ),
+    ANSWER * 1e12 / 2**40: "A TB is 1e12 bytes, not 2^40.",
 }
 
 

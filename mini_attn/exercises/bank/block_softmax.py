@@ -46,7 +46,7 @@ def _drawn(rng: np.random.Generator, q_len: int, kv_len: int, size: int, block: 
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: the better key comes in the second block. The property: huge scores."""
+    """By hand: the better key comes in the second block. The property: scores far apart."""
     by_hand = {
         "q": np.array([[2.0, 0.0]]),
         "k": np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 2.0]]),
@@ -57,10 +57,17 @@ def cases(rng: np.random.Generator) -> Cases:
     huge["k"] *= np.linspace(1, 600, 12)[:, None]
     low = _drawn(rng, 2, 6, 4, 2)
     low["q"], low["k"] = np.abs(low["q"]) + 1, -300 * (np.abs(low["k"]) + 1)
+    falling = _drawn(rng, 3, 12, 4, 4)
+    falling["q"], falling["k"] = np.abs(falling["q"]) + 1, np.abs(falling["k"]) + 1
+    falling["k"][:6] *= 1000
+    apart = _drawn(rng, 2, 6, 4, 2)
+    apart["q"] = np.array([[1.0], [-1.0]]) * (np.abs(apart["q"]) + 1)
+    apart["k"] = 500 * (np.abs(apart["k"]) + 1)
     return {
         "by hand": [by_hand],
         "random": [_drawn(rng, 3, 8, 4, 2), _drawn(rng, 2, 9, 5, 3)],
-        "property": [huge, low],
+        # And a row of keys so long that all scores at once are seen to take room.
+        "property": [huge, low, falling, apart, _drawn(rng, 64, 1024, 4, 8)],
         # A last block that is not full, one block, more room than keys, one key.
         "edges": [
             _drawn(rng, 4, 7, 3, 3), _drawn(rng, 2, 5, 4, 5), _drawn(rng, 2, 3, 4, 8),
@@ -74,17 +81,38 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
 
 
-def _blocked(inputs: Inputs, *, keep_total: str = "right", keep_out: str = "right") -> np.ndarray:
+def room(inputs: Inputs) -> tuple[int, str]:
+    """Half of what the scores of all keys take; short rows do not matter."""
+    rows, keys = len(inputs["q"]), len(inputs["k"])
+    return max(4 * rows * keys, 200_000), (
+        f"Scores of all {keys:,} keys exist at the same time, for {rows} queries. The task allows "
+        f"those of one block of {inputs['block']}."
+    )
+
+
+def _tops(top: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """What may be subtracted from the scores of a block: the first is right."""
+    return {
+        "so far": np.maximum(top, scores.max(axis=1)), "block": scores.max(axis=1),
+        "shared": np.full(len(top), max(top.max(), scores.max())), "none": np.zeros(len(top)),
+    }  # fmt: skip
+
+
+def _blocked(
+    inputs: Inputs, *, keep_total: str = "right", keep_out: str = "right", rule: str = "so far"
+) -> np.ndarray:
     """The loop over blocks, with the old sums brought up to date in one way or another."""
     q, k, v, block = (inputs[key] for key in ("q", "k", "v", "block"))
     top = np.full(len(q), -np.inf)
     total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
     for start in range(0, len(k), block):
         scores = q @ k[start : start + block].T * q.shape[1] ** -0.5
-        new_top = np.maximum(top, scores.max(axis=1))
+        new_top = _tops(top, scores)[rule]
         weights = np.exp(scores - new_top[:, None])
         factor = np.exp(top - new_top)
-        keep = {"right": factor, "not": np.ones_like(factor)}
+        with np.errstate(over="ignore"):
+            grown = np.where(np.isfinite(top), np.exp(new_top - top), 0.0)
+        keep = {"right": factor, "not": np.ones_like(factor), "grown": grown}
         total = total * keep[keep_total] + weights.sum(axis=1)
         out = out * keep[keep_out][:, None] + weights @ v[start : start + block]
         top = new_top
@@ -122,6 +150,17 @@ def slips(inputs: Inputs) -> Slips:
         (_each_alone(inputs, blocks[-1:]), "Only the last block is in the result: add to the sums "
          "of the blocks before, do not replace them."),
         (_blocked(plain), "The scale 1 / √head_dim is lost."),
+        (_blocked(inputs, keep_total="grown", keep_out="grown"),
+         "The factor is upside down. When the maximum grows, the old sums shrink: e to the old "
+         "maximum minus the new one."),
+        (_blocked(inputs, rule="none"),
+         "No maximum is subtracted, so large scores overflow and very low ones all become 0."),
+        (_blocked(inputs, rule="block"),
+         "The maximum falls where a block has smaller scores, and the factor overflows. Keep the "
+         "largest score so far."),
+        (_blocked(inputs, rule="shared"),
+         "All queries share one maximum. Where a query's own scores lie far below it, its weights "
+         "all become 0: every query needs its own."),
     ]  # fmt: skip
 
 
@@ -156,5 +195,6 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
+    room=room,
     same=_close,
 )

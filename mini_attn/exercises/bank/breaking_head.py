@@ -75,6 +75,11 @@ def _before(maps: np.ndarray) -> np.ndarray:
     return np.asarray(np.diagonal(maps, -1, axis1=-2, axis2=-1).mean(axis=-1))
 
 
+def _stripe(maps: np.ndarray, back: int) -> np.ndarray:
+    """Mean weight on the word so far back, once there is one, (n_layers, n_heads)."""
+    return np.asarray(np.diagonal(maps, -back, axis1=-2, axis2=-1)[..., 1:].mean(axis=-1))
+
+
 def _place(scores: np.ndarray) -> list[int]:
     return [int(n) for n in np.unravel_index(scores.argmax(), scores.shape)]
 
@@ -101,6 +106,18 @@ def slips(inputs: Inputs) -> Slips:
          "That head looks at its own word, which its vector holds already."),
         (_place(maps[..., 1:, 0].mean(axis=-1)),
          "That head looks at the first token, which tells it little about what to copy."),
+        (_place(_before(maps))[::-1], "Layer first, then the head's number."),
+        ([n + 1 for n in _place(_before(maps))], "Both are counted from 0."),
+        ([last, 0], "The same head is named whatever the maps show."),
+        ([0, 0], "The same head is named whatever the maps show."),
+        (_place(maps.max(axis=-1).mean(axis=-1)),
+         "That is the sharpest head. Sharp does not mean needed: what does it look at, and does "
+         "another head do the same?"),
+        (_place(-copying),
+         "That is the head that copies least. Nothing is lost without it: which one is needed?"),
+        (_place(_stripe(maps, (maps.shape[-1] - 1) // 2)),
+         "That takes the block for half of the row. The row may repeat it more often: read the "
+         "distance off the maps."),
     ]  # fmt: skip
 
 

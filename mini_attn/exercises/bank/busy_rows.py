@@ -39,6 +39,12 @@ MISTAKES = {
     "not 4, and a multiply-add is 2 FLOPs, not 1.",
     _least(RIDGE, 1): "In bfloat16 a number takes 2 bytes, not 1.",
     ANSWER - 1: "With that many rows the intensity is still a little below 300: round up.",
+    ANSWER + 1: "One too many: one row less is enough already.",
+    512: "That is the next power of 2. The smallest number that is enough need not be one.",
+    _least(RIDGE, 4, 1): "Two things are missing: the rows and the result are moved as well, and a "
+    "multiply-add is 2 FLOPs, not 1, at 2 bytes a number.",
+    _least(RIDGE, 1, 1): "Two things are missing: the rows and the result are moved as well, and a "
+    "number in bfloat16 takes 2 bytes, not 1.",
     SIZE: "That is the size of the matrix. The number of rows m is what you look for.",
 }
 

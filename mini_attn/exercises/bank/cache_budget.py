@@ -33,6 +33,9 @@ MISTAKES = {
     _LEFT // (_ONE // MODEL.n_layers): "That is the cache of one layer: there are 32 of them.",
     _LEFT // (_ONE // 4): "That is 8 key/value heads: this model has one for each of its 32 heads.",
     _GIB // _ONE: "A GB is 1e9 bytes; this is 80 GiB, 7.4 % more.",
+    (MEMORY - _WEIGHTS // 2) // _ONE: "The weights are stored in float16 too: 2 bytes for each.",
+    (MEMORY - 2 * _WEIGHTS) // _ONE: "The weights are stored in float16: 2 bytes for each, not 4.",
+    _LEFT * CONTEXT // _ONE: f"Those are tokens. A sequence has {CONTEXT:,} of them.",
     -(-_LEFT // _ONE): "Rounded up, the last sequence does not fit any more: round down.",
 }
 

@@ -83,6 +83,12 @@ def slips(inputs: Inputs) -> Slips:
           for name in ("n_layers", "batch", "dtype_bytes")),
         (_total(inputs, np.ones_like(windows)),
          "That is one token: each of the tokens that are kept leaves its numbers."),
+        (8 * total, "Those are bits: dtype_bytes counts bytes."),
+        (_total(inputs, np.where(windows > 0, np.maximum(windows, context), context)),
+         "The larger of window and context is taken. A layer keeps the smaller of the two."),
+        (_total(inputs, np.minimum(windows if windows.any() else context, context)),
+         "Once any layout has a window, those with 0 keep nothing. Each layout stands alone: 0 "
+         "means that it keeps all its tokens."),
     ]  # fmt: skip
 
 

@@ -73,6 +73,7 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     k = np.concatenate([inputs["k_cache"][:, :, :at], inputs["k_new"]], axis=2)
     v = np.concatenate([inputs["v_cache"][:, :, :at], inputs["v_new"]], axis=2)
     full_k, full_v = (np.nan_to_num(inputs[name]) for name in ("k_cache", "v_cache"))
+    holes = inputs["v_cache"][:, :, at + 1 :].sum(axis=2, keepdims=True)
     full_k[:, :, at], full_v[:, :, at] = k[:, :, at], v[:, :, at]
     scores = inputs["q"] @ k.swapaxes(-1, -2) * size**-0.5
     return [
@@ -95,6 +96,12 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          "Every token gets the same weight: the scores have no effect on the result."),
         (np.broadcast_to(v.sum(axis=2, keepdims=True), inputs["q"].shape),
          "Each weight is 1: the softmax has to run over the keys, the last axis of the scores."),
+        (_out(inputs, k, v, scale=(at + 1) ** -0.5),
+         "The scores are divided by the root of the number of tokens. It is the root of head_dim = "
+         f"{size}, however many tokens there are."),
+        (_out(inputs, k, v) + 0 * holes,
+         "Empty slots have weight 0, but 0 times NaN is NaN: leave their values out, do not only "
+         "hide their scores."),
     ]  # fmt: skip
 
 

@@ -59,6 +59,14 @@ def slips(inputs: Inputs) -> Slips:
         ((FLOPS(m, p, q) - m * q + FLOPS(m, q, n) - m * n,
           FLOPS(p, q, n) - p * n + FLOPS(m, p, n) - m * n), "That is exact to the last addition. "
          "By the custom of this book each product counts as a multiply-add: 2 m k n."),
+        ((left - m * q * n, right - m * p * n), "Only the first product has the factor 2. The "
+         "second is made of multiply-adds too."),
+        ((left - m * p * q, right - p * q * n), "Only the second product has the factor 2. The "
+         "first is made of multiply-adds too."),
+        ((min(left, right), max(left, right)), "The smaller count always comes first here. The "
+         "order is fixed: (A B) C, then A (B C)."),
+        ((max(left, right), min(left, right)), "The larger count always comes first here. The "
+         "order is fixed: (A B) C, then A (B C)."),
     ]  # fmt: skip
 
 

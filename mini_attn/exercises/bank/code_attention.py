@@ -75,10 +75,13 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"folded": (inputs["q"].shape, "f"), "out": (inputs["q"].shape, "f")}
 
 
-def _weights(inputs: Inputs, folded: Array) -> Array:
-    scores = inputs["k_codes"] @ folded
+def _softmax(scores: Array) -> Array:
     weights: Array = np.exp(scores - scores.max())
     return weights / weights.sum()
+
+
+def _weights(inputs: Inputs, folded: Array) -> Array:
+    return _softmax(inputs["k_codes"] @ folded)
 
 
 def _folded(inputs: Inputs) -> Array:
@@ -89,6 +92,10 @@ def _foldings(inputs: Inputs) -> list[tuple[Array, str]]:
     """Queries with one idea missing."""
     q, scale, zero = (inputs[name] for name in ("q", "k_scale", "k_zero"))
     root = q.size**-0.5
+    added = (
+        "The zero is added to the query. Multiplied out, q · key is a sum with the codes and a sum "
+        "without; look at the second for two different tokens."
+    )
     return [
         (q * root,
          "folded is the query as it came, and it meets codes: a step of one code is worth k_scale "
@@ -100,9 +107,8 @@ def _foldings(inputs: Inputs) -> list[tuple[Array, str]]:
          "the scale can go to either factor: multiply."),
         (q * (scale + zero) * root,
          "The zero is not a part of the scale: a code does not multiply it."),
-        (q * scale * root + zero,
-         "The zero is added to the query. Multiplied out, q · key is a sum with the codes and a "
-         "sum without; look at the second for two different tokens."),
+        (q * scale * root + zero, added),
+        ((q * scale + zero) * root, added),
     ]  # fmt: skip
 
 
@@ -111,6 +117,7 @@ def _outs(inputs: Inputs, weights: Array) -> list[tuple[Array, str]]:
     codes, scale, zero = (inputs[f"v_{name}"] for name in ("codes", "scale", "zero"))
     shares = weights * scale
     least = max(float(shares.sum()), 1e-300)
+    early = _softmax(inputs["k_codes"] @ _folded(inputs) * scale)
     return [
         (weights @ codes,
          "out mixes codes, not values: each token's codes come with its own v_scale and v_zero."),
@@ -128,6 +135,12 @@ def _outs(inputs: Inputs, weights: Array) -> list[tuple[Array, str]]:
          "code."),
         ((shares / least) @ codes + weights @ zero,
          "Weights times v_scale are made to sum to 1 again. They need not: only the weights do."),
+        (weights @ codes * scale.mean() + weights @ zero,
+         "The mean of v_scale is used for all tokens. Each token has its own, and it goes with the "
+         "token's weight."),
+        (early @ codes + early @ zero,
+         "v_scale is multiplied into the scores. It belongs to the values: multiply the weights by "
+         "it, after the softmax."),
     ]  # fmt: skip
 
 

@@ -57,9 +57,13 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"means": ((len(inputs["weights"]),), "f")}
 
 
+def _along(weights: np.ndarray, back: int) -> np.ndarray:
+    return np.diagonal(weights, -back, axis1=-2, axis2=-1)
+
+
 def _stripe(weights: np.ndarray, back: int, skip: int = 0) -> np.ndarray:
     """Mean along the diagonal so many positions back, its first entries left out."""
-    stripe = np.diagonal(weights, -back, axis1=-2, axis2=-1)[..., skip:]
+    stripe = _along(weights, back)[..., skip:]
     return stripe.mean(axis=-1) if stripe.shape[-1] else np.full(len(weights), np.nan)
 
 
@@ -71,10 +75,17 @@ def slips(inputs: Inputs) -> Slips:
         "The stripe is the right one, but it begins too early: its first entries belong to words "
         "that have no earlier copy. Which row is the first of the second copy?"
     )
-    right = _stripe(weights, n - 1, 2)
+    before = (
+        "That is the weight on the word before. A head that copies looks at what followed the same "
+        "word in the first copy."
+    )
+    stripe, rows = right(inputs), np.arange(n + 1, 2 * n + 1)
+    hits = weights[:, rows].argmax(axis=-1) == rows - n + 1
     return [
         (_stripe(weights, n), f"As given, it measures the weight on something else. {copies}"),
-        (_stripe(weights, n, 1), f"The weight on something else is measured. {copies}"),
+        (_stripe(weights, n, 1),
+         "The weight on something else is measured: on the word itself in the first copy, not on "
+         "the word that followed it."),
         (_stripe(weights, n + 1), f"That is on the other side of the copy. {copies}"),
         (_stripe(weights, n - 1), early),
         (_stripe(weights, n - 1, 1), early),
@@ -82,7 +93,17 @@ def slips(inputs: Inputs) -> Slips:
          "One row too few: the first word of the second copy has an earlier copy too."),
         (_stripe(weights, 1 - n),
          "That stripe lies above the diagonal, in the future, where all weights are 0."),
-        (right * n, "That is a sum along the stripe; the mean is asked for."),
+        (stripe * n, "That is a sum along the stripe; the mean is asked for."),
+        (np.full(len(weights), stripe.mean()), "All heads get one mean. Each head has its own."),
+        (_along(weights, n - 1)[:, 2:].max(axis=-1, initial=0.0),
+         "That is the largest weight along the stripe; the mean is asked for."),
+        (hits.mean(axis=-1),
+         "That is how often the stripe holds the largest weight of its row. The mean of the "
+         "weights themselves is asked for."),
+        (_stripe(weights, 1 - n, 2),
+         "That stripe lies above the diagonal, in the future, where all weights are 0."),
+        (_stripe(weights, 1), before),
+        (_stripe(weights, 1, n), before),
     ]  # fmt: skip
 
 

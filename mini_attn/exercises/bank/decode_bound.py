@@ -102,13 +102,27 @@ def slips(inputs: Inputs) -> Slips:
          "The query meets one token. It meets all of the context."),
         (np.maximum(t["weights"], computing),
          "The caches are not read. They are a part of the bytes of every step."),
-        (np.maximum(reading, t["rows"]),
-         "The pairs of query and key are left out of the arithmetic."),
+        (np.maximum(reading, t["rows"]), "The query-key pairs are left out of the arithmetic."),
         (reading, "Only the reading is counted, or the arithmetic of a single sequence. With many "
          "sequences the arithmetic of all can be longer."),
         (computing, "Only the arithmetic is counted. With few sequences the reading is longer."),
         (np.maximum(reading, computing) / batch,
          "That is the time for each token. The question is the step."),
+        (reading if reading.max() > computing.max() else computing,
+         "One of the two sides is taken for all batch sizes. Each batch size has its own longer "
+         "side: compare entry by entry."),
+        (np.maximum(t["weights"], t["rows"]) + np.maximum(t["cache"], t["pairs"]),
+         "The longer side is taken separately for the weights and for the caches. Add up all bytes "
+         "and all FLOPs first; the longer of the two totals counts."),
+        (np.maximum(reading, t["rows"] * context + t["pairs"] * context),
+         "That is the arithmetic of a prompt. In a decode step a sequence has one row, which meets "
+         "its context once."),
+        (np.maximum(reading, t["rows"] + t["pairs"] / batch),
+         "Only one sequence's pairs are counted. Every sequence has its own."),
+        (np.maximum(reading, computing / batch),
+         "The arithmetic of a single sequence is counted. All sequences of the batch need theirs."),
+        (np.maximum(reading, t["rows"] / batch + t["pairs"]),
+         "Only one sequence's row is counted. Every sequence has its own."),
     ]  # fmt: skip
 
 

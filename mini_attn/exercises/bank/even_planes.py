@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -22,6 +22,7 @@ def even_planes(q, k):
     raise NotImplementedError
 '''
 Array = np.ndarray
+ONE_FACTOR = "Turning mixes the two numbers of a plane, i and i + d/2: they need one factor."
 
 
 def _real(rng: np.random.Generator, layer: int, head: int) -> Inputs:
@@ -82,7 +83,7 @@ def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
     if _same(_scores(q, k, turned=False), _scores(new_q, new_k, turned=False)):
         return (
             "The scores are as before as long as nothing is turned, and change with the positions. "
-            "Turning mixes the two numbers of a plane, i and i + d/2: they need one factor."
+            + ONE_FACTOR
         )
     if np.array_equal(q, new_q):
         return "The keys have changed and the queries have not: the scores are others now."
@@ -98,30 +99,51 @@ def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
     )
 
 
+def _of_the_lengths(k: Array, new_k: Array) -> str:
+    """What is wrong with the lengths of keys whose scores are right."""
+    before, longest = (_lengths(x).max(axis=0) for x in (k, new_k))
+    kept, half = np.isclose(longest, before), k.shape[1] // 2
+    numbers = np.abs(new_k).max(axis=0)
+    ones = {
+        "The largest number of each plane is 1 now. Its length, √(a² + b²), is what turning leaves "
+        "alone: a turned key may point anywhere.": np.maximum(numbers[:half], numbers[half:]),
+        "The root of the mean square is 1 in each plane. The longest key should be.": np.square(
+            _lengths(new_k)
+        ).mean(axis=0),
+        "The mean length is 1 in each plane. The longest key should have it.": _lengths(new_k).mean(
+            axis=0
+        ),
+        "The keys are divided by the squared length, a² + b²: its root is missing.": longest
+        * before,
+        "The keys are divided only by the square root of their largest length. They need the "
+        "whole factor, and the queries need its inverse.": longest**2 / before,
+        "Some planes are as they were. Every plane needs a factor of its own.": np.where(
+            kept, 1.0, longest
+        ),
+    }
+    if half > 1 and not kept.all() and np.ptp(longest / before) < 1e-6 * (longest / before).max():
+        return "The whole head got one factor. Its planes are as unequal as before."
+    for idea, number in ones.items():
+        if not kept.all() and np.allclose(number, 1, rtol=1e-6):
+            return idea
+    found = ", ".join(f"{value:.3g}" for value in longest[:4])
+    return f"The scores are right. The longest keys have lengths {found} … in the planes, not 1."
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that is missing: about the scores first, then about the lengths."""
     k, new_k = inputs["k"], outputs["k"]
     if idea := _of_the_scores(inputs, outputs):
         return idea
-    longest = _lengths(new_k).max(axis=0)
-    if np.allclose(longest, 1, rtol=1e-6):
+    if np.allclose(_lengths(new_k).max(axis=0), 1, rtol=1e-6):
         return None
-    if np.isclose(longest.max(), 1) and _same(longest * _lengths(k).max(), _lengths(k).max(axis=0)):
-        return "The whole head got one factor. Its planes are as unequal as before."
-    half = k.shape[1] // 2
-    if np.allclose(
-        np.abs(new_k[:, :half]).max(axis=0).clip(np.abs(new_k[:, half:]).max(axis=0)), 1
-    ):
-        return (
-            "The largest number of each plane is 1 now. Its length, √(a² + b²), is what turning "
-            "leaves alone: a turned key may point anywhere."
-        )
-    if np.allclose(np.square(_lengths(new_k)).mean(axis=0), 1):
-        return "The root of the mean square is 1 in each plane. The longest key should be."
-    if np.allclose(_lengths(new_k).mean(axis=0), 1):
-        return "The mean length is 1 in each plane. The longest key should have it."
-    found = ", ".join(f"{value:.3g}" for value in longest[:4])
-    return f"The scores are right. The longest keys have lengths {found} … in the planes, not 1."
+    return _of_the_lengths(k, new_k)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """A factor for each number, which is 0 where a number is 0 in all keys."""
+    by = np.abs(inputs["k"]).max(axis=0)
+    return [({"q": inputs["q"] * by, "k": inputs["k"] / by}, ONE_FACTOR)]
 
 
 EXERCISE = Exercise(
@@ -149,4 +171,5 @@ EXERCISE = Exercise(
     cases=cases,
     expected=expected,
     judge=judge,
+    slips=slips,
 )

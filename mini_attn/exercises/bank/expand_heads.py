@@ -56,19 +56,28 @@ def slips(inputs: Inputs) -> Slips:
     k, heads = inputs["k"], inputs["n_heads"]
     kv_heads = k.shape[1]
     group = heads // kv_heads
-    right = np.repeat(k, group, axis=1)
+    copied = right(inputs)
+    divided = (
+        f"Query head h gets key/value head h // {kv_heads}: that divides by the number of "
+        f"key/value heads. Divide by the query heads that share one: {heads} / {kv_heads} = "
+        f"{group}."
+    )
     return [
         (np.tile(k, (1, group, 1, 1)),
          f"The heads are dealt out like cards: query head 1 gets key/value head {1 % kv_heads}. "
          f"Neighbours share one, so query heads 0 to {group - 1} get head 0."),
-        (right[:, ::-1], "The order is turned round: query head 0 reads key/value head 0."),
+        (copied[:, ::-1], "The order is turned round: query head 0 reads key/value head 0."),
         (np.repeat(k[:, :1], heads, axis=1),
          f"Every query head gets head 0: there are {kv_heads} key/value heads."),
         (np.repeat(k.mean(axis=1, keepdims=True), heads, axis=1),
          "The key/value heads are averaged: each is handed on as it is."),
-        (right / group, f"Each copy is divided by {group}: it is read as it is, not shared out."),
-        (np.repeat(k, group, axis=2).reshape(right.shape),
+        (copied / group, f"Each copy is divided by {group}: it is read as it is, not shared out."),
+        (np.repeat(k, group, axis=2).reshape(copied.shape),
          "Each token is repeated instead of each head: the copies lie on the heads' axis, axis 1."),
+        (k[:, np.arange(heads) // kv_heads % kv_heads], divided),
+        (k[:, np.minimum(np.arange(heads) // kv_heads, kv_heads - 1)], divided),
+        (np.broadcast_to(copied[:1], copied.shape),
+         "All sequences of the batch get the keys of the first. Each has its own."),
     ]  # fmt: skip
 
 

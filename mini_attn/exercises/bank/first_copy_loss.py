@@ -43,6 +43,19 @@ MISTAKES = {
     (PERIOD + 1) * math.log2(V) / LENGTH: "That is in bits. Nats take the natural logarithm.",
     (PERIOD + 1) * math.log10(V) / LENGTH: "Nats take the natural logarithm, not that to base 10.",
     (PERIOD + 1) * math.log(V): f"That is the sum; divide it by the {LENGTH} words.",
+    (PERIOD + 1) * math.log(V) / (2 * PERIOD): (
+        f"That is the mean over two copies. There are {COPIES}: {LENGTH} words."
+    ),
+    (PERIOD + 1) * math.log(V) / PERIOD: (
+        f"That is the mean over one copy. There are {COPIES}: {LENGTH} words."
+    ),
+    2 * PERIOD * math.log(V) / LENGTH: (
+        "That lets the whole second copy be guessed. Only its first word is: from then on the word "
+        "that is read has been there before."
+    ),
+    (PERIOD + 1) * math.log(PERIOD) / LENGTH: (
+        f"A guess is among all {V} words: the model does not know which {PERIOD} the block holds."
+    ),
     math.log(V): "That is the loss of one guess. Most words of the row are no guesses.",
     math.log(V) / LENGTH: "That is a single guess. Count how many words have to be guessed.",
 }

@@ -67,6 +67,35 @@ def _read(inputs: Inputs, key_rule: Callable[[int], int], value_rule: Callable[[
     return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
 
 
+def _more_slips(inputs: Inputs) -> Slips:
+    """What the output would be with the wrong heads put together."""
+    q, k, v = (inputs[name] for name in "qkv")
+    (batch, heads, q_len, size), kv_heads, kv_len = q.shape, k.shape[1], k.shape[2]
+    attend, group = ma.scaled_dot_product_attention, heads // kv_heads
+    scores = q.reshape(batch, kv_heads, group, q_len, size) @ k[:, :, None].swapaxes(-1, -2)
+    powers = np.exp(scores * size**-0.5)
+    shares = powers / powers.sum(axis=(2, 4), keepdims=True)
+    averaged = q.reshape(batch, kv_heads, group, q_len, size).mean(axis=2)
+    causal = "A causal mask hides some keys. There is none here: every query sees every key."
+    ends = right(inputs) if kv_heads == heads else _read(inputs, lambda h: 0, lambda h: 0)
+    return [
+        (ends,
+         "That is right where all query heads share one head or each has its own, not in between: "
+         f"each group of {group} reads its own key/value head."),
+        (np.repeat(attend(averaged, k, v), group, axis=1),
+         "The queries of a group are averaged. Only keys and values are shared; each query head "
+         "has weights of its own."),
+        ((shares @ v[:, :, None]).reshape(q.shape),
+         "One softmax runs over a whole group. Each query head has a softmax of its own, over the "
+         "keys."),
+        (right(inputs).swapaxes(1, 2).reshape(q.shape),
+         "The heads are right, the order is not: bring the axes back to (batch, n_heads, q_len, "
+         "head_dim) before the last reshape."),
+        (attend(q, k, v, mask=np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len)), causal),
+        (attend(q, k, v, mask=np.tril(np.ones((q_len, kv_len), bool))), causal),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing."""
     heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
@@ -107,6 +136,7 @@ def slips(inputs: Inputs) -> Slips:
          "The weights of each query should sum to 1: the softmax runs over the keys, the last "
          "axis of the scores."),
         (rows @ values, "The scores are used as weights: the softmax is missing."),
+        *_more_slips(inputs),
     ]  # fmt: skip
 
 

@@ -29,8 +29,14 @@ MISTAKES = {
     _share(POWERS**2, 2): "That is the third token's share; the second was asked for.",
     _share(POWERS**2, 0): "That is the first token's share; the second was asked for.",
     float(POWERS[1] ** 2): "That is the power. Divide it by the sum of the three powers.",
-    float(POWERS[1] ** 2 / POWERS.sum()): "The sum in the denominator is that of the squared "
-    "powers: 1 + 4 + 25.",
+    float(POWERS[1] ** 2 / POWERS.sum()): "That is twice the share at temperature 1. All three "
+    "powers are squared, so the sum in the denominator grows too: 1 + 4 + 25.",
+    float((POWERS[1] / POWERS.sum()) ** 2): "That is the square of the share at temperature 1. The "
+    "three squares have to be divided by their sum, to add up to 1 again.",
+    float(POWERS[1] ** 2 / POWERS[2] ** 2): "That is 4 over 25, the third token alone. Divide by "
+    "the sum of all three squares.",
+    _share(POWERS) / 2: "That is half of the share. The temperature divides the scores, and the "
+    "shares follow from them.",
     _share(np.log(POWERS)): "Those are shares of the scores. Take the powers of e first.",
 }
 TOLERANCE = 6e-4

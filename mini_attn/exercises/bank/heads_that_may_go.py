@@ -49,15 +49,18 @@ def cases(rng: np.random.Generator) -> Cases:
     """By hand: heads that stand in for each other. The property: two that are cheap together."""
     real = _measured(int(rng.integers(3)))
     spare = np.array([[[4.0, 2.0], [0.6875, 0.5625]], [[0.75, 0.75], [0.875, 0.25]]])
+    better = np.array([[[5.0, 4.0], [3.0, 4.0]], [[2.25, 4.0], [1.0, 2.0]]])  # without head 2
     pair = np.array([[[7.0, 1.125], [6.0, 4.0]], [[6.0, 4.0], [5.0, 1.0]]])  # 0 and 1 cancel
     return {
         "by hand": [{"loss": spare, "budget": 0.5}],
         "random": [{"loss": real, "budget": 0.5}, {"loss": real, "budget": 2.5},
                    {"loss": _made_up(rng, 3), "budget": 0.5}],
-        "property": [{"loss": pair, "budget": 0.25}, {"loss": _made_up(rng, 4), "budget": 0.75}],
+        "property": [{"loss": pair, "budget": 0.25}, {"loss": _made_up(rng, 4), "budget": 0.75},
+                     {"loss": better, "budget": 0.5}],
         "edges": [{"loss": np.array([2.0, 1.0]), "budget": 0.5},
                   {"loss": np.array([[3.0, 2.0], [1.0, 0.0]]), "budget": 1.0},
-                  {"loss": np.array([[4.0, 3.0], [2.0, 1.0]]), "budget": 0.0}],
+                  {"loss": np.array([[4.0, 3.0], [2.0, 1.0]]), "budget": 0.0},
+                  {"loss": np.array([[1.0, 3.0], [3.0, 2.0]]), "budget": 0.5}],
     }  # fmt: skip
 
 
@@ -72,6 +75,12 @@ def _best(loss: Array, budget: float) -> Array:
     if not sets:
         return np.zeros(loss.ndim, bool)
     return np.array(min(sets, key=lambda on: (sum(on), loss[on])), dtype=bool)
+
+
+def _below(loss: Array, limit: float) -> Array:
+    """The choice whose loss is at most the limit; all heads stay where there is none."""
+    fits = (loss <= limit).any()
+    return _best(loss, limit - float(loss.flat[-1])) if fits else np.ones(loss.ndim, bool)
 
 
 def _alone(loss: Array) -> Array:
@@ -109,7 +118,14 @@ def right(inputs: Inputs) -> Array:
 def slips(inputs: Inputs) -> Slips:
     """What the choice would be with one idea missing."""
     loss, budget = inputs["loss"], inputs["budget"]
+    base = float(loss.flat[-1])
     return [
+        (np.zeros(loss.ndim, bool),
+         f"No head stays. Only within the budget may heads go: here the loss may rise to "
+         f"{base + budget:g}, and without any head it is {loss.flat[0]:g}."),
+        (np.ones(loss.ndim, bool),
+         f"All heads stay. Within the budget some may go: the loss may rise from {base:g} to "
+         f"{base + budget:g}."),
         (~_best(loss, budget),
          "These are the heads that go. `keep` is True for the heads that stay."),
         (_one_by_one(loss, budget), "The cheapest head went first, then the next. Two heads can "
@@ -120,6 +136,21 @@ def slips(inputs: Inputs) -> Slips:
          "together, and that may be more or less."),
         (_best(np.flip(loss), budget), "Index 1 means on: the loss with all heads is the last "
          "entry of the table, not the first."),
+        (_below(loss, budget),
+         f"The budget is treated as the limit. The loss may rise from {base:g} to "
+         f"{base + budget:g}: the budget is added to the loss with all heads on."),
+        (_best(loss, base * budget),
+         "The budget is treated as a fraction of the loss. It is added to the loss: from "
+         f"{base:g} it may rise to {base + budget:g}."),
+        (_below(loss, base + budget - 1e-9),
+         "A loss that is higher by just the budget is allowed: at most means that much, too."),
+        (_best(loss, loss.min() + budget - base),
+         "The budget is counted from the least loss of all. It counts from the loss with all heads "
+         "on."),
+        (np.array(np.unravel_index(loss.argmin(), loss.shape), bool),
+         "That is the choice with the least loss. Within the budget as many heads as possible go; "
+         "the loss decides only between choices that let as many go."),
+        (_best(loss, budget)[::-1], "The heads come in reverse order: axis 0 is head 0."),
     ]  # fmt: skip
 
 
