@@ -85,6 +85,34 @@ def _places(ids: Array) -> dict[str, Array]:
     return {"right": behind, "same": same, "ahead": ahead, "last": last, "first": first}
 
 
+def _counted(inputs: Inputs) -> Slips:
+    """What the scores would be with the right places, and another count of them."""
+    weights, ids, seq = inputs["weights"], inputs["ids"], len(inputs["ids"])
+    places = _places(ids)["right"]
+    rows, half = places.any(axis=1), seq // 2
+    spread = places / np.maximum(places.sum(axis=1), 1)[:, None]
+    hits = places[np.arange(seq), weights.argmax(axis=-1)]  # (n_heads, seq)
+    later = np.arange(seq) >= max(half, 1)
+    scores = right(inputs)
+    return [
+        (scores if rows.any() else np.full_like(scores, np.nan),
+         "No word of this text has an earlier copy, and the mean of nothing is not a number. The "
+         "scores are zeros then."),
+        (_mean(weights, spread, rows),
+         "The weight of a word is averaged over the places behind its copies. Its share is the sum "
+         "over them; only the words are averaged."),
+        (_mean(weights, np.tril(places, -1), rows),
+         "If a word's copy stands right before it, what followed the copy is the word itself, and "
+         "its weight on itself counts."),
+        (hits[:, rows].mean(axis=-1) if rows.any() else scores,
+         "That counts the words whose largest weight lies behind a copy. The score is the weight "
+         "itself, averaged."),
+        (_mean(weights, np.eye(seq, k=1 - half), later),
+         "Copies are taken to be half a text apart. They may be any distance apart: the ids say "
+         "where they are."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the scores would be with one idea missing."""
     weights, ids = inputs["weights"], inputs["ids"]
@@ -124,6 +152,7 @@ def slips(inputs: Inputs) -> Slips:
          "Rows and columns are exchanged: weights[h, i, j] is what word i, which looks, gives to "
          "word j."),
         (mean(right, rows) * rows.sum(), "That is a sum over the words; the mean is asked for."),
+        *_counted(inputs),
     ]  # fmt: skip
 
 
