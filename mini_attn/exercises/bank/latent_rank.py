@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -87,14 +84,12 @@ def _least(kept: Array, shares: Array) -> Array:
     return np.asarray(np.minimum(np.searchsorted(kept, shares), len(kept) - 1))
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """Ranks with one idea missing."""
     shares, heads = inputs["shares"], len(inputs["k"])
     k, v = (_rows(inputs[name]) for name in "kv")
     both = np.concatenate([k, v], axis=1)
-    right = _least(_kept(both), shares)
-    variance = both - both.mean(axis=0)
-    stacked = np.concatenate([k, v])
+    right, centred = _least(_kept(both), shares), both - both.mean(axis=0)
     alone = [_least(_kept(x), shares) for x in (k, v)]
     each = [np.concatenate([x, y], axis=1) for x, y in zip(inputs["k"], inputs["v"], strict=True)]
     by_head = [_least(_kept(x), shares) for x in each]
@@ -112,20 +107,49 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
          "be smaller."),
         (np.max(by_head, axis=0), "That is enough for each head alone. One latent has to make "
          "them all, and heads look at different directions."),
-        (_least(_kept(stacked), shares),
-         "Keys and values stand below each other, as if they were more tokens. For each token they "
-         "stand side by side: one latent makes both."),
-        (_least(_kept(variance), shares),
-         "The mean of the tokens was taken away first. Nothing in the task says so: the latent has "
-         "to make the whole key, the mean included."),
+        *((ranks, "The mean of the tokens was taken away first. Nothing in the task says so: the "
+           "latent has to make the whole key, the mean included.") for ranks in (
+               _least(_kept(centred), shares), _least(_kept(centred), shares) * centred.any())),
+        *_arranged(inputs),
+        *_without_a_sum(_kept(both), shares),
     ]  # fmt: skip
 
 
-_same = partial(np.array_equal)
+def _arranged(inputs: Inputs) -> Slips:
+    """Ranks of matrices whose rows are not what one token leaves."""
+    k, v, shares = (inputs[name] for name in ("k", "v", "shares"))
+    tokens, size = k.shape[1:]
+    mixed = [x.reshape(tokens, -1) for x in (k, v)]
+    single = [x.reshape(-1, size) for x in (k, v)]
+    heads = ("Each head of a token has a row of its own. A token leaves one latent for all of "
+             "them: they stand in one row.")  # fmt: skip
+    return [
+        (_least(_kept(np.concatenate([_rows(k), _rows(v)])), shares),
+         "Keys and values stand below each other, as if they were more tokens. For each token they "
+         "stand side by side: one latent makes both."),
+        (_least(_kept(np.concatenate(mixed, axis=1)), shares),
+         "A reshape alone mixes the tokens, as the heads come first. Each row should hold what one "
+         "token leaves: move the axis of the tokens to the front."),
+        (_least(_kept(np.concatenate(single, axis=1)), shares), heads),
+        (_least(_kept(np.concatenate(single)), shares), heads),
+    ]  # fmt: skip
+
+
+def _without_a_sum(kept: Array, shares: Array) -> Slips:
+    """Ranks from single squares, or from none."""
+    squares = np.diff(kept)
+    beside = [[int((s >= (1 - x) * s[0]).sum()) for x in shares] for s in (squares, squares**0.5)]
+    words = ("Each direction is compared with the largest. Add the squares up, the largest first, "
+             "until they reach the share.")  # fmt: skip
+    return [
+        *((np.array(ranks), words) for ranks in beside),
+        (np.ceil(shares * len(squares)).astype(int),
+         "That is a share of the number of directions. Some hold far more of the sum than others."),
+    ]  # fmt: skip
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the ranks lack."""
+    """Whether each rank is enough, and one less is not."""
     rank, shares = outputs["rank"], inputs["shares"]
     both = np.concatenate([_rows(inputs["k"]), _rows(inputs["v"])], axis=1)
     kept = _kept(both)
@@ -133,13 +157,11 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         enough = kept[rank] >= shares - 1e-12
         if (enough & (kept[rank - 1] < shares + 1e-12)).all():
             return None
-    if idea := explain(rank, _guesses(inputs), _same):
-        return idea
     right = _least(kept, shares)
     at = int((rank != right).argmax())
     return (
-        f"To keep {shares[at]:.4g} of the sum of squares it takes {right[at]} numbers a token; "
-        f"this says {rank[at]}. Which directions, of all that a token leaves, hold most of it?"
+        f"To keep {shares[at]:.4g} of the sum of squares, a token has to leave "
+        f"{right[at]} {'number' if right[at] == 1 else 'numbers'}; this says {rank[at]}."
     )
 
 
@@ -170,5 +192,6 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
+    slips=slips,
     judge=judge,
 )
