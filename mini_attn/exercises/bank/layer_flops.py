@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the FLOPs of one attention layer as an array of four whole numbers: projections, scores,
@@ -60,56 +59,82 @@ def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     ], dtype=np.int64)  # fmt: skip
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the counts would be with one idea missing."""
-    right, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
+def _of_pairs(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the counts would be with one idea about heads and pairs missing."""
+    counts, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
     full = _right({**inputs, "causal": False})
-    half = full.copy()
-    half[1:3] //= 2
-    no_diagonal = right.copy()
-    no_diagonal[1:3] = full[1:3] // n * (n - 1) // 2
-    narrow = right.copy()
-    square = n * inputs["d_model"] ** 2
-    narrow[[0, 3]] = 6 * square, 2 * square
-    one_head = right.copy()
-    one_head[1:3] //= heads
-    widened = right.copy()
-    widened[1:3] *= heads
+    half, diagonal, one, wide, few = (counts.copy() for _ in range(5))
+    if inputs["causal"]:
+        half[1:3] = full[1:3] // 2
+        diagonal[1:3] = full[1:3] // n * (n - 1) // 2
+    one[1:3] //= heads
+    wide[1:3] *= heads
+    few[1:3] = counts[1:3] // heads * inputs["n_kv_heads"]
+    own = "Queries have n_heads heads: each needs its own scores, shared keys or not."
     return [
-        (right // 2, "Half of everything is missing: a multiply-add is 2 FLOPs."),
-        (one_head, "The scores and the weighted sum are those of one head: there are n_heads."),
-        (widened, "The heads are counted twice in the pairs' part: all heads together have "
+        (one, "The scores and the weighted sum are those of one head: there are n_heads."),
+        (wide, "The heads are counted twice in the pairs' part: all heads together have "
          "n_heads · head_dim numbers a token."),
         (full, "With causal=True only visible pairs count: the query at place i (from 1) sees i "
          "keys."),
         (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
-        (no_diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
+        (diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
          "pairs."),
-        (_right(inputs, shared=False),
-         "Keys and values have n_kv_heads heads, and only the queries n_heads."),
-        (_right({**inputs, "n_heads": inputs["n_kv_heads"]}),
-         "Queries have n_heads heads: each needs its own scores, shared keys or not."),
-        (narrow, "The width of the heads together is n_heads · head_dim. It need not be d_model, "
-         "and keys may have fewer heads."),
+        (_right({**inputs, "causal": not inputs["causal"]}),
+         "causal is taken the wrong way round: with True only visible pairs count."),
+        (few, own),
+        (_right({**inputs, "n_heads": inputs["n_kv_heads"]}), own),
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the counts lack."""
-    right = _right(inputs)
-    flops = outputs["flops"]
-    if np.array_equal(flops, right):
-        return None
-    guesses = _guesses(inputs)
-    if idea := explain(flops, guesses, np.array_equal):
-        return idea
-    # The slip, in some of the parts.
-    if idea := explain(flops, guesses, lambda a, slip: ((a == right) | (a == slip)).all()):
-        return idea
-    i = int(np.argmax(flops != right))
-    far = float(flops[i]) / float(right[i])
-    sizes = ", ".join(f"{key} = {value}" for key, value in inputs.items())
-    return f"FLOPs of {PARTS[i]}: {far:.3g} times the right count, with {sizes}."
+def _of_weights(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+    """What the counts would be with one idea about the projections missing."""
+    counts, n, d = _right(inputs), inputs["seq"], inputs["d_model"]
+    kv = 2 * n * d * inputs["n_kv_heads"] * inputs["head_dim"]
+    square, pairs = 2 * n * d**2, counts[1] // (inputs["n_heads"] * inputs["head_dim"]) * d
+    narrow = counts.copy()
+    narrow[[0, 3]] = 3 * square, square
+    less, more = counts.copy(), counts.copy()
+    less[0] -= kv
+    more[0] += counts[3]
+    width = ("The width of the heads together is n_heads · head_dim. It need not be d_model, and "
+             "keys may have fewer heads.")  # fmt: skip
+    return [
+        (_right(inputs, shared=False),
+         "Keys and values have n_kv_heads heads, and only the queries n_heads."),
+        (narrow, width),
+        (np.array([3 * square, pairs, pairs, square]), width),
+        (np.array([square + 2 * kv, pairs, pairs, square]), width),
+        (less, "One projection is missing: queries, keys and values are all projected."),
+        (more, "The output projection is counted among the projections too. It is the fourth "
+         "number, and nothing else."),
+        (counts.astype(np.int32).astype(np.int64),
+         "The count does not fit into 32 bits: it has wrapped round."),
+    ]  # fmt: skip
+
+
+def right(inputs: Inputs) -> np.ndarray:
+    """The four counts."""
+    return _right(inputs)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """Counts with one idea missing; of the scores and the sum it may be missing in one alone."""
+    counts, pairs = _right(inputs), _of_pairs(inputs)
+    half = (counts // 2, "Half of everything is missing: a multiply-add is 2 FLOPs.")
+    alone = [
+        (np.where(np.arange(4) == part, wrong, counts), f"In {PARTS[part]} alone: {idea}")
+        for wrong, idea in pairs
+        for part in (1, 2)
+    ]
+    return [half, *pairs, *_of_weights(inputs), *alone]
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """How far the first wrong part is off."""
+    flops, counts = outputs["flops"], _right(inputs)
+    i = int(np.argmax(flops != counts))
+    return f"FLOPs of {PARTS[i]}: {float(flops[i]) / float(counts[i]):.3g} times the right count."
 
 
 EXERCISE = Exercise(
@@ -137,5 +162,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=np.array_equal,
+    symptom=symptom,
 )
