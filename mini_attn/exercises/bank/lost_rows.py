@@ -67,6 +67,31 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
+def _attended(inputs: Inputs) -> Slips:
+    """What the rows would be if the attention had been changed as well."""
+    q, k, v = (inputs[name] for name in "qkv")
+    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+    across = ma.scaled_dot_product_attention(*(x.swapaxes(1, 2) for x in (q, k, v)))
+    wide = ma.scaled_dot_product_attention(q, k, v, scale=(q.shape[1] * q.shape[-1]) ** -0.5)
+    plain = ma.scaled_dot_product_attention(q, k, v, scale=1.0)
+    side, tokens = (0, 2, 1, 3), (0, 1, 2, 3)
+    return [
+        (_merged(across.swapaxes(1, 2), side),
+         "Here the heads of one token attend to each other. Tokens attend to tokens: the axes "
+         "change places after the attention."),
+        (_merged(ma.softmax(scores, axis=-2) @ v, side),
+         "The softmax runs over the queries now. It was right before: the weights of each query "
+         "sum to 1."),
+        (_merged(wide, side),
+         "The scale is that of all heads together now. It was right before: a score is a sum over "
+         "the head_dim products of one head."),
+        (_merged(plain, side), "The scores are not scaled any more. That line was right before."),
+        (_merged(scores @ v, side), "The softmax got lost: scores are used as weights."),
+        (_merged(across.swapaxes(1, 2), tokens),
+         "Here the heads of one token attend to each other, and the reshape is still alone."),
+    ]  # fmt: skip
+
+
 def right(inputs: Inputs) -> np.ndarray:
     """The heads of each token side by side."""
     return _merged(_heads(inputs), (0, 2, 1, 3))
@@ -75,6 +100,8 @@ def right(inputs: Inputs) -> np.ndarray:
 def slips(inputs: Inputs) -> Slips:
     """What the rows would be with one idea missing."""
     heads = _heads(inputs)
+    batch, n_heads, seq, size = heads.shape
+    cut = heads.reshape(batch, seq, n_heads, size)
     averaged = np.broadcast_to(heads.mean(axis=1, keepdims=True), heads.shape)
     return [
         (_merged(heads, (0, 1, 2, 3)),
@@ -89,6 +116,14 @@ def slips(inputs: Inputs) -> Slips:
          "Batch and tokens changed places: the batch stays the first axis."),
         (_merged(averaged, (0, 2, 1, 3)),
          "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
+        (_merged(heads, (0, 1, 3, 2)),
+         "Tokens and numbers of a head changed places. It is heads and tokens that have to."),
+        (cut.swapaxes(1, 2).reshape(batch, seq, -1),
+         "A reshape comes first and mixes the tokens; moving axes afterwards cannot undo it. Move "
+         "the axis of the heads first."),
+        (_merged(np.broadcast_to(heads[:1], heads.shape), (0, 2, 1, 3)),
+         "All texts get the result of the first. Each text of the batch has its own."),
+        *_attended(inputs),
     ]  # fmt: skip
 
 
