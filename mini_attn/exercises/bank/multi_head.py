@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
@@ -82,6 +84,43 @@ def _layer(
     return np.asarray(out[0].transpose(1, 2, 0).reshape(len(inputs["x"]), -1))
 
 
+def _masked(inputs: Inputs) -> Slips:
+    """What the output would be with one fault in the mask or the softmax."""
+    x, W_o, n_heads = inputs["x"], inputs["W_o"], inputs["n_heads"]
+    q, k, v = (_rows(x @ inputs[f"W_{n}"], n_heads, "right") for n in "qkv")
+    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+    seen = np.tril(np.ones(scores.shape[-2:], bool))
+    earlier = np.tril(seen, -1)
+    first = earlier | (np.arange(len(x)) == 0) & seen
+
+    def of(weights: np.ndarray) -> np.ndarray:
+        return np.asarray(ma.merge_heads(weights @ v)[0] @ W_o)
+
+    def shares(less: Any) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            powers = np.where(seen, np.exp(scores - less), 0)
+            return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+    itself = "A token does not see itself here: the diagonal belongs to what may be seen."
+    return [
+        (of(ma.softmax(np.where(earlier, scores, -np.inf))), itself),
+        (of(ma.softmax(np.where(first, scores, -np.inf))), itself),
+        (of(ma.softmax(scores) * seen),
+         "Weights are set to 0 after the softmax, so those of a query no longer sum to 1: later "
+         "tokens have taken their share first."),
+        (of(ma.softmax(np.where(seen, scores, 0))),
+         "Hidden scores are 0, and e to the 0 is 1: later tokens still get a share."),
+        (of(shares(0.0)),
+         "The weights are right until an exponential overflows: subtract the largest visible score "
+         "of each row first."),
+        (of(shares(scores.max(axis=-1, keepdims=True))),
+         "The largest score of a row is sought among later tokens too. Where one is far above the "
+         "others, all visible exponentials vanish."),
+        (of(ma.softmax(np.where(seen, scores, -np.inf), axis=-2)),
+         "The softmax runs over the queries. The weights of each query sum to 1."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing."""
     x, W_o, n_heads = inputs["x"], inputs["W_o"], inputs["n_heads"]
@@ -102,9 +141,10 @@ def slips(inputs: Inputs) -> Slips:
         (_layer(inputs, scale=(n_heads * size) ** -0.5) @ W_o,
          f"The scale is that of all heads together. A head's scores sum over head_dim = {size} "
          "products."),
-        (_layer(inputs, scale=(x.shape[1] // n_heads or 1) ** -0.5) @ W_o,
-         "The scale is taken from d_model // n_heads. head_dim is a number of its own: the "
-         f"width of W_q divided by n_heads, here {size}."),
+        *((_layer(inputs, scale=share**-0.5) @ W_o,
+           "The scale is taken from d_model // n_heads. head_dim is a number of its own: the "
+           f"width of W_q divided by n_heads, here {size}.")
+          for share in (x.shape[1] // n_heads or 1, x.shape[1] / n_heads)),
         (_layer(inputs, cut="reshaped") @ W_o,
          "A reshape alone cut the heads: it deals the numbers out in memory order, so that a "
          "head gets whole tokens instead of its columns of every token. Move the axes too."),
@@ -114,13 +154,14 @@ def slips(inputs: Inputs) -> Slips:
         (swapped.reshape(len(x), -1) @ W_o,
          "The heads are right, but putting them side by side by a reshape alone mixes the "
          "tokens: move the axis of the heads next to the last one first."),
-        (_layer(inputs, cut="dealt out") @ W_o,
-         "Head h took every n_heads-th column. Its columns stand together: h * head_dim to "
-         "(h + 1) * head_dim."),
+        *((_layer(inputs, cut="dealt out", merged=merged) @ W_o,
+           "Head h took every n_heads-th column. Its columns stand together: h * head_dim to "
+           "(h + 1) * head_dim.") for merged in (False, True)),
         (side @ W_o / n_heads,
          "The heads are averaged. They are added up, each through its own rows of W_o."),
         (side if side.shape == x.shape else right(inputs),
          "The heads stand side by side, but W_o has not been applied."),
+        *_masked(inputs),
     ]  # fmt: skip
 
 
