@@ -52,9 +52,9 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 def _blocks(matrix: np.ndarray, n_heads: int, keep: np.ndarray, style: str) -> np.ndarray:
     """Rows of the heads in ``keep``, by the right cut or a wrong one; rows are the width."""
-    if style == "dealt out":
-        cut = matrix.reshape(-1, n_heads, matrix.shape[1])
-        return cut[:, keep].reshape(-1, matrix.shape[1])
+    if style.startswith("dealt out"):
+        cut = matrix.reshape(-1, n_heads, matrix.shape[1])[:, keep]
+        return (cut.swapaxes(0, 1) if "by head" in style else cut).reshape(-1, matrix.shape[1])
     cut = matrix.reshape(n_heads, -1, matrix.shape[1])
     others = np.array([h for h in range(n_heads) if h not in keep.tolist()], dtype=int)
     chosen = {"right": keep, "removed": others, "sorted": np.sort(keep),
@@ -69,6 +69,8 @@ STYLES = {
     "first": "These are the first heads. `keep` says which heads stay, not how many.",
     "dealt out": "These are single columns far apart. The columns of head h stand together: "
     "h * head_dim to (h + 1) * head_dim.",
+    "dealt out, by head": "These are single columns far apart. The columns of head h stand "
+    "together: h * head_dim to (h + 1) * head_dim.",
 }
 
 
