@@ -80,18 +80,73 @@ def _attend(inputs: Inputs, window: int, *, held: bool = True, causal: bool = Tr
     return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
 
 
-def _overwritten(inputs: Inputs) -> Array:
-    """Everything is written first; queries see what is left."""
-    window, rest = len(inputs["k_ring"]), dict(inputs)
+def _written(inputs: Inputs) -> tuple[Array, Array, Array]:
+    """Positions, keys and values of the ring with the chunk in it."""
+    window = len(inputs["k_ring"])
     at, k, v = (inputs[n].copy() for n in ("ring_positions", "k_ring", "v_ring"))
     here = inputs["start"] + np.arange(len(inputs["q"]))
     last = slice(max(0, len(here) - window), None)
     slots = here[last] % window
     at[slots], k[slots], v[slots] = here[last], inputs["k"][last], inputs["v"][last]
-    behind = here[:, None] - at
-    scores = rest["q"] @ k.T * k.shape[1] ** -0.5
-    mask = (at >= 0) & (behind >= 0) & (behind < window)
+    return at, k, v
+
+
+def _overwritten(inputs: Inputs) -> Array:
+    """Everything is written first; queries see what is left."""
+    at, k, v = _written(inputs)
+    behind = (inputs["start"] + np.arange(len(inputs["q"])))[:, None] - at
+    scores = inputs["q"] @ k.T * k.shape[1] ** -0.5
+    mask = (at >= 0) & (behind >= 0) & (behind < len(k))
     return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
+
+
+def _in_pieces(inputs: Inputs) -> Array:
+    """The same for each piece of the chunk, as long as the window."""
+    window, rest, rows = len(inputs["k_ring"]), dict(inputs), []
+    for first in range(0, len(inputs["q"]), window):
+        piece = {n: inputs[n][first : first + window] for n in "qkv"}
+        rest |= {**piece, "start": inputs["start"] + first}
+        rows.append(_overwritten(rest))
+        rest["ring_positions"], rest["k_ring"], rest["v_ring"] = _written(rest)
+    return np.concatenate(rows)
+
+
+def _joined(inputs: Inputs) -> Slips:
+    """What the rows would be with ring and chunk side by side, and one fault."""
+    window, start = len(inputs["k_ring"]), inputs["start"]
+    slots, chunk = inputs["ring_positions"], np.arange(len(inputs["q"]))
+    here = start + chunk
+    at = np.concatenate([slots, here])
+    rings = [np.concatenate([inputs[f"{n}_ring"], inputs[n]]) for n in "kv"]
+
+    def of(keys: list[Array], at: Array, queries: Array, least: int = 0, none: int = -1) -> Array:
+        behind = queries[:, None] - at
+        mask = (at >= none + 1) & (behind >= least) & (behind < window)
+        scores = inputs["q"] @ keys[0].T * keys[0].shape[1] ** -0.5
+        return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ keys[1])
+
+    twice = [
+        np.concatenate([old, inputs[n]]) for n, old in zip("kv", _written(inputs)[1:], strict=True)
+    ]
+    return [
+        (of(rings, at, here, none=-2),
+         "A slot with −1 holds nothing, and its zeros must get no weight."),
+        (of(rings, np.concatenate([slots, chunk]), chunk),
+         "The tokens of the chunk are counted from 0. The first of them stands at position start."),
+        (of(rings, at, here, least=1),
+         "A query does not see its own token: it looks before its key is there."),
+        (of(rings, np.concatenate([np.arange(start - window, start), here]), here),
+         "The slots are taken to be in the order of the text. A ring is not: ring_positions says "
+         "which position lies in each slot."),
+        (of(twice, np.concatenate([_written(inputs)[0], here]), here),
+         "The chunk is there twice: written into the ring, where it overwrites what its first "
+         "queries see, and beside it."),
+        (_attend(inputs, window - 1),
+         f"One key too few: a window of {window} counts the token's own key."),
+        (_in_pieces(inputs),
+         "A piece of the chunk is written into the ring before its queries look: its last tokens "
+         "overwrite keys that its first tokens still see."),
+    ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
@@ -115,6 +170,7 @@ def slips(inputs: Inputs) -> Slips:
          "The window is missing: each query sees all keys at hand."),
         (_attend(inputs, window, causal=False),
          "New tokens see later ones: inside the chunk the mask is causal."),
+        *_joined(inputs),
     ]  # fmt: skip
 
 
