@@ -81,6 +81,26 @@ def _scores(inputs: Inputs, q_at: Array, k_at: Array, again: Array | None = None
     return np.asarray(_turn(inputs["q"], q_at) @ keys.T * inputs["q"].shape[1] ** -0.5)
 
 
+def _elsewhere(inputs: Inputs) -> Slips:
+    """What the scores would be with right angles, or one place for many, and another fault."""
+    past, new = len(inputs["k_cache"]), len(inputs["q"])
+    here = past + np.arange(new)
+    scores = _scores(inputs, here, here)
+    later = np.arange(past + new) > here[:, None]
+    masked = "Scores of later keys are hidden. They are asked for before any mask."
+    return [
+        (_scores(inputs, here + 1, here + 1),
+         "The chunk stands one place too far: its first token follows position past − 1."),
+        (_scores(inputs, here * 0 + past + new - 1, here),
+         "All queries are turned to the last place. Each stands at a place of its own."),
+        (_scores(inputs, here * 0 + past, here),
+         "All queries are turned to the first place of the chunk. Each stands at one of its own."),
+        (np.roll(scores, new, axis=1),
+         "The new keys stand before the cached ones. Columns follow the text: the cache first."),
+        *((np.where(later, hidden, scores), masked) for hidden in (0.0, -np.inf, -1e9, -1e30)),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the scores would be with one idea missing."""
     past, new = len(inputs["k_cache"]), len(inputs["q"])
@@ -101,6 +121,7 @@ def slips(inputs: Inputs) -> Slips:
         (_scores(inputs, still, here), "The queries are not turned. Keys alone are not enough."),
         (_scores(inputs, here, here) * inputs["q"].shape[1] ** 0.5,
          "The division by the square root of head_dim got lost."),
+        *_elsewhere(inputs),
     ]  # fmt: skip
 
 
