@@ -46,6 +46,29 @@ def _order(rows: int, n_heads: int) -> Array:
     return np.asarray(per_head.swapaxes(1, 2).reshape(rows))
 
 
+def _partly(inputs: Inputs) -> Slips:
+    """What the weight would be if some rows only went where they should."""
+    weight, n_heads = inputs["weight"], inputs["n_heads"]
+    rows = np.arange(len(weight))
+    order, head_dim = _order(len(weight), n_heads), len(weight) // n_heads
+    apart = rows.reshape(-1, n_heads).T[:, _order(head_dim, 1)].ravel()
+    fours = rows.copy()
+    whole = len(rows) // 4 * 4
+    fours[:whole] = fours[:whole].reshape(-1, 2, 2).swapaxes(1, 2).ravel()
+    sign = np.where(rows % head_dim < head_dim // 2, 1.0, -1.0)[:, None]
+    return [
+        (weight[np.where(rows < head_dim, order, rows)],
+         "Only head 0 is reordered. Every head is, in the same way."),
+        (weight[apart],
+         "Every n_heads-th row is taken for a row of one head. The rows of a head stand together."),
+        (weight[fours],
+         "That is right for heads of 4 alone. Whatever its size, a head has all its even rows "
+         "first, then all odd ones."),
+        (weight[order] * sign,
+         "The second halves have changed their sign. Rows only move: their signs stay."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the weight would be with one idea missing."""
     weight, n_heads = inputs["weight"], inputs["n_heads"]
@@ -68,8 +91,9 @@ def slips(inputs: Inputs) -> Slips:
         (weight[::-1], "The rows are turned upside down."),
         (weight[np.arange(rows).reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2).reshape(rows)],
          "Odd rows come first: the first number of a pair belongs to the first half."),
-        (weight[:, _order(columns, 1)] if columns % 2 == 0 else weight,
+        (weight[:, np.argsort(np.arange(columns) % 2, kind="stable")],
          "The columns were sorted. A number of the head is a row: weights are stored (out, in)."),
+        *_partly(inputs),
     ]  # fmt: skip
 
 
