@@ -120,7 +120,8 @@ def _step_by_step(distances: Array, which: str) -> list[int]:
         elif which == "in turn":
             new = [left[0], min(left[1:], key=lambda j: distances[left[0], j])]
         else:
-            new = list(min(pairs, key=lambda pair: float(distances[pair[0], pair[1]])))
+            nearest = min(pairs, key=lambda pair: float(distances[pair]))
+            new = list(nearest)
         order += new
         left = [head for head in left if head not in new]
     return order
