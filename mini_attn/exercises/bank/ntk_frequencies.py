@@ -53,7 +53,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 def slips(inputs: Inputs) -> Slips:
     """What the frequencies would be with one idea missing."""
     size, theta, factor = inputs["rotary_dim"], inputs["theta"], inputs["factor"]
-    exponents = -np.arange(0, size, 2) / size
+    exponents, power = -np.arange(0, size, 2) / size, size / (size - 2)
 
     def of(growth: float) -> np.ndarray:
         return np.asarray((theta * growth) ** exponents)
@@ -64,22 +64,29 @@ def slips(inputs: Inputs) -> Slips:
          "Every plane is slowed alike: that is position interpolation. Here the fastest plane "
          "keeps its speed."),
         (of(factor),
-         "The base grows by the factor itself, so the slowest plane is slowed a little less than "
-         "the factor. Its exponent is (rotary_dim − 2) / rotary_dim, not 1."),
+         "The base grows by the factor itself. The slowest plane has an exponent of less than 1, "
+         "so its speed falls by less than the factor: the base has to grow by more."),
         (of(factor ** ((size - 2) / size)),
          "The power is turned round: the base grows by factor to the rotary_dim / (rotary_dim "
          "− 2)."),
-        (of(1 / factor ** (size / (size - 2))),
+        (of(1 / factor**power),
          "The base became smaller, and the planes turn faster. They have to slow down."),
-        (1 / of(factor ** (size / (size - 2))),
+        (1 / of(factor**power),
          "These grow from plane to plane: the sign of the exponent is missing."),
-        ((theta * factor ** (size / (size - 2))) ** (exponents / 2),
+        ((theta * factor**power) ** (exponents / 2),
          "Plane i has the exponent −2 i / rotary_dim: two numbers of a head make one plane."),
         (of(1.0) / np.linspace(1, factor, size // 2),
          "The ends are right, the planes between them are not: the slowing grows evenly. With one "
          "larger base it grows by the same quotient from plane to plane."),
+        (np.where(exponents > exponents[-1], of(1.0), of(1.0) / factor),
+         "Only the slowest plane is slowed. A larger base slows the planes between as well, each "
+         "by the same quotient more than the one before."),
+        ((theta * factor) ** (exponents * power),
+         "theta is raised to the power as well. Only the growth is: without scaling, with a factor "
+         "of 1, the base has to stay theta."),
+        ((10_000.0 * factor**power) ** exponents, "The base is 10,000 here, whatever theta is."),
         (of(factor**2), "The base grows by the square of the factor."),
-        (of(factor ** (size / (size - 2)))[::-1], "The fastest plane comes first."),
+        (of(factor**power)[::-1], "The fastest plane comes first."),
     ]  # fmt: skip
 
 
