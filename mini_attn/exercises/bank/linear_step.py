@@ -71,12 +71,19 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 def _of_sums(inputs: Inputs) -> Slips:
     """What the sums would be with one idea missing."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
+    again = "φ is applied a second time. q and k are features already."
     return [
         ({"state": old}, "The state is the old one: the new token's k and v have to go into it."),
         ({"state": np.outer(k, v)},
          "The state holds the new token only: it is a sum over all tokens so far."),
         ({"state": old + np.outer(q, v)},
          "The state took q for k. A query is used once; keys stay for later queries."),
+        ({"state": (old + np.outer(k, v)) / (old_total + k)[:, None]},
+         "The state is divided by the total. It stays a sum: only the output is divided, once for "
+         "each query."),
+        ({"state": old + np.outer(k + 1, v)}, again),
+        ({"state": old + np.outer(np.exp(k), v)}, again),
+        ({"total": old_total + q}, "The total took q for k: it is the sum of the keys."),
         ({"total": old_total}, "The total is the old one: it sums the keys, the new one included."),
     ]  # fmt: skip
 
@@ -85,16 +92,22 @@ def slips(inputs: Inputs) -> Slips:
     """What the sums, or the output, would be with one idea missing."""
     q, k, old, old_total = (inputs[key] for key in ("q", "k", "state", "total"))
     state, total, _ = right(inputs).values()
+    before = q @ old_total
     outs = [
         (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
         (q @ old / max(q @ old_total, 1e-300),
          "The token does not see itself: put it into the sums before the output is taken."),
         (q @ state / max(q @ old_total, 1e-300),
          "The new token is in the numerator and not in the sum of the weights."),
+        (q @ state / (before if before > 0 else 1.0),
+         "The new token is in the numerator and not in the sum of the weights."),
         (q @ old / (q @ total),
          "The new token is in the sum of the weights, not in the numerator."),
         (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
         (k @ state / (k @ total), "The state is asked with k. The query asks."),
+        *((q @ state / (q @ total + more),
+           "Something is added to the sum of the weights. Divided by more than their sum they do "
+           "not sum to 1.") for more in (1.0, len(q) ** 0.5, 1e-3)),
     ]  # fmt: skip
     return [*_of_sums(inputs), *(({"out": out}, idea) for out, idea in outs)]
 
