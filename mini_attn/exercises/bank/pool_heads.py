@@ -86,11 +86,32 @@ def slips(inputs: Inputs) -> Slips:
         (np.tile(weight.reshape(d_model, heads, size).mean(axis=1), (1, kv_heads)),
          f"All {heads} heads are averaged into one. There are {kv_heads} to make, each from its "
          "own group."),
+        *_divided(inputs),
     ]  # fmt: skip
 
 
 def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE)
+
+
+def _divided(inputs: Inputs) -> Slips:
+    """What comes out of another selection, another divisor or another order of columns."""
+    blocks, size = _blocks(inputs), inputs["weight"].shape[1] // inputs["n_heads"]
+    ends = (blocks[:, :, 0] + blocks[:, :, -1]) / 2
+    return [
+        (inputs["weight"][:, : size * inputs["n_kv_heads"]],
+         "The first heads are kept and the others are dropped. Each new head is the mean of a "
+         "group of neighbours."),
+        (_flat(ends),
+         "Only the first and the last head of a group are averaged. All heads of the group are "
+         "in its mean."),
+        (_flat(blocks.sum(axis=2)) / inputs["n_heads"],
+         "The sum of a group is divided by the number of all heads. A group has fewer: divide by "
+         "its size."),
+        (_flat(blocks.mean(axis=2).swapaxes(1, 2)),
+         "The means are right, but the columns of the new heads are mixed. Those of head 0 come "
+         "first, then those of head 1."),
+    ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
