@@ -151,4 +151,8 @@ WRONG = [
     ("scores of 0", _weighed(_zero_scores), "by hand", "e to the 0"),
     ("over the queries", _weighed(_over_queries), "by hand", "over the queries"),
     ("every n-th column a head", _dealt_out, "by hand", "stand together"),
-]
+    ("no mask, no scale", _variant(causal=False, scale=lambda x, W, n: 1.0), "by hand", "Two th"),
+    ("no mask, merged by a reshape", _variant(causal=False, merge="reshaped"), "by hand", "Two th"),
+    ("keys for values", lambda x, W_q, W_k, W_v, W_o, n_heads: multi_head(
+        x, W_q, W_v, W_k, W_o, n_heads), "by hand", "changed places"),
+]  # fmt: skip

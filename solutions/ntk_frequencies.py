@@ -74,6 +74,16 @@ def _slowest_only(rotary_dim, theta, factor):
     return inv_freq
 
 
+def _all_but_the_first(rotary_dim, theta, factor):
+    inv_freq = _interpolated(rotary_dim, theta, factor)
+    inv_freq[0] = 1.0
+    return inv_freq
+
+
+def _other_power(rotary_dim, theta, factor):
+    return _plain(rotary_dim, theta * factor ** ((rotary_dim + 2) / rotary_dim), factor)
+
+
 WRONG = [
     ("no rule", _plain, "by hand", "without a rule"),
     ("interpolation", _interpolated, "by hand", "position interpolation"),
@@ -89,4 +99,8 @@ WRONG = [
     ("theta to the power too", _theta_too, "by hand", "theta is raised"),
     ("theta fixed", _theta_fixed, "by hand", "whatever theta is"),
     ("slowest plane only", _slowest_only, "random", "Only the slowest plane"),
-]
+    ("all but the first", _all_but_the_first, "random", "All planes but the first"),
+    ("another power", _other_power, "by hand", "near, but not it"),
+    ("factor itself, backwards", lambda rotary_dim, theta, factor:
+     _times_factor(rotary_dim, theta, factor)[::-1], "by hand", "Two things"),
+]  # fmt: skip

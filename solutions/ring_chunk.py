@@ -110,6 +110,10 @@ def _in_pieces(q, k, v, k_ring, v_ring, ring_positions, start):
     return np.concatenate(rows)
 
 
+def _no_scale(q, k, v, k_ring, v_ring, ring_positions, start):
+    return chunk_attention(q * np.sqrt(q.shape[1]), k, v, k_ring, v_ring, ring_positions, start)
+
+
 WRONG = [
     ("starter", _starter, "by hand", "written into the ring before"),
     ("itself only", _variant(held=False), "by hand", "sees itself only"),
@@ -126,4 +130,7 @@ WRONG = [
     ("itself unseen", _itself_unseen, "by hand", "its own token"),
     ("written in pieces", _in_pieces, "by hand", "A piece of the chunk"),
     ("slots in order of the text", _in_order, "random", "order of the text"),
+    ("no window, the future", _variant(lambda w: 10**6, causal=False), "by hand", "Two things"),
+    ("itself only, no window", _variant(lambda w: 10**6, held=False), "by hand", "Two things"),
+    ("no scale", _no_scale, "by hand", "square root"),
 ]

@@ -94,6 +94,16 @@ def _new_keys_first(q, k, k_cache):
     return _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
 
 
+def _backwards(q, k, k_cache):
+    here = -(len(k_cache) + np.arange(len(q)))
+    return turn(q, here) @ np.concatenate([k_cache, turn(k, here)]).T / np.sqrt(q.shape[1])
+
+
+def _cache_moved(q, k, k_cache):
+    past = len(k_cache)
+    return chunk_scores(q, k, turn(k_cache, np.full(past, past)))
+
+
 WRONG = [
     ("starter", _variant(_starts_at_0, again=True), "by hand", "Two things"),
     ("turned again", _variant(again=True), "by hand", "turned again"),
@@ -112,4 +122,7 @@ WRONG = [
     ("all queries at the last position", _all_at_the_end, "by hand", "last place"),
     ("masked", _masked, "by hand", "before any mask"),
     ("new keys before the cache", _new_keys_first, "by hand", "the cache first"),
+    ("backwards", _backwards, "by hand", "turned backwards"),
+    ("keys at 0, turned again", _variant(None, _starts_at_0, again=True), "by hand", "Two things"),
+    ("queries at 0, no scale", _variant(_starts_at_0, scale=False), "by hand", "Two things"),
 ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -67,16 +69,29 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
 
 
-def _attend(inputs: Inputs, window: int, *, held: bool = True, causal: bool = True) -> Array:
+def _attend(
+    inputs: Inputs,
+    *,
+    window: int | None = None,
+    ring: str = "as it is",
+    chunk_at: str = "start",
+    keys_at: str = "start",
+    sees: str = "earlier and itself",
+    scaled: bool = True,
+) -> Array:
     """Attention of the chunk over what was held and itself, by positions."""
-    keep = inputs["ring_positions"] >= 0 if held else np.zeros(len(inputs["k_ring"]), bool)
-    k = np.concatenate([inputs["k_ring"][keep], inputs["k"]])
-    v = np.concatenate([inputs["v_ring"][keep], inputs["v"]])
-    here = inputs["start"] + np.arange(len(inputs["q"]))
-    at = np.concatenate([inputs["ring_positions"][keep], here])
-    behind = here[:, None] - at
-    mask = (behind < window) & ((behind >= 0) | (not causal))
-    scores = inputs["q"] @ k.T * k.shape[1] ** -0.5
+    slots, chunk, start = inputs["ring_positions"], np.arange(len(inputs["q"])), inputs["start"]
+    held = _written(inputs) if ring == "written" else (slots, inputs["k_ring"], inputs["v_ring"])
+    at = {"in order": np.arange(start - len(slots), start), "left out": 0 * slots - 1}
+    old = at.get(ring, held[0])
+    here = chunk if chunk_at == "0" else start + chunk
+    at_keys = np.concatenate([old, chunk if keys_at == "0" else here])
+    k, v = (np.concatenate([x, inputs[n]]) for n, x in zip("kv", held[1:], strict=True))
+    behind = here[:, None] - at_keys
+    mask = (at_keys >= 0) | (ring == "empty seen")
+    mask = mask & (behind < (len(slots) if window is None else window))
+    mask = mask & ((behind >= (sees == "earlier")) | (sees == "all"))
+    scores = inputs["q"] @ k.T * (k.shape[1] ** -0.5 if scaled else 1.0)
     return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
 
 
@@ -111,66 +126,52 @@ def _in_pieces(inputs: Inputs) -> Array:
     return np.concatenate(rows)
 
 
-def _joined(inputs: Inputs) -> Slips:
-    """What the rows would be with ring and chunk side by side, and one fault."""
-    window, start = len(inputs["k_ring"]), inputs["start"]
-    slots, chunk = inputs["ring_positions"], np.arange(len(inputs["q"]))
-    here = start + chunk
-    at = np.concatenate([slots, here])
-    rings = [np.concatenate([inputs[f"{n}_ring"], inputs[n]]) for n in "kv"]
-
-    def of(keys: list[Array], at: Array, queries: Array, least: int = 0, none: int = -1) -> Array:
-        behind = queries[:, None] - at
-        mask = (at >= none + 1) & (behind >= least) & (behind < window)
-        scores = inputs["q"] @ keys[0].T * keys[0].shape[1] ** -0.5
-        return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ keys[1])
-
-    twice = [
-        np.concatenate([old, inputs[n]]) for n, old in zip("kv", _written(inputs)[1:], strict=True)
-    ]
+def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
+    """What can be done wrong once ring and chunk stand side by side."""
+    window = len(inputs["k_ring"])
     return [
-        (of(rings, at, here, none=-2),
-         "A slot with −1 holds nothing, and its zeros must get no weight."),
-        (of(rings, np.concatenate([slots, chunk]), chunk),
-         "The tokens of the chunk are counted from 0. The first of them stands at position start."),
-        (of(rings, at, here, least=1),
+        ({"ring": "left out"},
+         "The chunk sees itself only: the tokens in the ring come before it and belong to the "
+         "windows of its first queries."),
+        ({"window": window + 1},
+         f"One key too many: a window of {window} counts the token's own key."),
+        ({"window": window - 1},
+         f"One key too few: a window of {window} counts the token's own key."),
+        ({"window": inputs["start"] + len(inputs["q"]) + 1},
+         "The window is missing: each query sees all keys at hand."),
+        ({"sees": "all"}, "New tokens see later ones: inside the chunk the mask is causal."),
+        ({"sees": "earlier"},
          "A query does not see its own token: it looks before its key is there."),
-        (of(rings, np.concatenate([np.arange(start - window, start), here]), here),
+        ({"ring": "empty seen"}, "A slot with −1 holds nothing, and its zeros must get no weight."),
+        ({"ring": "in order"},
          "The slots are taken to be in the order of the text. A ring is not: ring_positions says "
          "which position lies in each slot."),
-        (of(twice, np.concatenate([_written(inputs)[0], here]), here),
+        ({"ring": "written"},
          "The chunk is there twice: written into the ring, where it overwrites what its first "
          "queries see, and beside it."),
-        (_attend(inputs, window - 1),
-         f"One key too few: a window of {window} counts the token's own key."),
-        (_in_pieces(inputs),
-         "A piece of the chunk is written into the ring before its queries look: its last tokens "
-         "overwrite keys that its first tokens still see."),
+        ({"chunk_at": "0"},
+         "The tokens of the chunk are counted from 0. The first of them stands at position start."),
+        ({"keys_at": "0"},
+         "The keys of the chunk are counted from 0. The first of them stands at position start."),
+        ({"scaled": False}, "The division by the square root of head_dim got lost."),
     ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
     """Attention over the ring as it was and the chunk."""
-    return _attend(inputs, len(inputs["k_ring"]))
+    return _attend(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing."""
-    window = len(inputs["k_ring"])
+    """What the rows would be with one idea missing, or two."""
     return [
         (_overwritten(inputs),
          "The chunk is written into the ring before its queries look: the last new tokens have "
          "overwritten keys that the first new tokens still see."),
-        (_attend(inputs, window, held=False),
-         "The chunk sees itself only: the tokens in the ring come before it and belong to the "
-         "windows of its first queries."),
-        (_attend(inputs, window + 1),
-         f"One key too many: a window of {window} counts the token's own key."),
-        (_attend(inputs, inputs["start"] + len(inputs["q"])),
-         "The window is missing: each query sees all keys at hand."),
-        (_attend(inputs, window, causal=False),
-         "New tokens see later ones: inside the chunk the mask is causal."),
-        *_joined(inputs),
+        (_in_pieces(inputs),
+         "A piece of the chunk is written into the ring before its queries look: its last tokens "
+         "overwrite keys that its first tokens still see."),
+        *with_pairs(partial(_attend, inputs), _mistakes(inputs)),
     ]  # fmt: skip
 
 
@@ -180,7 +181,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     wrong = ~np.isclose(outputs["out"], right(inputs), rtol=0, atol=TOLERANCE).all(axis=1)
     i = int(wrong.argmax())
     return (
-        f"Row {i} of the chunk (position {start + i}) is wrong: it sees the keys from "
+        f"Row {i} of the chunk (position {start + i}) is wrong: it should see the keys from "
         f"position {max(0, start + i - window + 1)} to its own."
     )
 
