@@ -110,6 +110,25 @@ def _width_of_d_model(*, seq, d_model, n_kv_heads, head_dim, causal, **_):
     return np.array([projections, 2 * pairs * d_model, 2 * pairs * d_model, 2 * seq * d_model**2])
 
 
+def _full_unshared_halved(*, causal, n_heads, n_kv_heads, **named):
+    return layer_flops(causal=False, n_heads=n_heads, n_kv_heads=n_heads, **named) // 2
+
+
+def _half_square_unshared(*, causal, n_heads, n_kv_heads, **named):
+    return _half_square(causal=causal, n_heads=n_heads, n_kv_heads=n_heads, **named)
+
+
+def _narrow_output(*, n_kv_heads, n_heads, **named):
+    flops = layer_flops(n_kv_heads=n_kv_heads, n_heads=n_heads, **named)
+    flops[3] = flops[3] // n_heads * n_kv_heads
+    return flops
+
+
+def _no_head_dim(*, head_dim, **named):
+    flops = layer_flops(head_dim=head_dim, **named)
+    return flops // np.array([1, head_dim, head_dim, 1])
+
+
 WRONG = [
     ("multiply-adds", _multiply_adds, "by hand", "2 FLOPs"),
     ("one head", _one_head, "by hand", "one head"),
@@ -120,8 +139,8 @@ WRONG = [
     ("nothing shared", _no_sharing, "property", "n_kv_heads heads"),
     ("key/value heads only", _kv_heads_only, "property", "its own scores"),
     ("width is d_model", _square_weights, "property", "need not be d_model"),
-    ("no weighted sum", _no_values, "by hand", "the weighted sum"),
-    ("32 bits", _overflows, "edges", "32 bits"),
+    ("no weighted sum", _no_values, "by hand", "Wrong here: the weighted sum"),
+    ("32 bits", _overflows, "edges", "too large for 32 bits"),
     ("floats", _floats, "dtype", "whole numbers"),
     ("a list", _list, "type", "NumPy array"),
     ("one sum", _sum, "shape", "shape"),
@@ -131,4 +150,8 @@ WRONG = [
     ("output counted twice", _output_twice, "by hand", "among the projections"),
     ("scores of shared keys", _shared_scores, "property", "its own scores"),
     ("width of the queries is d_model", _width_of_d_model, "property", "need not be d_model"),
+    ("half square, nothing shared", _half_square_unshared, "random", "splits the diagonal"),
+    ("three things", _full_unshared_halved, "by hand", "Wrong here"),
+    ("output of shared heads", _narrow_output, "property", "takes n_heads heads in"),
+    ("scores without head_dim", _no_head_dim, "by hand", "sum of head_dim products"),
 ]

@@ -64,11 +64,11 @@ def _number(first, second, eps):
 WRONG = [
     ("starter: NaN passes", _broken, "property", "NaN or infinity passed"),
     ("signed", _signed, "by hand", "absolute value"),
-    ("fixed bound", _fixed_bound, "edges", "rounding grows"),
+    ("fixed bound", _fixed_bound, "edges", "Rounding grows"),
     ("only relative", _only_relative, "edges", "does not shrink"),
     ("shapes broadcast", _broadcast, "edges", "broadcasting"),
     ("NaN equals NaN", _nan_is_nan, "property", "NaN or infinity passed"),
-    ("always the same", _always, "by hand", "largest number"),
+    ("always the same", _always, "by hand", "always true"),
     ("number by number", _each_number, "shape", "shape"),
     ("the difference itself", _number, "dtype", "boolean"),
 ]

@@ -45,7 +45,7 @@ WRONG = [
      "their cost is missing"),
     ("only new tokens expanded",
      _rule(lambda q, kv, made, r, b: (made + b * kv) * q > (made + 2 * r * kv) * q), "by hand",
-     "Nothing absorbs"),
+     "Only the new tokens are expanded"),
     ("the latent once",
      _rule(lambda q, kv, made, r, b: made * (kv - q) > (r - b) * q * kv), "random",
      "latent twice"),
@@ -55,5 +55,5 @@ WRONG = [
     ("a fixed length", _rule(lambda q, kv, *_: q < 128), "random", "Write down both"),
     ("by the limit of a long past",
      lambda **i: _rule(lambda q, kv, made, r, b: (q < made / (2 * r - b)) & (q < kv))(**i),
-     "random", "Write down both"),
+     "random", "length of the past"),
 ]  # fmt: skip

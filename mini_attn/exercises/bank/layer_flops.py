@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from mini_attn import cost
@@ -47,7 +49,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"flops": ((4,), "iu")}
 
 
-def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
+def _counts(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     n, d, heads, kv_heads, size = (
         inputs[key] for key in ("seq", "d_model", "n_heads", "n_kv_heads", "head_dim")
     )
@@ -59,82 +61,108 @@ def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     ], dtype=np.int64)  # fmt: skip
 
 
-def _of_pairs(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the counts would be with one idea about heads and pairs missing."""
-    counts, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
-    full = _right({**inputs, "causal": False})
-    half, diagonal, one, wide, few = (counts.copy() for _ in range(5))
+Guess = tuple[np.ndarray, tuple[int, ...], str]
+
+
+def _of_pairs(inputs: Inputs) -> list[Guess]:
+    """Counts with one idea about heads and pairs missing, and the parts that it is about."""
+    counts, n, heads = _counts(inputs), inputs["seq"], inputs["n_heads"]
+    full = _counts({**inputs, "causal": False})
+    half, diagonal = full.copy(), full.copy()
     if inputs["causal"]:
-        half[1:3] = full[1:3] // 2
+        half[1:3] //= 2
         diagonal[1:3] = full[1:3] // n * (n - 1) // 2
-    one[1:3] //= heads
-    wide[1:3] *= heads
-    few[1:3] = counts[1:3] // heads * inputs["n_kv_heads"]
     own = "Queries have n_heads heads: each needs its own scores, shared keys or not."
-    return [
-        (one, "The scores and the weighted sum are those of one head: there are n_heads."),
-        (wide, "The heads are counted twice in the pairs' part: all heads together have "
+    found = [
+        (counts // heads,
+         "The scores and the weighted sum are those of one head: there are n_heads."),
+        (counts * heads, "The heads are counted twice in the pairs' part: all heads together have "
          "n_heads · head_dim numbers a token."),
+        (counts // inputs["head_dim"], "A score is a sum of head_dim products, and a row of the "
+         "weighted sum has head_dim numbers."),
         (full, "With causal=True only visible pairs count: the query at place i (from 1) sees i "
          "keys."),
         (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
         (diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
          "pairs."),
-        (_right({**inputs, "causal": not inputs["causal"]}),
+        (_counts({**inputs, "causal": not inputs["causal"]}),
          "causal is taken the wrong way round: with True only visible pairs count."),
-        (few, own),
-        (_right({**inputs, "n_heads": inputs["n_kv_heads"]}), own),
+        (counts // heads * inputs["n_kv_heads"], own),
     ]  # fmt: skip
+    every = (_counts({**inputs, "n_heads": inputs["n_kv_heads"]}), (0, 1, 2, 3), own)
+    return [every, *((slip, (1, 2), idea) for slip, idea in found)]
 
 
-def _of_weights(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the counts would be with one idea about the projections missing."""
-    counts, n, d = _right(inputs), inputs["seq"], inputs["d_model"]
+def _of_weights(inputs: Inputs) -> list[Guess]:
+    """Counts with one idea about the projections missing, and the parts that it is about."""
+    counts, n, d = _counts(inputs), inputs["seq"], inputs["d_model"]
     kv = 2 * n * d * inputs["n_kv_heads"] * inputs["head_dim"]
     square, pairs = 2 * n * d**2, counts[1] // (inputs["n_heads"] * inputs["head_dim"]) * d
-    narrow = counts.copy()
-    narrow[[0, 3]] = 3 * square, square
-    less, more = counts.copy(), counts.copy()
-    less[0] -= kv
-    more[0] += counts[3]
+    first, fourth = np.array([1, 0, 0, 0]), np.array([0, 0, 0, 1])
     width = ("The width of the heads together is n_heads · head_dim. It need not be d_model, and "
              "keys may have fewer heads.")  # fmt: skip
     return [
-        (_right(inputs, shared=False),
+        (_counts(inputs, shared=False), (0,),
          "Keys and values have n_kv_heads heads, and only the queries n_heads."),
-        (narrow, width),
-        (np.array([3 * square, pairs, pairs, square]), width),
-        (np.array([square + 2 * kv, pairs, pairs, square]), width),
-        (less, "One projection is missing: queries, keys and values are all projected."),
-        (more, "The output projection is counted among the projections too. It is the fourth "
-         "number, and nothing else."),
-        (counts.astype(np.int32).astype(np.int64),
-         "The count does not fit into 32 bits: it has wrapped round."),
+        (np.array([3 * square, pairs, pairs, square]), (0, 3), width),
+        (np.array([3 * square, pairs, pairs, square]), (0, 1, 2, 3), width),
+        (np.array([square + 2 * kv, pairs, pairs, square]), (0, 1, 2, 3), width),
+        (counts - kv * first, (0,),
+         "One projection is missing: queries, keys and values are all projected."),
+        (counts + counts[3] * first, (0,),
+         "The output projection is counted among the projections too. It is the fourth number, "
+         "and nothing else."),
+        (kv * fourth, (3,), "The output projection takes n_heads heads in, not n_kv_heads."),
+        (counts.astype(np.int32).astype(np.int64), (0, 1, 2, 3),
+         "The number is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
     ]  # fmt: skip
+
+
+def _parts(counts: np.ndarray, *changes: tuple[np.ndarray, tuple[int, ...]]) -> np.ndarray:
+    """The counts with some parts as slips would have them."""
+    made = counts.copy()
+    for slip, about in changes:
+        made[list(about)] = slip[list(about)]
+    return made
 
 
 def right(inputs: Inputs) -> np.ndarray:
     """The four counts."""
-    return _right(inputs)
+    return _counts(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """Counts with one idea missing; of the scores and the sum it may be missing in one alone."""
-    counts, pairs = _right(inputs), _of_pairs(inputs)
-    half = (counts // 2, "Half of everything is missing: a multiply-add is 2 FLOPs.")
-    alone = [
-        (np.where(np.arange(4) == part, wrong, counts), f"In {PARTS[part]} alone: {idea}")
-        for wrong, idea in pairs
-        for part in (1, 2)
+    """The counts with one idea missing, in all parts that it is about or in one, or with two."""
+    counts, pairs, weights = right(inputs), _of_pairs(inputs), _of_weights(inputs)
+    once = "a multiply-add is 2 FLOPs."
+    single = [(_parts(counts, (slip, about)), idea) for slip, about, idea in pairs + weights]
+    some = [
+        (_parts(counts, (slip, (part,))), f"In {PARTS[part]} alone: {idea}")
+        for slip, about, idea in pairs
+        if about == (1, 2)
+        for part in about
     ]
-    return [half, *pairs, *_of_weights(inputs), *alone]
+    some += [
+        (
+            _parts(counts, (counts // 2, parts)),
+            f"In {' and '.join(PARTS[i] for i in parts)}: {once}",
+        )
+        for parts in ((0, 3), (1, 2), (0,), (1,), (2,), (3,))
+    ]
+    both = [
+        (_parts(counts, (slip, about), (other, where)), f"Two things. {idea} And: {also}")
+        for (slip, about, idea), (other, where, also) in product(pairs, weights)
+        if not set(about) & set(where)
+    ]
+    halves = [(slip // 2, f"Two things. {idea} And: {once}") for slip, idea in single]
+    half = (counts // 2, f"Half of everything is missing: {once}")
+    return [half, *single, *some, *both, *halves]
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """How far the first wrong part is off."""
-    flops, counts = outputs["flops"], _right(inputs)
-    i = int(np.argmax(flops != counts))
-    return f"FLOPs of {PARTS[i]}: {float(flops[i]) / float(counts[i]):.3g} times the right count."
+    """Which parts are wrong."""
+    wrong = [PARTS[i] for i in np.flatnonzero(outputs["flops"] != right(inputs))]
+    return f"Wrong here: {', '.join(wrong)}."
 
 
 EXERCISE = Exercise(
@@ -164,6 +192,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=np.array_equal,
     symptom=symptom,
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function is the heart of a test of equivalences, and the test has never failed. Find out why,
@@ -53,40 +57,64 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"same": ((), "b")}
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the verdict lacks."""
+def _verdict(
+    inputs: Inputs,
+    *,
+    absolute: bool = True,
+    finite: bool = True,
+    bound: str = "both",
+    shapes: bool = True,
+) -> np.ndarray:
+    """The verdict, or what it becomes by another choice."""
     first, second, eps = inputs["first"], inputs["second"], inputs["eps"]
-    finite = bool(np.isfinite(first).all() and np.isfinite(second).all())
-    size = max(1.0, float(np.abs(second).max())) if finite else 1.0
+    if first.shape != second.shape and shapes:
+        return np.array(False)
+    sound = bool(np.isfinite(first).all() and np.isfinite(second).all())
+    if not sound and finite:
+        return np.array(False)
+    largest = float(np.abs(second).max())
+    with np.errstate(invalid="ignore"):
+        away = np.abs(first - second) if absolute else first - second
+        room = {"both": max(1.0, largest), "fixed": 1.0, "relative": largest}[bound]
+        return np.array(not (away > FACTOR * eps * room).any())
+
+
+def right(inputs: Inputs) -> np.ndarray:
+    """Whether the two are the same by the rule."""
+    return _verdict(inputs)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the verdict would be with one idea missing, or two."""
+    first, second, eps = inputs["first"], inputs["second"], inputs["eps"]
+    away = FACTOR * eps
     alike = first.shape == second.shape
-    worst = float(np.abs(first - second).max()) if finite else np.inf
-    right = alike and finite and worst <= FACTOR * eps * size
-    got = bool(outputs["same"])
-    if got == right:
-        return None
-    if not alike:
-        return (
-            f"Shapes {first.shape} and {second.shape} are not the same: broadcasting compared one "
-            "row with several and hid it."
-        )
-    if not finite:
-        return (
-            "A result with NaN or infinity passed. Every comparison with NaN is False, so that "
-            '"nothing is larger than the bound" holds: ask whether all are finite.'
-        )
-    if got and (first < second).all():
-        return "A difference below zero passed: take its absolute value."
-    if size > 1:
-        return (
-            f"The numbers are as large as {size:,.3g}, and rounding grows with them: the bound is "
-            f"{FACTOR} · eps times the largest number of `second`."
-        )
-    if not got and worst > FACTOR * eps * float(np.abs(second).max()):
-        return (
-            "Where all numbers are small the bound does not shrink with them: it is at least "
-            f"{FACTOR} · eps, as inputs of size 1 were rounded on the way."
-        )
-    return f"The largest difference is {worst:.3g}, the bound {FACTOR * eps * size:.3g}."
+    return [
+        *with_pairs(partial(_verdict, inputs), MISTAKES),
+        (np.array(alike and np.allclose(first, second, rtol=away, atol=away, equal_nan=True)),
+         "A result with NaN or infinity passed where both have it in the same place. It should "
+         "be false as soon as one number is not finite."),
+        (_verdict(inputs, finite=False, bound="fixed", shapes=False), MISTAKES[0][1]),
+        (np.array(True), "The answer is always true, whatever the two arrays are."),
+        (np.array(False), "The answer is always false, whatever the two arrays are."),
+        (~_verdict(inputs), "The verdict is turned round."),
+    ]  # fmt: skip
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"finite": False},
+     "A result with NaN or infinity passed. Every comparison with NaN is False, so that "
+     '"nothing is larger than the bound" holds: ask whether all are finite.'),
+    ({"absolute": False}, "A difference below zero passed: take its absolute value."),
+    ({"bound": "fixed"},
+     f"Rounding grows with the numbers: the bound is {FACTOR} · eps times the largest number of "
+     "`second`, where that is more than 1."),
+    ({"bound": "relative"},
+     "Where all numbers are small the bound does not shrink with them: it is at least "
+     f"{FACTOR} · eps, as inputs of size 1 were rounded on the way."),
+    ({"shapes": False},
+     "Arrays of different shapes passed: broadcasting compared one row with several and hid it."),
+]  # fmt: skip
 
 
 EXERCISE = Exercise(
@@ -114,5 +142,6 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
 )

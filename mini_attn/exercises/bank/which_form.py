@@ -82,6 +82,12 @@ def slips(inputs: Inputs) -> Slips:
          "The expanded form has pairs to multiply too: their cost is missing on its side."),
         (made * (kv - q) > (rank - narrow) * q * kv,
          "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
+        (np.full(q.shape, narrow > wide),
+         "Only the new tokens are expanded. The expanded form makes keys and values of all kv_len "
+         "tokens: just their latents are cached."),
+        ((q * (wide - narrow) < made) & (q < kv),
+         "By this rule the length of the past does not count. It does: the expanded form saves "
+         "nothing on new tokens, and pays for each old one."),
         (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
         (np.zeros(q.shape, bool),
          "Nothing absorbs, not even a single token behind a long past. The expanded form makes "
