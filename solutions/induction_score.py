@@ -132,6 +132,12 @@ def _argmax(weights, ids):
     return hits / n if n else hits
 
 
+def _two_further(weights, ids):
+    behind = _behind(ids)
+    further = np.tril(np.pad(behind, ((0, 0), (1, 0)))[:, :-1])
+    return _over(weights, further, behind.any(axis=1))
+
+
 WRONG = [
     ("copies themselves", _copies, "by hand", "one position further on"),
     ("before the copies", _before_copies, "by hand", "came after them"),
@@ -150,4 +156,8 @@ WRONG = [
     ("mean over the places of a word", _mean_per_word, "random", "only the words are averaged"),
     ("word itself left out", _not_self, "edges", "weight on itself counts"),
     ("share of words with the largest weight there", _argmax, "by hand", "counts the words"),
-]
+    ("copies, over all words", lambda weights, ids: _over(
+        weights, np.tril(ids[:, None] == ids[None, :], -1), np.ones(len(ids), bool)), "by hand",
+     "Two things"),
+    ("two further on", _two_further, "by hand", "two positions behind"),
+]  # fmt: skip

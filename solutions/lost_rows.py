@@ -70,6 +70,12 @@ def _first_and_last(q, k, v):
     return out if v.shape[1] == 1 else np.concatenate([out[..., :size], out[..., -size:]], axis=-1)
 
 
+def _no_scale_memory_order(q, k, v):
+    rows = attend_all_heads(q * q.shape[-1] ** 0.5, k, v)
+    heads = rows.reshape(len(q), q.shape[2], q.shape[1], -1).swapaxes(1, 2)
+    return heads.reshape(rows.shape)
+
+
 WRONG = [
     ("starter: a reshape alone", _merged(lambda heads: heads), "by hand", "memory order"),
     (
@@ -105,4 +111,9 @@ WRONG = [
         "result of the first",
     ),
     ("two heads at most", _first_and_last, "shape", "shape"),
-]
+    ("no scale, a reshape alone", _no_scale_memory_order, "by hand", "Two things"),
+    ("numbers before tokens", _merged(lambda h: h.transpose(0, 3, 2, 1)), "by hand",
+     "Heads and numbers"),
+    ("one head in all places", _merged(lambda h: h[:, :1].repeat(h.shape[1], 1).swapaxes(1, 2)),
+     "by hand", "Head 0 stands"),
+]  # fmt: skip

@@ -119,6 +119,10 @@ def _chain(k, v):
     return np.array(order)
 
 
+def _keys_nearest_first(k, v):
+    return _greedy(k, 0 * v)
+
+
 WRONG = [
     ("the pairs' first", lambda k, v: pair_heads(k, v) // 2 * 2, "by hand", "once"),
     ("starter", _starter, "attempted", "NotImplementedError"),
@@ -139,4 +143,8 @@ WRONG = [
     ("means over the tokens", _means_over_tokens, "property", "mean over the tokens"),
     ("sorted by length", _sorted, "property", "like length"),
     ("one size", _one_size, "random", "to one size"),
-]
+    ("keys alone, nearest first", _keys_nearest_first, "random", "Two things"),
+    ("larger distance", lambda k, v: _best(np.maximum(_table(k), _table(v))), "property",
+     "Only the larger"),
+    ("keys and values added", lambda k, v: _best(_table(k + v)), "edges", "can cancel"),
+]  # fmt: skip

@@ -88,6 +88,17 @@ def _columns_too(weight, n_heads):
     return weight[:, order]
 
 
+def _odd_rows_back(weight, n_heads):
+    heads = weight.reshape(n_heads, -1, weight.shape[1])
+    return np.concatenate([heads[:, ::2], heads[:, ::-2]], axis=1).reshape(weight.shape)
+
+
+def _second_half_left(weight, n_heads):
+    heads = weight.reshape(n_heads, -1, weight.shape[1]).copy()
+    heads[:, : heads.shape[1] // 2] = heads[:, ::2].copy()
+    return heads.reshape(weight.shape)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("nothing moved", lambda weight, n_heads: weight, "by hand", "No row has moved"),
@@ -106,4 +117,7 @@ WRONG = [
     ("right for four numbers", _four, "random", "heads of 4 alone"),
     ("sign of the second", _sign, "by hand", "sign"),
     ("columns", _columns_too, "by hand", "columns were sorted"),
-]
+    ("back, all heads together", lambda weight, n_heads: _back(weight, 1), "random", "Two things"),
+    ("odd rows back", _odd_rows_back, "by hand", "stand in reverse"),
+    ("second half left", _second_half_left, "by hand", "as they were"),
+]  # fmt: skip

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -60,6 +63,13 @@ def _to_and_fro(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _apart_twice(rng: np.random.Generator) -> Inputs:
+    """Pairs that are near in both, or far in one: the larger of the two distances misleads."""
+    inputs = _in_a_plane(rng, [(0, 0), (2.45, 0), (0, 2), (2.45, 2)])
+    inputs["v"][2:] += np.array([2.0, 0.0])
+    return inputs
+
+
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: heads 0 and 3 are nearly alike. The property: the nearest pair may cost too much."""
     return {
@@ -69,7 +79,7 @@ def cases(rng: np.random.Generator) -> Cases:
             _group(rng, [0.0, 3.0, 4.0, 7.0]), _group(rng, [0.0, 3.0, 20.0, 4.0, 7.0, 20.5]),
             _group(rng, [3.0, 0.0, 4.0, 7.0, 20.0, 9.0]), _to_and_fro(rng),
             _in_a_plane(rng, [(0, 0), (1, 0), (-2, 2.87), (3, 2.87)]),
-            _in_a_plane(rng, [(1, 0), (5, 0), (1, 0.5), (5, 2.5)]),
+            _in_a_plane(rng, [(1, 0), (5, 0), (1, 0.5), (5, 2.5)]), _apart_twice(rng),
             _trained(rng, 0), _trained(rng, 1),
         ],
         "edges": [
@@ -127,41 +137,71 @@ def _step_by_step(distances: Array, which: str) -> list[int]:
     return order
 
 
-def _orders(inputs: Inputs) -> list[tuple[list[int], str]]:
-    """Orders that are best in another sense, or found in another way."""
+def _table(inputs: Inputs, of: str = "both") -> Array:
+    """How far heads are apart, (n_heads, n_heads), in the sense of the task or in another one."""
     parts = [inputs["k"], inputs["v"]]
     keys, values = (_distances(x) for x in parts)
-    both, tokens = keys + values, sum(_distances(x.mean(axis=1, keepdims=True)) for x in parts)
     flat = np.concatenate([x.reshape(len(x), -1) for x in parts], axis=1)
     long = np.linalg.norm(flat, axis=1)
     sizes = [max(float((x**2).sum()), 1e-300) for x in parts]
-    what_counts = "What counts is the sum over all pairs."
+    tokens = [_distances(x.mean(axis=1, keepdims=True)) for x in parts]
+    return {
+        "both": keys + values, "keys": keys, "values": values, "roots": (keys + values) ** 0.5,
+        "two roots": keys**0.5 + values**0.5, "larger": np.maximum(keys, values),
+        "sums": _distances(parts[0] + parts[1]), "sizes": keys / sizes[0] + values / sizes[1],
+        "tokens": tokens[0] + tokens[1], "directions": -(flat @ flat.T) / np.outer(long, long),
+    }[of]  # fmt: skip
+
+
+def _found(inputs: Inputs, *, of: str = "both", by: str = "all pairings") -> list[int]:
+    """The order that is best in a sense, or that another search finds."""
+    table = _table(inputs, of)
+    if by in ("nearest", "in turn", "chain"):
+        return _step_by_step(table, by)
+    return _best(-table if by == "largest" else table)
+
+
+WHAT_COUNTS = "What counts is the sum over all pairs."
+ROOTS = ("Distances are added up. The squares are asked for: one long distance counts more than "
+         "two that are half as long.")  # fmt: skip
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"of": "keys"}, "The keys alone decide. The values are pooled too."),
+    ({"of": "values"}, "The values alone decide. The keys are pooled too."),
+    ({"by": "nearest"},
+     f"The nearest two are a pair, and the others have to take what is left. {WHAT_COUNTS}"),
+    ({"by": "in turn"},
+     "Each head in turn takes the nearest one that is left, and another head may miss it. "
+     f"{WHAT_COUNTS}"),
+    ({"by": "chain"},
+     f"The heads are strung on a chain, each beside the nearest. {WHAT_COUNTS}"),
+    ({"by": "largest"}, "These pairs are the most different ones."),
+    ({"of": "roots"}, ROOTS),
+    ({"of": "two roots"}, ROOTS),
+    ({"of": "directions"},
+     "Heads that point the same way are paired. Their lengths count as well: the loss is the "
+     "square of a difference."),
+    ({"of": "tokens"},
+     "Heads are compared after a mean over the tokens. Heads with equal means may differ at "
+     "every token."),
+    ({"of": "sizes"},
+     "Keys and values are brought to one size before they are added. The sum of squares runs "
+     "over the numbers as they are."),
+    ({"of": "larger"}, "Only the larger of two distances counts, that of the keys or that of the "
+     "values. Both are changed by pooling: add them."),
+    ({"of": "sums"},
+     "Keys and values are added before they are compared, and their differences can cancel. "
+     "Compare them apart."),
+]  # fmt: skip
+
+
+def _orders(inputs: Inputs) -> list[tuple[list[int], str]]:
+    """Orders that are best in another sense, or found in another way."""
+    squares = sum((inputs[name] ** 2).sum(axis=(1, 2)) for name in "kv")
     return [
-        (_best(keys), "The pairs are right for the keys alone. The values are pooled too."),
-        (_best(values), "The pairs are right for the values alone. The keys are pooled too."),
-        (_step_by_step(both, "nearest"),
-         f"The nearest two are a pair, and the others have to take what is left. {what_counts}"),
-        (_step_by_step(both, "in turn"),
-         "Each head in turn takes the nearest one that is left, and another head may miss it. "
-         f"{what_counts}"),
-        (_step_by_step(both, "chain"),
-         f"The heads are strung on a chain, each beside the nearest. {what_counts}"),
-        (_best(-both), "These pairs are the most different ones."),
-        (_best(both**0.5),
-         "Distances are added up. The squares are asked for: one long distance counts more than "
-         "two that are half as long."),
-        (_best(-(flat @ flat.T) / np.outer(long, long)),
-         "Heads that point the same way are paired. Their lengths count as well: the loss is the "
-         "square of a difference."),
-        (_best(np.asarray(tokens)),
-         "Heads are compared after a mean over the tokens. Heads with equal means may differ at "
-         "every token."),
-        (np.argsort(long).tolist(),
+        *with_pairs(partial(_found, inputs), MISTAKES),
+        (np.argsort(squares).tolist(),
          "Heads of like length are paired. They may point in different directions."),
-        (_best(keys / sizes[0] + values / sizes[1]),
-         "Keys and values are brought to one size before they are added. The sum of squares runs "
-         "over the numbers as they are."),
-        (list(range(len(both))), "The heads are in the order they came in."),
+        (list(range(len(squares))), "The heads are in the order they came in."),
     ]  # fmt: skip
 
 
@@ -169,13 +209,13 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
     """The order, and what it costs; many orders cost the same."""
     order = outputs["order"]
     each_once = sorted(order) == list(range(len(order)))
-    both = _distances(inputs["k"]) + _distances(inputs["v"])
+    both = _table(inputs)
     return {"order": order, "cost": np.array(_cost(both, order) if each_once else -1.0)}
 
 
 def slips(inputs: Inputs) -> Slips:
     """What the order would cost with one idea missing."""
-    both = _distances(inputs["k"]) + _distances(inputs["v"])
+    both = _table(inputs)
     best = _cost(both, _best(both))
     found = []
     for order, idea in _orders(inputs):
@@ -190,7 +230,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     order, cost = outputs["order"], float(outputs["cost"])
     if cost < 0:
         return f"order should name each of the heads 0 to {len(order) - 1} once; it is {order}."
-    both = _distances(inputs["k"]) + _distances(inputs["v"])
+    both = _table(inputs)
     best = _cost(both, _best(both))
     if cost <= best + 1e-9 * (1 + both.max()):
         return None
