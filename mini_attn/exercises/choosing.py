@@ -95,9 +95,10 @@ def _explain(task: Exercise, tried: list[Tried], first: Tried) -> str | None:
             partly.append(idea)
     partly = [idea for idea in partly if not idea.startswith(TWO)] or partly  # the simpler ones
     # Truth values come out alike too easily to be sure.
-    sure = first.finite and first.outputs[about or names[0]].dtype.kind != "b"
-    sure = sure and len(set(partly)) == 1
-    return f"Some cases are right. In the others: {partly[0]}" if sure else None
+    numbers = first.outputs[about or names[0]].dtype.kind != "b"
+    if first.finite and numbers and len(set(partly)) == 1:
+        return f"Some cases are right. The others come out as with this mistake: {partly[0]}"
+    return None
 
 
 def _effort(case: Tried) -> tuple[bool, int]:

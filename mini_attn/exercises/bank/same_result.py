@@ -40,6 +40,7 @@ def cases(rng: np.random.Generator) -> Cases:
     for size in (1e-9, 1e-3, 1.0, 30.0):
         x = rng.standard_normal((3, 4))
         drawn.append(_pair(x + size * 1e-3 * rng.standard_normal((3, 4)), x, 1e-3))
+    drawn.append(_pair(base / 4 + 0.05, base / 4, 1e-2))  # a coarser type
     return {
         "by hand": [_pair(base + 0.1, base, 1e-3), _pair(base.copy(), base, 1e-3),
                     _pair(base - 0.1, base, 1e-3)],
