@@ -101,6 +101,9 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
          "Divide by the root of the mean of the squares; this divides by the root of their sum."),
         (raw / np.sqrt((raw**2).sum(axis=-1, keepdims=True) + EPS) * weight,
          "Divide by the root of the mean of the squares; this divides by the root of their sum."),
+        (raw / (np.abs(raw).mean(axis=-1, keepdims=True) + EPS) * weight,
+         "Divide by the root of the mean of the squares; this divides by the mean of the absolute "
+         "values."),
         (raw / ((raw**2).mean(axis=-1, keepdims=True) + EPS) * weight,
          "Divide by the root of the mean square, not by the mean square."),
         (_normed(raw - raw.mean(axis=-1, keepdims=True)) * weight,
@@ -137,6 +140,11 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          "Pairs are taken half the width apart. Here neighbours are pairs: 0 with 1, 2 with 3."),
         (halves, "Neighbours are turned, but then all first numbers stand before all second ones. "
          "The two of a pair go back to where they came from."),
+        (_turned(raw, (positions - positions[0])[:, None] * inv_freq),
+         "Places are counted from the first token of the chunk. It does not stand at 0: positions "
+         "says where each token stands in the text."),
+        (_turned(raw, angles + inv_freq), "The key is turned one place too far: token 0 is not "
+         "turned at all."),
         (_turned(raw, onward),
          "The places are counted on from that of the first token. Tokens need not be neighbours: "
          "positions gives the place of each."),
