@@ -88,6 +88,11 @@ def _state_divided(q, k, v, state, total):
     return out, state / total[:, None], total
 
 
+def _count(q, k, v, state, total):
+    out, state, _ = linear_step(q, k, v, state, total)
+    return out, state, total + 1
+
+
 WRONG = [
     ("in place", _in_place, "repeatable", "writes into state and total"),
     ("old state", _state_unchanged, "by hand", "the old one"),
@@ -116,4 +121,10 @@ WRONG = [
     ("one more", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ t + 1)), "by hand", "is added"),
     ("old sum, if any", _with_out(lambda q, k, o, ot, s, t: q @ s / ((q @ ot) or 1)), "by hand",
      "not in the sum"),
+    ("total counts", _count, "by hand", "counts the tokens"),
+    ("old state, not divided", _with_out(lambda q, k, o, ot, s, t: q @ o), "by hand", "Two things"),
+    ("k below", _with_out(lambda q, k, o, ot, s, t: q @ s / (k @ t)), "by hand",
+     "asked for with k"),
+    ("its own sum", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ s).sum()), "by hand",
+     "its own sum"),
 ]  # fmt: skip
