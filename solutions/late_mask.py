@@ -115,4 +115,7 @@ WRONG = [
     ("own place hidden", _hides_itself, "by hand", "does not see itself"),
     ("hidden scores are -100", _minus_100, "property", "may be lower still"),
     ("scores that are 0 hidden", _zeros_hidden, "by hand", "happens to be 0"),
-]
+    ("transposed", lambda scores: causal_weights(scores).T, "by hand", "changed places"),
+    ("sums over the queries", lambda scores: np.tril(_softmax(scores)) / np.tril(
+        _softmax(scores)).sum(axis=0), "by hand", "sums over the queries"),
+]  # fmt: skip

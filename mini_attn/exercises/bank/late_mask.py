@@ -74,6 +74,16 @@ def _by_hand(inputs: Inputs) -> Slips:
          "Hidden scores are 0 in the softmax and take a share there, as e to the 0 is 1. Setting "
          "their weights to 0 afterwards does not give it back."),
     ]  # fmt: skip
+    weights, late = right(inputs), ma.softmax(scores) * seen
+    with np.errstate(all="ignore"):
+        found += [
+            (weights.T, "Rows and columns changed places: the weights of a query stand in a row."),
+            (late / late.sum(axis=0),
+             "What was left is divided by sums over the queries. It is the weights of a query, a "
+             "row, that sum to 1."),
+            (late / late.max(axis=-1, keepdims=True),
+             "Each row is divided by its largest weight. Divided by its sum it would sum to 1."),
+        ]  # fmt: skip
     low = ("Later keys get a low score, and visible scores may be lower still: in one case they "
            "lie near −20,000. Which score is below all others?")  # fmt: skip
     return found + [(ma.softmax(np.where(seen, scores, -c)), low) for c in (1e2, 1e3, 1e4)]
