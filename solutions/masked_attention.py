@@ -149,4 +149,6 @@ WRONG = [
     ("a billion less", _lowered_by_a_billion, "property", "may be larger still"),
     ("hidden from all", _hidden_from_all, "by hand", "a row of the mask of its own"),
     ("scores of 0, empty rows of 0", _zero_scores_and_rows, "by hand", "minus infinity"),
-]
+    ("output scaled", lambda q, k, v, mask: _scaled(lambda q, k: 1.0)(q, k, v, mask)
+     / np.sqrt(q.shape[1]), "by hand", "in place of the scores"),
+]  # fmt: skip

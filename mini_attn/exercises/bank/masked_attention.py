@@ -133,6 +133,9 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *with_pairs(partial(_out, inputs), _mistakes(inputs)),
         (np.where(mask, scores, 0) @ v, "The scores are used as weights: the softmax is missing."),
+        (_out(inputs, scale=1.0) * inputs["q"].shape[1] ** -0.5,
+         "The output is scaled in place of the scores. The spread of the scores decides how sharp "
+         "the softmax is."),
         (_out(inputs, hide="zero") * some,
          "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
          "gives weight 0 is minus infinity."),
