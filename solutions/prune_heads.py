@@ -87,6 +87,18 @@ def _by_d_model(W_q, W_k, W_v, W_o, n_heads, keep):
     return W_q[:, c], W_k[:, c], W_v[:, c], W_o[c]
 
 
+def _values_of_queries(W_q, W_k, W_v, W_o, n_heads, keep):
+    return prune_heads(W_q, W_k, W_q, W_o, n_heads, keep)
+
+
+def _from_1(W_q, W_k, W_v, W_o, n_heads, keep):
+    return prune_heads(W_q, W_k, W_v, W_o, n_heads, (keep - 1) % n_heads)
+
+
+def _reversed(W_q, W_k, W_v, W_o, n_heads, keep):
+    return prune_heads(W_q, W_k, W_v, W_o, n_heads, keep[::-1])
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("output matrix whole", _whole_output, "shape", "W_o should have shape"),
@@ -101,4 +113,7 @@ WRONG = [
     ("every n-th column a head", _strided, "by hand", "single columns"),
     ("columns of W_o cut", _output_columns, "shape", "shape"),
     ("head_dim from d_model", _by_d_model, "shape", "shape"),
-]
+    ("values from W_q", _values_of_queries, "by hand", "W_v holds columns of W_q"),
+    ("counted from 1", _from_1, "by hand", "counted from 0"),
+    ("reversed", _reversed, "by hand", "in reverse"),
+]  # fmt: skip
