@@ -110,4 +110,9 @@ WRONG = [
     ("turned the other way", _rotated_other_way, "random", "the wrong way"),
     ("slots of positions", _slot_of_position, "by hand", "slots of the last tokens"),
     ("loop over all tokens", _loop, "runs", "too slow"),
+    ("rounds", lambda n_tokens, window: np.where(
+        np.arange(window) < n_tokens, (n_tokens - 1 - np.arange(window)) // window, -1), "by hand",
+     "rounds of the ring"),
+    ("one more and negative", lambda n_tokens, window: _negative(n_tokens + 1, window), "by hand",
+     "One token too many, and"),
 ]  # fmt: skip

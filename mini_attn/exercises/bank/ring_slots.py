@@ -64,6 +64,10 @@ def _rounds(inputs: Inputs) -> Slips:
          "Slots that this round has not reached are said to be empty. They still hold tokens of "
          "the round before."),
         (turned, "The tokens go round the wrong way: position p lies in slot p mod window."),
+        (np.where(slots < n, (n - 1 - slots) // window, -1),
+         "Those are the rounds of the ring. Which positions lie in the slots?"),
+        (n - (n - slots) % window,
+         "One token too many, and a slot that no token has reached says -1."),
         (listed,
          "Those are the slots of the last tokens. The other way round is asked: the position in "
          "each slot."),
