@@ -82,4 +82,7 @@ WRONG = [
      "by hand", "number of all heads"),
     ("columns mixed", _pooled(lambda b: b.mean(axis=2).swapaxes(1, 2)), "by hand",
      "columns of the new heads"),
+    ("heads apart, added", _pooled(lambda b: b.sum(axis=2), dealt=True), "by hand", "Two things"),
+    ("median", _pooled(lambda b: np.median(b, axis=2)), "random", "The median"),
+    ("divided by new heads", _pooled(lambda b: b.sum(axis=2) / b.shape[1]), "random", "new heads"),
 ]  # fmt: skip
