@@ -103,4 +103,10 @@ WRONG = [
     ("every head a token", _all_tokens, "by hand", "row of its own"),
     ("reshaped without moving the token axis", _scrambled, "by hand", "mixes the tokens"),
     ("each against the largest", _against_largest, "by hand", "compared with the largest"),
-]
+    ("not squared, one too few", lambda k, v, shares: _unsquared(k, v, shares) - 1, "by hand",
+     "Two things"),
+    ("larger of both", lambda k, v, shares: np.maximum(
+        _of(_flat(k), shares), _of(_flat(v), shares)), "by hand", "each alone"),
+    ("keys and values added", lambda k, v, shares: _of(_flat(k) + _flat(v), shares), "by hand",
+     "values are added"),
+]  # fmt: skip
