@@ -10,6 +10,7 @@ WRONG = [
     ("all windowed", 62 * 1024 * 8192, "by hand", "all windowed"),
     ("exchanged", (52 * 32_768 + 10 * 1024) * 8192, "by hand", "other way round"),
     ("eleven full layers", (11 * 32_768 + 51 * 1024) * 8192, "by hand", "not whole"),
+    ("a third of a layer", 62 * (32_768 + 5 * 1024) / 6 * 8192, "by hand", "and layers are"),
     ("keys only", 1_560_281_088, "by hand", "Half is missing"),
     ("float32", 6_241_124_352, "by hand", "2 bytes, not 4"),
     ("bits", 24_964_497_408, "by hand", "bits"),

@@ -92,6 +92,52 @@ def _one_number(weights, ids):
     return float(induction_score(weights, ids).mean())
 
 
+def _half_distance(weights, ids):
+    n_heads, seq, _ = weights.shape
+    half = seq // 2
+    t = np.arange(half, seq)
+    return weights[:, t, t - half + 1].mean(axis=-1) if half else np.zeros(n_heads)
+
+
+def _mean_per_word(weights, ids):
+    n_heads, seq, _ = weights.shape
+    total, n = np.zeros(n_heads), 0
+    for t in range(seq):
+        after = [s + 1 for s in range(t) if ids[s] == ids[t]]
+        if after:
+            total += weights[:, t, after].mean(axis=-1)
+            n += 1
+    return total / n if n else total
+
+
+def _not_self(weights, ids):
+    n_heads, seq, _ = weights.shape
+    total, n = np.zeros(n_heads), 0
+    for t in range(seq):
+        copies = [s for s in range(t) if ids[s] == ids[t]]
+        if copies:
+            total += weights[:, t, [s + 1 for s in copies if s + 1 < t]].sum(axis=-1)
+            n += 1
+    return total / n if n else total
+
+
+def _argmax(weights, ids):
+    n_heads, seq, _ = weights.shape
+    hits, n = np.zeros(n_heads), 0
+    for t in range(seq):
+        after = [s + 1 for s in range(t) if ids[s] == ids[t]]
+        if after:
+            hits += np.isin(weights[:, t].argmax(axis=-1), after)
+            n += 1
+    return hits / n if n else hits
+
+
+def _two_further(weights, ids):
+    behind = _behind(ids)
+    further = np.tril(np.pad(behind, ((0, 0), (1, 0)))[:, :-1])
+    return _over(weights, further, behind.any(axis=1))
+
+
 WRONG = [
     ("copies themselves", _copies, "by hand", "one position further on"),
     ("before the copies", _before_copies, "by hand", "came after them"),
@@ -103,7 +149,15 @@ WRONG = [
     ("largest", _largest, "random", "largest weight"),
     ("exchanged", _exchanged, "by hand", "Rows and columns"),
     ("sum", _sum, "by hand", "the mean is asked for"),
-    ("no copies", _no_copies, "finite", "NaN"),
+    ("no copies", _no_copies, "finite", "mean of nothing"),
     ("a third", _third, "by hand", "should be"),
     ("one number", _one_number, "type", "array"),
-]
+    ("copies half a text away", _half_distance, "by hand", "half a text apart"),
+    ("mean over the places of a word", _mean_per_word, "random", "only the words are averaged"),
+    ("word itself left out", _not_self, "edges", "weight on itself counts"),
+    ("share of words with the largest weight there", _argmax, "by hand", "counts the words"),
+    ("copies, over all words", lambda weights, ids: _over(
+        weights, np.tril(ids[:, None] == ids[None, :], -1), np.ones(len(ids), bool)), "by hand",
+     "Two things"),
+    ("two further on", _two_further, "by hand", "two positions behind"),
+]  # fmt: skip

@@ -72,6 +72,32 @@ def _list(scores):
     return causal_weights(scores).tolist()
 
 
+def _softmax_too(s, axis=-1):
+    e = np.exp(s - s.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def _tril_scores_and_weights(scores):
+    weights = _softmax_too(np.tril(scores))
+    return np.tril(weights)
+
+
+def _hides_itself(scores):
+    hidden = np.tril(np.ones(scores.shape), -1) == 0
+    hidden[0, 0] = False
+    return _softmax_too(np.where(hidden, -np.inf, scores))
+
+
+def _minus_100(scores):
+    seen = np.tril(np.ones(scores.shape)) == 1
+    return _softmax_too(np.where(seen, scores, -100.0))
+
+
+def _zeros_hidden(scores):
+    seen = np.tril(scores)
+    return _softmax_too(np.where(seen == 0, -np.inf, seen))
+
+
 WRONG = [
     ("starter: after the softmax", _starter, "by hand", "took its share"),
     ("nothing hidden", _open, "by hand", "Nothing is hidden"),
@@ -79,10 +105,17 @@ WRONG = [
     ("wrong triangle", _wrong_triangle, "by hand", "wrong one"),
     ("itself unseen", _not_itself, "by hand", "does not see itself"),
     ("columns", _columns, "by hand", "columns sum to 1"),
-    ("renormalised", _renormalised, "finite", "NaN"),
-    ("no maximum", _no_maximum, "finite", "NaN"),
+    ("renormalised", _renormalised, "finite", "sought among hidden keys"),
+    ("no maximum", _no_maximum, "finite", "overflows"),
     ("hidden a little", _little_hidden, "by hand", "later place"),
     ("another base", _shares, "by hand", "not those of the softmax"),
     ("half", _unnormalised, "by hand", "should sum to 1"),
     ("a list", _list, "type", "NumPy array"),
-]
+    ("scores and weights cut", _tril_scores_and_weights, "by hand", "does not give it back"),
+    ("own place hidden", _hides_itself, "by hand", "does not see itself"),
+    ("hidden scores are -100", _minus_100, "property", "may be lower still"),
+    ("scores that are 0 hidden", _zeros_hidden, "by hand", "happens to be 0"),
+    ("transposed", lambda scores: causal_weights(scores).T, "by hand", "changed places"),
+    ("sums over the queries", lambda scores: np.tril(_softmax(scores)) / np.tril(
+        _softmax(scores)).sum(axis=0), "by hand", "sums over the queries"),
+]  # fmt: skip

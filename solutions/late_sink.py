@@ -56,8 +56,30 @@ def _added(out, share):
     return out * (1 - share) + share
 
 
+def _one_maximum(lse, sink):
+    top = max(lse.max(), sink.max())
+    return _naive(lse - top, sink - top)
+
+
+def _clipped(lse, sink):
+    return _naive(np.clip(lse, -700, 700), np.clip(sink, -700, 700))
+
+
+def _empty_is_0(lse, sink):
+    return np.where(np.isneginf(lse), 0, np.exp(sink - np.logaddexp(lse, sink)))
+
+
+def _sigmoid(lse, sink):
+    return np.exp(sink - lse) / (1 + np.exp(sink - lse))
+
+
+def _logit_as_value(out, lse, sink):
+    share, new_out = late_sink(out, lse, sink)
+    return share, new_out + (share * sink[:, None])[..., None]
+
+
 WRONG = [
-    ("overflow", _shared(_naive), "finite", "NaN"),
+    ("overflow", _shared(_naive), "finite", "in the thousands overflow"),
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("along the queries", _queries, "runs", "broadcast"),
     ("output alone", lambda **given: late_sink(**given)[1], "type", "Return 2 arrays"),
@@ -76,4 +98,12 @@ WRONG = [
     ("a value", _kept(_added), "by hand", "brings no value"),
     ("divided", _kept(lambda out, share: out / (1 - share)), "by hand", "has to shrink"),
     ("root", _kept(lambda out, share: out * np.sqrt(1 - share)), "by hand", "what factor"),
+    ("without itself, at most 1", _shared(lambda lse, sink: np.exp(np.minimum(sink - lse, 0))),
+     "by hand", "cut off at 1"),
+    ("one maximum", _shared(_one_maximum), "finite", "One maximum"),
+    ("clipped", _shared(_clipped), "edges", "lose their difference"),
+    ("an empty row without its sink", _shared(_empty_is_0), "edges", "still has its sink"),
+    ("infinite quotient", _shared(_sigmoid), "finite", "is infinite"),
+    ("a logit as value", _logit_as_value, "by hand", "as if it were a value"),
+    ("divided by 1 + share", _kept(lambda out, share: out / (1 + share)), "by hand", "on top"),
 ]  # fmt: skip

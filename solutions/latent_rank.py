@@ -60,6 +60,31 @@ def _starter(k, v, shares):
     raise NotImplementedError
 
 
+def _lr_rank(m, shares):
+    part = np.linalg.svd(m, compute_uv=False) ** 2
+    kept = np.concatenate([[0.0], np.cumsum(part)])
+    if kept[-1] == 0:
+        return np.zeros(len(shares), dtype=int)
+    kept /= kept[-1]
+    return np.searchsorted(kept, np.asarray(shares) - 1e-12)
+
+
+def _scrambled(k, v, shares):
+    tokens = k.shape[1]
+    m = np.concatenate([k.reshape(tokens, -1), v.reshape(tokens, -1)], axis=1)
+    return _lr_rank(m, shares)
+
+
+def _lr_rows(x):
+    return x.swapaxes(0, 1).reshape(x.shape[1], -1)
+
+
+def _against_largest(k, v, shares):
+    m = np.concatenate([_lr_rows(k), _lr_rows(v)], axis=1)
+    s = np.linalg.svd(m, compute_uv=False) ** 2
+    return np.array([int((s >= (1 - share) * s[0]).sum()) for share in shares])
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("a list", lambda **given: latent_rank(**given).tolist(), "type", "NumPy array"),
@@ -75,5 +100,13 @@ WRONG = [
     ("largest head", _largest_head, "by hand", "each head alone"),
     ("below each other", _stacked, "by hand", "more tokens"),
     ("mean taken away", _centred, "by hand", "mean"),
-    ("every head a token", _all_tokens, "by hand", "takes"),
-]
+    ("every head a token", _all_tokens, "by hand", "row of its own"),
+    ("reshaped without moving the token axis", _scrambled, "by hand", "mixes the tokens"),
+    ("each against the largest", _against_largest, "by hand", "compared with the largest"),
+    ("not squared, one too few", lambda k, v, shares: _unsquared(k, v, shares) - 1, "by hand",
+     "Two things"),
+    ("larger of both", lambda k, v, shares: np.maximum(
+        _of(_flat(k), shares), _of(_flat(v), shares)), "by hand", "each alone"),
+    ("keys and values added", lambda k, v, shares: _of(_flat(k) + _flat(v), shares), "by hand",
+     "values are added"),
+]  # fmt: skip

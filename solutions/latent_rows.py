@@ -88,6 +88,10 @@ def _alone(both, norm_weight, positions, inv_freq):
     return (latent, rope_key) if len(norm_weight) > 1 else (both[:, :1], rope_key)
 
 
+def _side_by_side(turn, rows, positions):
+    return turn(rows, positions).reshape(len(rows), -1, 2).swapaxes(1, 2).reshape(rows.shape)
+
+
 WRONG = [
     ("starter", _starter, "by hand", "latent alone"),
     ("latent alone", _latent_only, "type", "2 arrays"),
@@ -114,4 +118,20 @@ WRONG = [
     ("key normed", _key(lambda turn, rows, places: turn(_rms(rows), places)), "by hand",
      "normalised too"),
     ("no norm for a rank of one", _alone, "edges", "norm"),
+    ("norm over the tokens",
+     _latent(lambda raw, weight, _: raw / np.sqrt((raw**2).mean(axis=0) + 1e-6) * weight),
+     "by hand", "over the tokens"),
+    ("one norm for all",
+     _latent(lambda raw, weight, _: raw / np.sqrt((raw**2).mean() + 1e-6) * weight),
+     "by hand", "for all tokens"),
+    ("counted on", _key(lambda turn, rows, places: turn(rows, places[0] + np.arange(len(rows)))),
+     "property", "need not be neighbours"),
+    ("side by side", _key(_side_by_side), "random", "before all second"),
+    ("from the first of the chunk", _key(lambda turn, rows, places: turn(rows, places - places[0])),
+     "property", "does not stand at 0"),
+    ("one place on", _key(lambda turn, rows, places: turn(rows, places + 1)), "by hand",
+     "one place too far"),
+    ("absolute values",
+     _latent(lambda raw, weight, _: raw / (np.abs(raw).mean(-1, keepdims=True) + 1e-6) * weight),
+     "by hand", "mean of the absolute values"),
 ]  # fmt: skip

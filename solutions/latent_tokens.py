@@ -12,6 +12,7 @@ WRONG = [
     ("one layer", 34722222, "by hand", "one layer"),
     ("keys and values of all heads", 144675, "by hand", "made of"),
     ("a rotated key for each head", 482253, "by hand", "one for all heads"),
+    ("a latent for each head", 80375, "by hand", "share one latent"),
     ("GiB", 1380840, "by hand", "40 GiB"),
     ("rounded up", 1286009, "by hand", "round down"),
     ("not whole", 1286008.23, "by hand", "whole"),

@@ -77,6 +77,58 @@ def _overflows(**named):
     return layer_flops(**named).astype(np.int32)
 
 
+def _only_scores_causal(*, causal, **named):
+    full, flops = layer_flops(causal=False, **named), layer_flops(causal=causal, **named)
+    return np.array([flops[0], flops[1], full[2], flops[3]])
+
+
+def _turned_round(*, causal, **named):
+    return layer_flops(causal=not causal, **named)
+
+
+def _no_values_projected(**named):
+    flops = layer_flops(**named)
+    flops[0] -= 2 * named["seq"] * named["d_model"] * named["n_kv_heads"] * named["head_dim"]
+    return flops
+
+
+def _output_twice(**named):
+    flops = layer_flops(**named)
+    flops[0] += flops[3]
+    return flops
+
+
+def _shared_scores(*, n_heads, n_kv_heads, **named):
+    flops = layer_flops(n_heads=n_heads, n_kv_heads=n_kv_heads, **named)
+    flops[1:3] = flops[1:3] // n_heads * n_kv_heads
+    return flops
+
+
+def _width_of_d_model(*, seq, d_model, n_kv_heads, head_dim, causal, **_):
+    pairs = seq * (seq + 1) // 2 if causal else seq * seq
+    projections = 2 * seq * d_model * (d_model + 2 * n_kv_heads * head_dim)
+    return np.array([projections, 2 * pairs * d_model, 2 * pairs * d_model, 2 * seq * d_model**2])
+
+
+def _full_unshared_halved(*, causal, n_heads, n_kv_heads, **named):
+    return layer_flops(causal=False, n_heads=n_heads, n_kv_heads=n_heads, **named) // 2
+
+
+def _half_square_unshared(*, causal, n_heads, n_kv_heads, **named):
+    return _half_square(causal=causal, n_heads=n_heads, n_kv_heads=n_heads, **named)
+
+
+def _narrow_output(*, n_kv_heads, n_heads, **named):
+    flops = layer_flops(n_kv_heads=n_kv_heads, n_heads=n_heads, **named)
+    flops[3] = flops[3] // n_heads * n_kv_heads
+    return flops
+
+
+def _no_head_dim(*, head_dim, **named):
+    flops = layer_flops(head_dim=head_dim, **named)
+    return flops // np.array([1, head_dim, head_dim, 1])
+
+
 WRONG = [
     ("multiply-adds", _multiply_adds, "by hand", "2 FLOPs"),
     ("one head", _one_head, "by hand", "one head"),
@@ -92,4 +144,14 @@ WRONG = [
     ("floats", _floats, "dtype", "whole numbers"),
     ("a list", _list, "type", "NumPy array"),
     ("one sum", _sum, "shape", "shape"),
+    ("only the scores causal", _only_scores_causal, "random", "In the weighted sum alone"),
+    ("causal turned round", _turned_round, "by hand", "wrong way round"),
+    ("no projection of values", _no_values_projected, "by hand", "One projection is missing"),
+    ("output counted twice", _output_twice, "by hand", "among the projections"),
+    ("scores of shared keys", _shared_scores, "property", "its own scores"),
+    ("width of the queries is d_model", _width_of_d_model, "property", "need not be d_model"),
+    ("half square, nothing shared", _half_square_unshared, "random", "splits the diagonal"),
+    ("three things", _full_unshared_halved, "by hand", "Wrong here"),
+    ("output of shared heads", _narrow_output, "property", "takes n_heads heads in"),
+    ("scores without head_dim", _no_head_dim, "by hand", "sum of head_dim products"),
 ]

@@ -74,6 +74,25 @@ def _in_place(q, k, v, state, total):
     return q @ state / (q @ total), state, total
 
 
+def _phi_again(q, k, v, state, total):
+    return linear_step(q + 1, k + 1, v, state, total)
+
+
+def _total_of_q(q, k, v, state, total):
+    out, state, _ = linear_step(q, k, v, state, total)
+    return out, state, total + q
+
+
+def _state_divided(q, k, v, state, total):
+    out, state, total = linear_step(q, k, v, state, total)
+    return out, state / total[:, None], total
+
+
+def _count(q, k, v, state, total):
+    out, state, _ = linear_step(q, k, v, state, total)
+    return out, state, total + 1
+
+
 WRONG = [
     ("in place", _in_place, "repeatable", "writes into state and total"),
     ("old state", _state_unchanged, "by hand", "the old one"),
@@ -96,4 +115,16 @@ WRONG = [
     ("a list", _list, "type", "NumPy array"),
     ("out only", _out_only, "type", "3 arrays"),
     ("a row", _row, "shape", "shape"),
+    ("φ again", _phi_again, "by hand", "second time"),
+    ("total of queries", _total_of_q, "by hand", "total took q for k"),
+    ("state divided", _state_divided, "by hand", "divided by the total"),
+    ("one more", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ t + 1)), "by hand", "is added"),
+    ("old sum, if any", _with_out(lambda q, k, o, ot, s, t: q @ s / ((q @ ot) or 1)), "by hand",
+     "not in the sum"),
+    ("total counts", _count, "by hand", "counts the tokens"),
+    ("old state, not divided", _with_out(lambda q, k, o, ot, s, t: q @ o), "by hand", "Two things"),
+    ("k below", _with_out(lambda q, k, o, ot, s, t: q @ s / (k @ t)), "by hand",
+     "asked for with k"),
+    ("its own sum", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ s).sum()), "by hand",
+     "its own sum"),
 ]  # fmt: skip

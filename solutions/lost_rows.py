@@ -42,6 +42,40 @@ def _no_softmax(q, k, v):
     return out.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
 
 
+def _across_heads(q, k, v):
+    batch, n_heads, seq, head_dim = v.shape
+    rows = attend_all_heads(*(x.swapaxes(1, 2) for x in (q, k, v)))  # of the tokens of each head
+    return rows.reshape(batch, n_heads, seq, head_dim).swapaxes(1, 2).reshape(batch, seq, -1)
+
+
+def _wide_scale(q, k, v):
+    return attend_all_heads(q * q.shape[1] ** -0.5, k, v)
+
+
+def _over_queries(q, k, v):
+    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+    powers = np.exp(scores - scores.max(axis=-2, keepdims=True))
+    out = powers / powers.sum(axis=-2, keepdims=True) @ v
+    return out.swapaxes(1, 2).reshape(len(q), q.shape[2], -1)
+
+
+def _reshaped_first(heads):
+    batch, n_heads, seq, head_dim = heads.shape
+    return heads.reshape(batch, seq, n_heads, head_dim).swapaxes(1, 2)
+
+
+def _first_and_last(q, k, v):
+    out = attend_all_heads(q, k, v)
+    size = v.shape[-1]
+    return out if v.shape[1] == 1 else np.concatenate([out[..., :size], out[..., -size:]], axis=-1)
+
+
+def _no_scale_memory_order(q, k, v):
+    rows = attend_all_heads(q * q.shape[-1] ** 0.5, k, v)
+    heads = rows.reshape(len(q), q.shape[2], q.shape[1], -1).swapaxes(1, 2)
+    return heads.reshape(rows.shape)
+
+
 WRONG = [
     ("starter: a reshape alone", _merged(lambda heads: heads), "by hand", "memory order"),
     (
@@ -63,6 +97,23 @@ WRONG = [
         "Batch and tokens",
     ),
     ("averaged", _merged(_average), "by hand", "averaged"),
-    ("no softmax", _no_softmax, "by hand", "should be"),
+    ("no softmax", _no_softmax, "by hand", "used as weights"),
     ("batch lost", _batch_lost, "shape", "shape"),
-]
+    ("across the heads", _across_heads, "by hand", "Tokens attend to tokens"),
+    ("scale of the whole width", _wide_scale, "random", "all heads together"),
+    ("over the queries", _over_queries, "by hand", "over the queries"),
+    ("numbers for heads", _merged(lambda h: h.swapaxes(2, 3)), "by hand", "heads and tokens that"),
+    ("reshaped first", _merged(_reshaped_first), "by hand", "cannot undo it"),
+    (
+        "the first text for all",
+        _merged(lambda h: h[:1].repeat(len(h), axis=0).swapaxes(1, 2)),
+        "property",
+        "result of the first",
+    ),
+    ("two heads at most", _first_and_last, "shape", "shape"),
+    ("no scale, a reshape alone", _no_scale_memory_order, "by hand", "Two things"),
+    ("numbers before tokens", _merged(lambda h: h.transpose(0, 3, 2, 1)), "by hand",
+     "Heads and numbers"),
+    ("one head in all places", _merged(lambda h: h[:, :1].repeat(h.shape[1], 1).swapaxes(1, 2)),
+     "by hand", "Head 0 stands"),
+]  # fmt: skip

@@ -108,6 +108,23 @@ def _half_of_it(q, k, v, mask):
     return 0.5 * masked_attention(q, k, v, mask)
 
 
+def _lowered(q, k, v, mask):
+    return _stable(_scores(q, k) - 1e4 * ~mask) @ v * mask.any(axis=1, keepdims=True)
+
+
+def _lowered_by_a_billion(q, k, v, mask):
+    return _stable(_scores(q, k) - 1e9 * ~mask) @ v
+
+
+def _hidden_from_all(q, k, v, mask):
+    out = masked_attention(q, k, v, mask.any(axis=0) & np.ones_like(mask))
+    return out * mask.any(axis=1, keepdims=True)
+
+
+def _zero_scores_and_rows(q, k, v, mask):
+    return _zero_scores(q, k, v, mask) * mask.any(axis=1, keepdims=True)
+
+
 WRONG = [
     ("no scale", _scaled(lambda q, k: 1.0), "by hand", "not scaled"),
     ("no root", _scaled(lambda q, k: 1 / q.shape[1]), "by hand", "square root"),
@@ -128,4 +145,10 @@ WRONG = [
     ("half", _half_of_it, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
-]
+    ("10,000 less", _lowered, "property", "may be larger still"),
+    ("a billion less", _lowered_by_a_billion, "property", "may be larger still"),
+    ("hidden from all", _hidden_from_all, "by hand", "a row of the mask of its own"),
+    ("scores of 0, empty rows of 0", _zero_scores_and_rows, "by hand", "minus infinity"),
+    ("output scaled", lambda q, k, v, mask: _scaled(lambda q, k: 1.0)(q, k, v, mask)
+     / np.sqrt(q.shape[1]), "by hand", "in place of the scores"),
+]  # fmt: skip

@@ -52,14 +52,59 @@ def _variant(*, cut="right", merge="right", scale=None, causal=True, heads=None,
     return answer
 
 
-def _overflow(x, W_q, W_k, W_v, W_o, n_heads):
-    seq = len(x)
-    q, k, v = ((x @ W).reshape(seq, n_heads, -1).swapaxes(0, 1) for W in (W_q, W_k, W_v))
-    scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
-    with np.errstate(all="ignore"):
-        weights = np.exp(scores) * np.tril(np.ones((seq, seq)))
-        out = (weights / weights.sum(axis=-1, keepdims=True)) @ v
-    return out.swapaxes(0, 1).reshape(seq, -1) @ W_o
+def _weighed(powers):
+    """The reference with another softmax, of unscaled weights."""
+
+    def answer(x, W_q, W_k, W_v, W_o, n_heads):
+        seq = len(x)
+        q, k, v = ((x @ W).reshape(seq, n_heads, -1).swapaxes(0, 1) for W in (W_q, W_k, W_v))
+        scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
+        with np.errstate(all="ignore"):
+            out = powers(scores, np.tril(np.ones((seq, seq), dtype=bool))) @ v
+        return out.swapaxes(0, 1).reshape(seq, -1) @ W_o
+
+    return answer
+
+
+def _normed(powers, axis=-1):
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _stable(scores):
+    return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+
+def _overflow(scores, seen):
+    return _normed(np.exp(scores) * seen)
+
+
+def _itself_hidden(scores, seen):
+    seen = np.tril(seen, -1)
+    seen[0, 0] = True
+    return _normed(_stable(np.where(seen, scores, -np.inf)))
+
+
+def _late(scores, seen):
+    return _normed(_stable(scores)) * seen
+
+
+def _zero_scores(scores, seen):
+    return _normed(_stable(np.where(seen, scores, 0)))
+
+
+def _future_maximum(scores, seen):
+    return _normed(_stable(scores) * seen)
+
+
+def _over_queries(scores, seen):
+    hidden = np.where(seen, scores, -np.inf)
+    return _normed(np.exp(hidden - hidden.max(axis=-2, keepdims=True)), axis=-2)
+
+
+def _dealt_out(x, W_q, W_k, W_v, W_o, n_heads):
+    """Head h takes every n_heads-th column, and the heads stand side by side."""
+    order = np.arange(W_q.shape[1]).reshape(-1, n_heads).T.ravel()
+    return multi_head(x, W_q[:, order], W_k[:, order], W_v[:, order], W_o, n_heads)
 
 
 def _starter(x, W_q, W_k, W_v, W_o, n_heads):
@@ -99,5 +144,15 @@ WRONG = [
     ("every n-th column", _variant(cut="dealt out"), "by hand", "stand together"),
     ("averaged", _variant(last=lambda rows, W, n: rows @ W / n), "by hand", "averaged"),
     ("no output matrix", _variant(last=lambda rows, W, n: rows), "by hand", "W_o has not"),
-    ("overflow", _overflow, "finite", "NaN"),
-]
+    ("overflow", _weighed(_overflow), "finite", "overflows"),
+    ("maximum of later tokens", _weighed(_future_maximum), "finite", "later tokens too"),
+    ("itself hidden", _weighed(_itself_hidden), "by hand", "does not see itself"),
+    ("masked too late", _weighed(_late), "by hand", "after the softmax"),
+    ("scores of 0", _weighed(_zero_scores), "by hand", "e to the 0"),
+    ("over the queries", _weighed(_over_queries), "by hand", "over the queries"),
+    ("every n-th column a head", _dealt_out, "by hand", "stand together"),
+    ("no mask, no scale", _variant(causal=False, scale=lambda x, W, n: 1.0), "by hand", "Two th"),
+    ("no mask, merged by a reshape", _variant(causal=False, merge="reshaped"), "by hand", "Two th"),
+    ("keys for values", lambda x, W_q, W_k, W_v, W_o, n_heads: multi_head(
+        x, W_q, W_v, W_k, W_o, n_heads), "by hand", "changed places"),
+]  # fmt: skip

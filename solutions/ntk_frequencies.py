@@ -60,6 +60,30 @@ def _list(rotary_dim, theta, factor):
     return ntk_frequencies(rotary_dim, theta, factor).tolist()
 
 
+def _theta_too(rotary_dim, theta, factor):
+    return (theta * factor) ** (rotary_dim / (rotary_dim - 2) * _exponents(rotary_dim))
+
+
+def _theta_fixed(rotary_dim, theta, factor):
+    return ntk_frequencies(rotary_dim, 10_000.0, factor)
+
+
+def _slowest_only(rotary_dim, theta, factor):
+    inv_freq = _plain(rotary_dim, theta, factor)
+    inv_freq[-1] /= factor
+    return inv_freq
+
+
+def _all_but_the_first(rotary_dim, theta, factor):
+    inv_freq = _interpolated(rotary_dim, theta, factor)
+    inv_freq[0] = 1.0
+    return inv_freq
+
+
+def _other_power(rotary_dim, theta, factor):
+    return _plain(rotary_dim, theta * factor ** ((rotary_dim + 2) / rotary_dim), factor)
+
+
 WRONG = [
     ("no rule", _plain, "by hand", "without a rule"),
     ("interpolation", _interpolated, "by hand", "position interpolation"),
@@ -72,4 +96,11 @@ WRONG = [
     ("factor squared", _squared, "by hand", "should be 1"),
     ("one for each number", _every_number, "shape", "inv_freq should have shape"),
     ("a list", _list, "type", "NumPy array"),
-]
+    ("theta to the power too", _theta_too, "by hand", "theta is raised"),
+    ("theta fixed", _theta_fixed, "by hand", "whatever theta is"),
+    ("slowest plane only", _slowest_only, "random", "Only the slowest plane"),
+    ("all but the first", _all_but_the_first, "random", "All planes but the first"),
+    ("another power", _other_power, "by hand", "near, but not it"),
+    ("factor itself, backwards", lambda rotary_dim, theta, factor:
+     _times_factor(rotary_dim, theta, factor)[::-1], "by hand", "Two things"),
+]  # fmt: skip

@@ -78,6 +78,51 @@ def _floats(k, v):
     return pair_heads(k, v).astype(float)
 
 
+def _best(loss):
+    return np.array(_search(loss, list(range(len(loss))))[1])
+
+
+def _not_squared(k, v):
+    return _best(np.sqrt(_table(k, v)))
+
+
+def _directions(k, v):
+    flat = np.concatenate([k.reshape(len(k), -1), v.reshape(len(v), -1)], axis=1)
+    flat = flat / np.linalg.norm(flat, axis=1, keepdims=True)
+    return _best(1 - flat @ flat.T)
+
+
+def _means_over_tokens(k, v):
+    return _best(_table(k.mean(axis=1, keepdims=True), v.mean(axis=1, keepdims=True)))
+
+
+def _one_size(k, v):
+    return _best(_table(k) / (k**2).sum() + _table(v) / (v**2).sum())
+
+
+def _in_turn(k, v):
+    loss, left, order = _table(k, v), list(range(len(k))), []
+    while left:
+        first = left.pop(0)
+        partner = min(left, key=lambda head, first=first: loss[first, head])
+        left.remove(partner)
+        order += [first, partner]
+    return np.array(order)
+
+
+def _chain(k, v):
+    loss, left, order = _table(k, v), list(range(1, len(k))), [0]
+    while left:
+        near = min(left, key=lambda head: loss[order[-1], head])
+        left.remove(near)
+        order.append(near)
+    return np.array(order)
+
+
+def _keys_nearest_first(k, v):
+    return _greedy(k, 0 * v)
+
+
 WRONG = [
     ("the pairs' first", lambda k, v: pair_heads(k, v) // 2 * 2, "by hand", "once"),
     ("starter", _starter, "attempted", "NotImplementedError"),
@@ -91,4 +136,15 @@ WRONG = [
     ("keys alone", _keys, "random", "values are pooled too"),
     ("values alone", _values, "random", "keys are pooled too"),
     ("nearest first", _greedy, "property", "sum over all pairs"),
-]
+    ("each in turn", _in_turn, "property", "in turn"),
+    ("a chain", _chain, "property", "on a chain"),
+    ("distances", _not_squared, "property", "Distances are added up"),
+    ("directions", _directions, "property", "point the same way"),
+    ("means over the tokens", _means_over_tokens, "property", "mean over the tokens"),
+    ("sorted by length", _sorted, "property", "like length"),
+    ("one size", _one_size, "random", "to one size"),
+    ("keys alone, nearest first", _keys_nearest_first, "random", "Two things"),
+    ("larger distance", lambda k, v: _best(np.maximum(_table(k), _table(v))), "property",
+     "Only the larger"),
+    ("keys and values added", lambda k, v: _best(_table(k + v)), "edges", "can cancel"),
+]  # fmt: skip

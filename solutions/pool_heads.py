@@ -74,4 +74,15 @@ WRONG = [
         "by hand",
         "column by column",
     ),
-]
+    ("first heads", lambda weight, n_heads, n_kv_heads:
+     weight[:, : weight.shape[1] // n_heads * n_kv_heads], "by hand", "The first heads are kept"),
+    ("first and last", _pooled(lambda b: (b[:, :, 0] + b[:, :, -1]) / 2), "random",
+     "first and the last"),
+    ("divided by all heads", _pooled(lambda b: b.sum(axis=2) / (b.shape[1] * b.shape[2])),
+     "by hand", "number of all heads"),
+    ("columns mixed", _pooled(lambda b: b.mean(axis=2).swapaxes(1, 2)), "by hand",
+     "columns of the new heads"),
+    ("heads apart, added", _pooled(lambda b: b.sum(axis=2), dealt=True), "by hand", "Two things"),
+    ("median", _pooled(lambda b: np.median(b, axis=2)), "random", "The median"),
+    ("divided by new heads", _pooled(lambda b: b.sum(axis=2) / b.shape[1]), "random", "new heads"),
+]  # fmt: skip

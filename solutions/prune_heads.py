@@ -67,6 +67,38 @@ def _queries_only(W_q, W_k, W_v, W_o, n_heads, keep):
     return q, k[:, ::-1], v, o
 
 
+def _strided(W_q, W_k, W_v, W_o, n_heads, keep):
+    d = W_q.shape[1] // n_heads
+    c = (np.arange(d)[None] * n_heads + np.asarray(keep)[:, None]).ravel()
+    return W_q[:, c], W_k[:, c], W_v[:, c], W_o[c]
+
+
+def _cols(keep, head_dim):
+    return (np.asarray(keep)[:, None] * head_dim + np.arange(head_dim)).ravel()
+
+
+def _output_columns(W_q, W_k, W_v, W_o, n_heads, keep):
+    c = _cols(keep, W_q.shape[1] // n_heads)
+    return W_q[:, c], W_k[:, c], W_v[:, c], W_o[:, c % W_o.shape[1]]
+
+
+def _by_d_model(W_q, W_k, W_v, W_o, n_heads, keep):
+    c = _cols(keep, W_q.shape[0] // n_heads) % W_q.shape[1]
+    return W_q[:, c], W_k[:, c], W_v[:, c], W_o[c]
+
+
+def _values_of_queries(W_q, W_k, W_v, W_o, n_heads, keep):
+    return prune_heads(W_q, W_k, W_q, W_o, n_heads, keep)
+
+
+def _from_1(W_q, W_k, W_v, W_o, n_heads, keep):
+    return prune_heads(W_q, W_k, W_v, W_o, n_heads, (keep - 1) % n_heads)
+
+
+def _reversed(W_q, W_k, W_v, W_o, n_heads, keep):
+    return prune_heads(W_q, W_k, W_v, W_o, n_heads, keep[::-1])
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("output matrix whole", _whole_output, "shape", "W_o should have shape"),
@@ -78,4 +110,10 @@ WRONG = [
     ("output sorted", _with(_right, _in_order), "property", "W_o: The heads stand"),
     ("scaled up", _scaled_up, "by hand", "scaled up"),
     ("keys turned round", _queries_only, "by hand", "W_k should hold"),
-]
+    ("every n-th column a head", _strided, "by hand", "single columns"),
+    ("columns of W_o cut", _output_columns, "shape", "shape"),
+    ("head_dim from d_model", _by_d_model, "shape", "shape"),
+    ("values from W_q", _values_of_queries, "by hand", "W_v holds columns of W_q"),
+    ("counted from 1", _from_1, "by hand", "counted from 0"),
+    ("reversed", _reversed, "by hand", "in reverse"),
+]  # fmt: skip

@@ -56,6 +56,39 @@ def _full_rounds(n_tokens, window):
     return ring_slots(n_tokens, window)
 
 
+def _one_round(n_tokens, window):
+    slots = np.arange(window)
+    return np.where(
+        slots < n_tokens - window, slots + window, np.where(slots < n_tokens, slots, -1)
+    )
+
+
+def _whole_rounds(n_tokens, window):
+    slots = np.arange(window)
+    at = (n_tokens // window) * window + slots
+    return np.where(at < n_tokens, at, -1)
+
+
+def _rotated_other_way(n_tokens, window):
+    if n_tokens <= window:
+        return np.where(np.arange(window) < n_tokens, np.arange(window), -1)
+    return np.roll(np.arange(n_tokens - window, n_tokens), -(n_tokens % window))
+
+
+def _slot_of_position(n_tokens, window):
+    at = np.full(window, -1)
+    for i, p in enumerate(range(max(0, n_tokens - window), n_tokens)):
+        at[i] = p % window
+    return at
+
+
+def _loop(n_tokens, window):
+    at = np.full(window, -1)
+    for t in range(n_tokens):
+        at[t % window] = t
+    return at
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("the text's order", lambda n_tokens, window: np.sort(ring_slots(n_tokens, window)),
@@ -72,4 +105,14 @@ WRONG = [
      "whole numbers"),
     ("held only", lambda n_tokens, window: np.arange(max(0, n_tokens - window), n_tokens)[:2],
      "shape", "shape"),
+    ("wraps once only", _one_round, "random", "at most once"),
+    ("this round only", _whole_rounds, "by hand", "round before"),
+    ("turned the other way", _rotated_other_way, "random", "the wrong way"),
+    ("slots of positions", _slot_of_position, "by hand", "slots of the last tokens"),
+    ("loop over all tokens", _loop, "runs", "too slow"),
+    ("rounds", lambda n_tokens, window: np.where(
+        np.arange(window) < n_tokens, (n_tokens - 1 - np.arange(window)) // window, -1), "by hand",
+     "rounds of the ring"),
+    ("one more and negative", lambda n_tokens, window: _negative(n_tokens + 1, window), "by hand",
+     "One token too many, and"),
 ]  # fmt: skip

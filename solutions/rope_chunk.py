@@ -58,6 +58,52 @@ def _at_most_128(q, k, k_cache):
     return _variant(lambda _, new: past + new, lambda _, new: past + new)(q, k, k_cache)
 
 
+def _turn(x, positions, sign=1):
+    power = np.arange(0, x.shape[1], 2) / x.shape[1]
+    angles = sign * np.asarray(positions)[:, None] * 10000.0**-power
+    cos, sin, out = np.cos(angles), np.sin(angles), np.empty_like(x)
+    out[:, 0::2] = x[:, 0::2] * cos - x[:, 1::2] * sin
+    out[:, 1::2] = x[:, 0::2] * sin + x[:, 1::2] * cos
+    return out
+
+
+def _one_late(q, k, k_cache):
+    at = len(k_cache) + 1 + np.arange(len(q))
+    keys = np.concatenate([k_cache, _turn(k, at)])
+    return _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
+
+
+def _all_at_the_end(q, k, k_cache):
+    past = len(k_cache)
+    q = _turn(q, np.full(len(q), past + len(q) - 1))
+    keys = np.concatenate([k_cache, _turn(k, past + np.arange(len(k)))])
+    return q @ keys.T / np.sqrt(q.shape[1])
+
+
+def _masked(q, k, k_cache):
+    past = len(k_cache)
+    at = past + np.arange(len(q))
+    keys = np.concatenate([k_cache, _turn(k, at)])
+    scores = _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
+    return np.where(np.arange(len(keys)) <= at[:, None], scores, 0.0)
+
+
+def _new_keys_first(q, k, k_cache):
+    at = len(k_cache) + np.arange(len(q))
+    keys = np.concatenate([_turn(k, at), k_cache])
+    return _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
+
+
+def _backwards(q, k, k_cache):
+    here = -(len(k_cache) + np.arange(len(q)))
+    return turn(q, here) @ np.concatenate([k_cache, turn(k, here)]).T / np.sqrt(q.shape[1])
+
+
+def _cache_moved(q, k, k_cache):
+    past = len(k_cache)
+    return chunk_scores(q, k, turn(k_cache, np.full(past, past)))
+
+
 WRONG = [
     ("starter", _variant(_starts_at_0, again=True), "by hand", "Two things"),
     ("turned again", _variant(again=True), "by hand", "turned again"),
@@ -72,4 +118,11 @@ WRONG = [
     ("cache left out", _new_keys_only, "shape", "shape"),
     ("some cuts", _doubles_for_short_texts, "property", "turned again"),
     ("a short table", _at_most_128, "edges", "should be"),
+    ("chunk begins at past + 1", _one_late, "by hand", "one place too far"),
+    ("all queries at the last position", _all_at_the_end, "by hand", "last place"),
+    ("masked", _masked, "by hand", "before any mask"),
+    ("new keys before the cache", _new_keys_first, "by hand", "the cache first"),
+    ("backwards", _backwards, "by hand", "turned backwards"),
+    ("keys at 0, turned again", _variant(None, _starts_at_0, again=True), "by hand", "Two things"),
+    ("queries at 0, no scale", _variant(_starts_at_0, scale=False), "by hand", "Two things"),
 ]

@@ -57,6 +57,48 @@ def _not_for_many(weight, n_heads):
     return _back(weight, n_heads) if n_heads == 4 else to_half(weight, n_heads)
 
 
+def _one_head_only(weight, n_heads):
+    out = weight.copy()
+    d = len(weight) // n_heads
+    out[:d] = np.concatenate([weight[0:d:2], weight[1:d:2]])
+    return out
+
+
+def _heads_innermost(weight, n_heads):
+    w = weight.reshape(-1, n_heads, weight.shape[1]).swapaxes(0, 1)
+    d = w.shape[1]
+    return w[:, np.r_[0:d:2, 1:d:2]].reshape(weight.shape)
+
+
+def _four(weight, n_heads):
+    out = weight.copy()
+    for start in range(0, len(weight) - len(weight) % 4, 4):
+        out[start : start + 4] = weight[[start, start + 2, start + 1, start + 3]]
+    return out
+
+
+def _sign(weight, n_heads):
+    w = weight.reshape(n_heads, -1, weight.shape[1])
+    return np.concatenate([w[:, 0::2], -w[:, 1::2]], axis=1).reshape(weight.shape)
+
+
+def _columns_too(weight, n_heads):
+    d = weight.shape[1]
+    order = np.r_[0:d:2, 1:d:2]
+    return weight[:, order]
+
+
+def _odd_rows_back(weight, n_heads):
+    heads = weight.reshape(n_heads, -1, weight.shape[1])
+    return np.concatenate([heads[:, ::2], heads[:, ::-2]], axis=1).reshape(weight.shape)
+
+
+def _second_half_left(weight, n_heads):
+    heads = weight.reshape(n_heads, -1, weight.shape[1]).copy()
+    heads[:, : heads.shape[1] // 2] = heads[:, ::2].copy()
+    return heads.reshape(weight.shape)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("nothing moved", lambda weight, n_heads: weight, "by hand", "No row has moved"),
@@ -70,4 +112,12 @@ WRONG = [
     ("another way for four heads", _not_for_many, "edges", "way back"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", lambda weight, n_heads: to_half(weight, n_heads).tolist(), "type", "NumPy array"),
-]
+    ("first head only", _one_head_only, "property", "Only head 0"),
+    ("every n-th row a head", _heads_innermost, "property", "n_heads-th row"),
+    ("right for four numbers", _four, "random", "heads of 4 alone"),
+    ("sign of the second", _sign, "by hand", "sign"),
+    ("columns", _columns_too, "by hand", "columns were sorted"),
+    ("back, all heads together", lambda weight, n_heads: _back(weight, 1), "random", "Two things"),
+    ("odd rows back", _odd_rows_back, "by hand", "stand in reverse"),
+    ("second half left", _second_half_left, "by hand", "as they were"),
+]  # fmt: skip

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Any
 
-__all__ = ["explain", "times_too_many", "with_pairs"]
+__all__ = ["TWO", "explain", "times_too_many", "with_pairs"]
+
+TWO = "Two things."  # how the idea of two mistakes at once begins
 
 
 def explain(
@@ -63,7 +65,7 @@ def with_pairs(
     """
     singly = list(mistakes)
     pairs = [
-        ({**one, **other}, f"Two things. {idea} And: {also}")
+        ({**one, **other}, f"{TWO} {idea} And: {also}")
         for (one, idea), (other, also) in combinations(singly, 2)
         if not one.keys() & other.keys()
     ]

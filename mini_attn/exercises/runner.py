@@ -114,7 +114,8 @@ def _where(error: BaseException) -> str:
 def _words(error: BaseException) -> str:
     """An exception in words for a learner."""
     if isinstance(error, BudgetSpent):
-        return f"It ran more than {LINE_BUDGET:,} lines without coming to an end: does a loop stop?"
+        ran = f"It ran more than {LINE_BUDGET:,} lines without coming to an end."
+        return f"{ran} It is too slow, or a loop never stops."
     if isinstance(error, RecursionError):
         return "It calls itself without an end: every recursion needs a case that stops."
     if isinstance(error, SystemExit):

@@ -28,6 +28,10 @@ MISTAKES = {
     _SLOT * ((FULL + 1) * CONTEXT + (LAYERS - FULL - 1) * WINDOW): (
         f"{LAYERS} / 6 is not whole, and the last two layers are windowed: {FULL} layers are full."
     ),
+    round(_SLOT * (LAYERS * CONTEXT + 5 * LAYERS * WINDOW) / 6): (
+        f"{LAYERS} / 6 is not whole, and layers are: {FULL} are full, the other {LAYERS - FULL} "
+        "windowed."
+    ),
     ANSWER // 2: "Half is missing: keys and values are both kept, in 2 bytes each.",
     2 * ANSWER: "In bfloat16 a number takes 2 bytes, not 4.",
     8 * ANSWER: "Those are bits.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import block_row, maps_of, story_row
 
@@ -82,48 +83,83 @@ def _places(ids: Array) -> dict[str, Array]:
     for i in np.flatnonzero(behind.any(axis=1)):
         found = np.flatnonzero(behind[i])
         first[i, found[0]] = last[i, found[-1]] = True
-    return {"right": behind, "same": same, "ahead": ahead, "last": last, "first": first}
+    further = np.pad(behind, ((0, 0), (1, 0)))[:, :seq] & np.tri(seq, dtype=bool)
+    spread = behind / np.maximum(behind.sum(axis=1), 1)[:, None]
+    more = {"strict": np.tril(behind, -1), "further": further, "spread": spread}
+    return more | {"right": behind, "same": same, "ahead": ahead, "last": last, "first": first}
+
+
+def _score(inputs: Inputs, *, where: str = "right", rows: str = "copies") -> Array:
+    """The score with other places, or with another mean."""
+    weights, ids = inputs["weights"], inputs["ids"]
+    places = _places(ids)
+    behind = places["right"]
+    chosen = {
+        "copies": behind.any(axis=1), "all": np.ones(len(ids), bool),
+        "later": np.equal.outer(ids, ids).sum(axis=1) > 1, "sum": behind.any(axis=1),
+    }[rows]  # fmt: skip
+    if where == "exchanged":
+        return _mean(weights.swapaxes(1, 2), behind, chosen)
+    found = _mean(weights, places[where], chosen)
+    return found * chosen.sum() if rows == "sum" else found
+
+
+ONE_COPY = ("is counted. A word may have several earlier copies, and a head may share its weight "
+            "among what followed them.")  # fmt: skip
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"where": "same"},
+     "That is the weight on the earlier copies themselves. An induction head looks one "
+     "position further on, at what followed them."),
+    ({"where": "ahead"},
+     "That is the weight on the words before the copies. What is wanted came after them."),
+    ({"rows": "all"},
+     "The mean runs over all words. Those without an earlier copy cannot look behind one: "
+     "leave them out of the mean."),
+    ({"rows": "later"},
+     "A word that comes again only later has no earlier copy yet; its row does not belong in "
+     "the mean."),
+    ({"where": "last"}, f"Only the latest copy {ONE_COPY}"),
+    ({"where": "first"}, f"Only the first copy {ONE_COPY}"),
+    ({"where": "strict"},
+     "If a word's copy stands right before it, what followed the copy is the word itself, and "
+     "its weight on itself counts."),
+    ({"where": "spread"},
+     "The weight of a word is averaged over the places behind its copies. Its share is the sum "
+     "over them; only the words are averaged."),
+    ({"where": "further"}, "That is two positions behind each copy. What came right after it is "
+     "wanted."),
+    ({"where": "exchanged"},
+     "Rows and columns are exchanged: weights[h, i, j] is what word i, which looks, gives to "
+     "word j."),
+    ({"rows": "sum"}, "That is a sum over the words; the mean is asked for."),
+]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing."""
-    weights, ids = inputs["weights"], inputs["ids"]
-    places = _places(ids)
-    right, rows = places["right"], places["right"].any(axis=1)
-    everyone = np.ones(len(ids), bool)
-    later = np.equal.outer(ids, ids).sum(axis=1) > 1
-    mean = partial(_mean, weights)
-    one = np.where(right, weights, 0)
-    cells = one.sum(axis=(1, 2)) / max(1, right.sum())
-    most = one.max(axis=-1)[:, rows].mean(axis=-1) if rows.any() else np.zeros(len(weights))
+    """What the scores would be with one idea missing, or two."""
+    weights, ids, scores = inputs["weights"], inputs["ids"], right(inputs)
+    behind, seq = _places(ids)["right"], len(ids)
+    rows, half = behind.any(axis=1), seq // 2
+    one = np.where(behind, weights, 0)
+    most = one.max(axis=-1)[:, rows].mean(axis=-1) if rows.any() else scores
+    hits = behind[np.arange(seq), weights.argmax(axis=-1)]  # (n_heads, seq)
     return [
-        (mean(places["same"], rows),
-         "That is the weight on the earlier copies themselves. An induction head looks one "
-         "position further on, at what followed them."),
-        (mean(places["ahead"], rows),
-         "That is the weight on the words before the copies. What is wanted came after them."),
-        (mean(right, everyone),
-         "The mean runs over all words. Those without an earlier copy cannot look behind one: "
-         "leave them out of the mean."),
-        (mean(right, later),
-         "A word that comes again only later has no earlier copy yet; its row does not belong in "
-         "the mean."),
-        (mean(places["last"], rows),
-         "Only the latest copy is counted. A word may have several earlier copies, and a head may "
-         "share its weight among what followed them."),
-        (mean(places["first"], rows),
-         "Only the first copy is counted. A word may have several earlier copies, and a head may "
-         "share its weight among what followed them."),
-        (cells,
+        *with_pairs(partial(_score, inputs), MISTAKES),
+        (one.sum(axis=(1, 2)) / max(1, behind.sum()),
          "That is the mean over single cells. Add up the weight of a word over all its copies "
          "first, then average over the words."),
         (most,
          "That takes the largest weight of each word. Its weight behind all its copies counts, so "
          "add them up."),
-        (_mean(weights.swapaxes(1, 2), right, rows),
-         "Rows and columns are exchanged: weights[h, i, j] is what word i, which looks, gives to "
-         "word j."),
-        (mean(right, rows) * rows.sum(), "That is a sum over the words; the mean is asked for."),
+        (hits[:, rows].mean(axis=-1) if rows.any() else scores,
+         "That counts the words whose largest weight lies behind a copy. The score is the weight "
+         "itself, averaged."),
+        (scores if rows.any() else np.full_like(scores, np.nan),
+         "No word of this text has an earlier copy, and the mean of nothing is not a number. The "
+         "scores are zeros then."),
+        (_mean(weights, np.eye(seq, k=1 - half), np.arange(seq) >= max(half, 1)),
+         "Copies are taken to be half a text apart. They may be any distance apart: the ids say "
+         "where they are."),
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": [{"scores": np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 2.0], [0.0, 2.0, 1.0]])}],
         "random": [{"scores": 2 * rng.standard_normal((n, n))} for n in (4, 7)],
-        "property": [{"scores": future}, {"scores": rng.standard_normal((4, 4)) - 900.0}],
+        "property": [{"scores": future}, {"scores": rng.standard_normal((4, 4)) - 2e4}],
         "edges": [{"scores": np.array([[-2.5]])}, {"scores": rng.standard_normal((2, 2)) + 900.0}],
     }
 
@@ -44,11 +45,56 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"weights": (inputs["scores"].shape, "f")}
 
 
+def _by_hand(inputs: Inputs) -> Slips:
+    """What the weights would be if a softmax of one's own had one fault."""
+    scores = inputs["scores"]
+    seen = np.tril(np.ones(scores.shape, bool))
+
+    def shares(less: Any, *, product: bool = False) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            powers = np.exp(scores - less)
+            powers = powers * seen if product else np.where(seen, powers, 0)
+            return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+    plain = ("The weights are right until an exponential overflows, or all of a row vanish: "
+             "subtract the largest visible score of each row first.")  # fmt: skip
+    found = [
+        (shares(0.0), plain),
+        (shares(0.0, product=True), plain),
+        (shares(scores.max(axis=-1, keepdims=True)),
+         "The largest score of a row is sought among hidden keys too. Where a later key's score is "
+         "far above the others, all visible exponentials vanish."),
+        (shares(scores.max()),
+         "The largest score of the whole array is subtracted. In a row with far lower scores all "
+         "exponentials vanish: each row has a largest score of its own."),
+        (ma.softmax(np.where(seen & (scores != 0), scores, -np.inf)),
+         "A visible score that happens to be 0 is hidden too. What is hidden depends on its place, "
+         "not on its value."),
+        (ma.softmax(np.where(seen, scores, 0)) * seen,
+         "Hidden scores are 0 in the softmax and take a share there, as e to the 0 is 1. Setting "
+         "their weights to 0 afterwards does not give it back."),
+    ]  # fmt: skip
+    weights, late = right(inputs), ma.softmax(scores) * seen
+    with np.errstate(all="ignore"):
+        found += [
+            (weights.T, "Rows and columns changed places: the weights of a query stand in a row."),
+            (late / late.sum(axis=0),
+             "What was left is divided by sums over the queries. It is the weights of a query, a "
+             "row, that sum to 1."),
+            (late / late.max(axis=-1, keepdims=True),
+             "Each row is divided by its largest weight. Divided by its sum it would sum to 1."),
+        ]  # fmt: skip
+    low = ("Later keys get a low score, and visible scores may be lower still: in one case they "
+           "lie near −20,000. Which score is below all others?")  # fmt: skip
+    return found + [(ma.softmax(np.where(seen, scores, -c)), low) for c in (1e2, 1e3, 1e4)]
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the weights would be with one idea missing."""
     scores = inputs["scores"]
     seen = np.tril(np.ones(scores.shape, bool))
     earlier = np.tril(np.ones(scores.shape, bool), -1)
+    first = earlier | (np.arange(len(scores)) == 0) & seen
     return [
         (ma.softmax(scores) * seen,
          "The rows do not sum to 1: the future took its share in the softmax before it was set to "
@@ -62,8 +108,11 @@ def slips(inputs: Inputs) -> Slips:
          "columns are keys."),
         (ma.softmax(np.where(earlier, scores, -np.inf)),
          "A token does not see itself here: the diagonal belongs to what may be seen."),
+        (ma.softmax(np.where(first, scores, -np.inf)),
+         "A token does not see itself here: the diagonal belongs to what may be seen."),
         (ma.softmax(np.where(seen, scores, -np.inf), axis=0),
          "Here the columns sum to 1. The weights of a query stand in a row."),
+        *_by_hand(inputs),
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -52,11 +53,14 @@ def cases(rng: np.random.Generator) -> Cases:
     hand = _case(np.array([[[4.0, -8.0], [2.0, 6.0]]]), np.log([[2.0, 6.0]]), np.log([2.0]))
     empty = _drawn(rng, 2, 3, 0.0)
     empty["lse"][:, 0], empty["out"][:, 0] = -np.inf, 0.0
+    apart, height = _drawn(rng, 2, 3, 0.0), np.array([2000.0, -2000.0])
+    apart["lse"] += height[:, None]
+    apart["sink"] += height
     return {
         "by hand": [hand],
         "random": [_drawn(rng, 3, 5, 0.0), _drawn(rng, 3, 3, 1.0)],
         "property": [_trained(rng, 48, 16), _trained(rng, 30, 32)],
-        "edges": [_drawn(rng, 2, 4, 2000.0), _drawn(rng, 2, 4, -2000.0), empty],
+        "edges": [_drawn(rng, 2, 4, 2000.0), _drawn(rng, 2, 4, -2000.0), apart, empty],
     }
 
 
@@ -70,6 +74,33 @@ def _share(lse: Array, sink: Array) -> Array:
     return np.exp(sink - np.logaddexp(lse, sink))
 
 
+def _large(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Weights of the sink that are right for ordinary scores alone."""
+    lse, sink = inputs["lse"], inputs["sink"][:, None]
+
+    def plain(top: Any, limit: float = np.inf) -> Array:
+        a, b = (np.exp(np.clip(logit - top, -limit, limit)) for logit in (lse, sink))
+        return np.asarray(b / (a + b))
+
+    with np.errstate(all="ignore"):
+        ratio = np.exp(sink - lse)
+        cut = "Clipped logits lose their difference, and the share depends on nothing else."
+        return [
+            (plain(0.0),
+             "Exponentials of scores in the thousands overflow, or all of them vanish. Only a "
+             "difference of two such logits has a sensible exponential."),
+            (plain(np.maximum(lse.max(), sink.max())),
+             "One maximum serves all heads. In a head whose scores are far lower every "
+             "exponential vanishes."),
+            (np.where(np.isneginf(lse), 0.0, _share(lse, sink)),
+             "A query that sees no key still has its sink, which gets all of the weight."),
+            (ratio / (1 + ratio),
+             "Where a query sees no key, sink − lse is infinite, and so is its exponential. The "
+             "sink gets all of the weight there."),
+            *((plain(0.0, limit), cut) for limit in (700.0, 500.0, 100.0)),
+        ]  # fmt: skip
+
+
 def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
     """Weights of the sink with one idea missing."""
     lse, sink = inputs["lse"], inputs["sink"][:, None]
@@ -81,6 +112,9 @@ def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
         (plain,
          "exp(sink − lse) compares the sink with the keys alone. It joins them: the sum below "
          "has to hold it as well."),
+        (np.minimum(plain, 1),
+         "exp(sink − lse), cut off at 1, compares the sink with the keys alone. It joins them: the "
+         "sum below has to hold it as well."),
         (np.exp(sink) / (lse + np.exp(sink)),
          "lse is a logarithm. The sum of the exponentials is exp(lse)."),
         (sink / (lse + sink),
@@ -89,6 +123,7 @@ def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
          "The sinks go along the queries. There is one for each head, for all its queries."),
         (_share(lse, sink.mean(keepdims=True)),
          "All heads get one and the same sink. Each has a logit of its own."),
+        *_large(inputs),
     ]  # fmt: skip
 
 
@@ -109,6 +144,10 @@ def slips(inputs: Inputs) -> Slips:
         (out - share, "The share is subtracted from the output. All weights of the keys shrink by "
          "one factor, and so does their sum."),
         ((1 - share) * out + share, "Something is added for the sink. It brings no value."),
+        ((1 - share) * out + share * inputs["sink"][:, None, None],
+         "The sink's logit is added as if it were a value. The sink brings none."),
+        (out / (1 + share), "Divided by 1 + share, as if the sink came on top. share is its "
+         "part of the whole: what part is left for the keys?"),
         (grown, "Divided by what the keys keep, the output grows. It has to shrink."),
     ]  # fmt: skip
     shares = [({"share": one}, idea) for one, idea in _shares(inputs)]

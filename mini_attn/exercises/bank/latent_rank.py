@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -84,42 +88,84 @@ def _least(kept: Array, shares: Array) -> Array:
     return np.asarray(np.minimum(np.searchsorted(kept, shares), len(kept) - 1))
 
 
+def _matrix(inputs: Inputs, of: str) -> Array:
+    """What is to be made from few numbers: rows of what a token leaves, or others."""
+    k, v = inputs["k"], inputs["v"]
+    tokens, size = k.shape[1:]
+    if of in ("heads", "heads below"):
+        return np.concatenate([x.reshape(-1, size) for x in (k, v)], axis=int(of == "heads"))
+    if of == "mixed":
+        return np.concatenate([x.reshape(tokens, -1) for x in (k, v)], axis=1)
+    rows = [_rows(x) for x in (k, v)]
+    if of == "added":
+        return rows[0] + rows[1]
+    if of in ("keys", "values", "below"):
+        return {"keys": rows[0], "values": rows[1], "below": np.concatenate(rows)}[of]
+    both = np.concatenate(rows, axis=1)
+    return both - both.mean(axis=0) if of == "centred" else both
+
+
+def _rank(inputs: Inputs, *, of: str = "tokens", power: int = 2, more: int = 0) -> Array:
+    """The ranks, or those of another matrix or another sum."""
+    matrix = _matrix(inputs, of)
+    return np.asarray((_least(_kept(matrix, power), inputs["shares"]) + more) * matrix.any())
+
+
+IN_ONE_ROW = ("Each head of a token has a row of its own. A token leaves one latent for all of "
+              "them: they stand in one row.")  # fmt: skip
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"more": -1}, "That is one too few: with it the share is not yet reached."),
+    ({"more": 1}, "That is one too many: one number fewer still keeps the share."),
+    ({"power": 1},
+     "Singular values are added up as they are. The sum of the squares of all numbers is the "
+     "sum of their squares."),
+    ({"of": "keys"}, "That is enough for the keys. The same latent has to make the values."),
+    ({"of": "values"}, "That is enough for the values. The same latent has to make the keys."),
+    ({"of": "centred"},
+     "The mean of the tokens was taken away first. Nothing in the task says so: the latent has "
+     "to make the whole key, the mean included."),
+    ({"of": "below"},
+     "Keys and values stand below each other, as if they were more tokens. For each token they "
+     "stand side by side: one latent makes both."),
+    ({"of": "added"}, "Keys and values are added. They stand side by side: the latent makes both."),
+    ({"of": "mixed"},
+     "A reshape alone mixes the tokens, as the heads come first. Each row should hold what one "
+     "token leaves: move the axis of the tokens to the front."),
+    ({"of": "heads"}, IN_ONE_ROW),
+    ({"of": "heads below"}, IN_ONE_ROW),
+]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
-    """Ranks with one idea missing."""
+    """Ranks with one idea missing, or two."""
     shares, heads = inputs["shares"], len(inputs["k"])
-    k, v = (_rows(inputs[name]) for name in "kv")
-    both = np.concatenate([k, v], axis=1)
-    least = _least(_kept(both), shares)
-    variance = both - both.mean(axis=0)
-    stacked = np.concatenate([k, v])
-    alone = [_least(_kept(x), shares) for x in (k, v)]
+    keys, values = (_rank(inputs, of=name) for name in ("keys", "values"))
     each = [np.concatenate([x, y], axis=1) for x, y in zip(inputs["k"], inputs["v"], strict=True)]
     by_head = [_least(_kept(x), shares) for x in each]
+    centred = _least(_kept(_matrix(inputs, "centred")), shares)
+    squares = np.diff(_kept(_matrix(inputs, "tokens")))
+    beside = [[int((s >= (1 - x) * s[0]).sum()) for x in shares] for s in (squares, squares**0.5)]
     return [
-        (least - 1, "That is one too few: with it the share is not yet reached."),
-        (least + 1, "That is one too many: one number fewer still keeps the share."),
-        (_least(_kept(both, 1), shares),
-         "Singular values are added up as they are. The sum of the squares of all numbers is the "
-         "sum of their squares."),
-        (alone[0], "That is enough for the keys. The same latent has to make the values."),
-        (alone[1], "That is enough for the values. The same latent has to make the keys."),
-        (sum(alone), "Keys and values get a latent each. One latent for both can be smaller, where "
-         "they have directions in common."),
+        *with_pairs(partial(_rank, inputs), MISTAKES),
+        (centred, MISTAKES[5][1]),
+        (keys + values, "Keys and values get a latent each. One latent for both can be smaller, "
+         "where they have directions in common."),
+        (np.maximum(keys, values), "That is enough for keys and for values, each alone. One latent "
+         "has to make both."),
         (sum(by_head), f"Each of the {heads} heads gets a latent of its own. One for all heads can "
          "be smaller."),
         (np.max(by_head, axis=0), "That is enough for each head alone. One latent has to make "
          "them all, and heads look at different directions."),
-        (_least(_kept(stacked), shares),
-         "Keys and values stand below each other, as if they were more tokens. For each token they "
-         "stand side by side: one latent makes both."),
-        (_least(_kept(variance), shares),
-         "The mean of the tokens was taken away first. Nothing in the task says so: the latent has "
-         "to make the whole key, the mean included."),
+        *((np.array(ranks),
+           "Each direction is compared with the largest. Add the squares up, the largest first, "
+           "until they reach the share.") for ranks in beside),
+        (np.ceil(shares * len(squares)).astype(int),
+         "That is a share of the number of directions. Some hold far more of the sum than others."),
     ]  # fmt: skip
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the ranks lack."""
+    """Whether each rank is enough, and one less is not."""
     rank, shares = outputs["rank"], inputs["shares"]
     both = np.concatenate([_rows(inputs["k"]), _rows(inputs["v"])], axis=1)
     kept = _kept(both)
@@ -130,8 +176,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     right = _least(kept, shares)
     at = int((rank != right).argmax())
     return (
-        f"To keep {shares[at]:.4g} of the sum of squares it takes {right[at]} numbers a token; "
-        f"this says {rank[at]}. Which directions, of all that a token leaves, hold most of it?"
+        f"To keep {shares[at]:.4g} of the sum of squares, a token has to leave "
+        f"{right[at]} {'number' if right[at] == 1 else 'numbers'}; this says {rank[at]}."
     )
 
 

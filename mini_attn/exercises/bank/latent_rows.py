@@ -54,10 +54,11 @@ def cases(rng: np.random.Generator) -> Cases:
         "inv_freq": np.array([1.0]),
     }
     single = _case(rng, 0, 1, 3, 2)
+    apart = {**_case(rng, 3, 4, 4, 4), "positions": np.array([3, 4, 9, 20])}
     return {
         "by hand": [by_hand],
         "random": [_case(rng, 0, 4, 3, 4), _case(rng, 0, 6, 8, 6)],
-        "property": [_case(rng, 5, 3, 4, 4), _case(rng, 9, 1, 4, 2)],
+        "property": [_case(rng, 5, 3, 4, 4), _case(rng, 9, 1, 4, 2), apart],
         "edges": [single, _case(rng, 0, 2, 1, 2)],
     }
 
@@ -98,10 +99,20 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
         (_normed(raw), "The norm's weight is missing. A latent of all ones hides it."),
         (raw / np.linalg.norm(raw, axis=-1, keepdims=True) * weight,
          "Divide by the root of the mean of the squares; this divides by the root of their sum."),
+        (raw / np.sqrt((raw**2).sum(axis=-1, keepdims=True) + EPS) * weight,
+         "Divide by the root of the mean of the squares; this divides by the root of their sum."),
+        (raw / (np.abs(raw).mean(axis=-1, keepdims=True) + EPS) * weight,
+         "Divide by the root of the mean of the squares; this divides by the mean of the absolute "
+         "values."),
         (raw / ((raw**2).mean(axis=-1, keepdims=True) + EPS) * weight,
          "Divide by the root of the mean square, not by the mean square."),
         (_normed(raw - raw.mean(axis=-1, keepdims=True)) * weight,
          "The mean is subtracted first: that is layer norm. An RMS norm only divides."),
+        (raw / np.sqrt((raw**2).mean(axis=0) + EPS) * weight,
+         "The mean square is taken over the tokens. Each token is normalised by itself, over the "
+         "numbers of its latent."),
+        (raw / np.sqrt((raw**2).mean() + EPS) * weight,
+         "There is one mean square for all tokens. Each token is normalised by itself."),
     ]  # fmt: skip
     fits = 2 * len(inputs["inv_freq"]) == rank
     turned = _turned(_normed(raw) * weight, angles) if fits else None
@@ -115,6 +126,8 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     positions, inv_freq = inputs["positions"], inputs["inv_freq"]
     angles = positions[:, None] * inv_freq
     counted = np.arange(len(positions))[:, None] * inv_freq
+    onward = counted + positions[0] * inv_freq
+    halves = _turned(raw, angles).reshape(len(raw), -1, 2).swapaxes(1, 2).reshape(raw.shape)
     return [
         (_turned(raw, counted),
          f"Places are counted from 0 in each chunk. The first token of this one stands at "
@@ -125,6 +138,16 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
          "keys must turn the same way."),
         (_turned(raw, angles, half=True),
          "Pairs are taken half the width apart. Here neighbours are pairs: 0 with 1, 2 with 3."),
+        (halves, "Neighbours are turned, but then all first numbers stand before all second ones. "
+         "The two of a pair go back to where they came from."),
+        (_turned(raw, (positions - positions[0])[:, None] * inv_freq),
+         "Places are counted from the first token of the chunk. It does not stand at 0: positions "
+         "says where each token stands in the text."),
+        (_turned(raw, angles + inv_freq), "The key is turned one place too far: token 0 is not "
+         "turned at all."),
+        (_turned(raw, onward),
+         "The places are counted on from that of the first token. Tokens need not be neighbours: "
+         "positions gives the place of each."),
         (_turned(_normed(raw), angles), "The rotated key is normalised too; only the latent is."),
         (_turned(_normed(inputs["both"])[:, -raw.shape[1] :], angles),
          "The rotated key is divided by the norm of the whole row; only the latent is normalised."),

@@ -35,6 +35,8 @@ MISTAKES = {
     "values would take. The cache holds what they are made of.",
     MEMORY // (2 * MODEL.n_layers * (MODEL.kv_lora_rank + MODEL.n_heads * MODEL.qk_rope_head_dim)):
     "The rotated key is one for all heads, not one for each.",
+    MEMORY // (_TOKEN * MODEL.n_heads): "All heads share one latent and one rotated key: "
+    "the number of heads plays no part.",
     40 * 2**30 // _TOKEN: "A GB is 1e9 bytes; this is 40 GiB, 7.4 % more.",
     -(-MEMORY // _TOKEN): "Rounded up, the last token does not fit: round down.",
 }  # fmt: skip

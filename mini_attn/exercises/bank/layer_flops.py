@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import product
 
 import numpy as np
 
@@ -61,43 +61,69 @@ def _counts(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     ], dtype=np.int64)  # fmt: skip
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, tuple[int, ...], str]]:
-    """What the counts would be with one idea missing, and the parts that it is about."""
+Guess = tuple[np.ndarray, tuple[int, ...], str]
+
+
+def _of_pairs(inputs: Inputs) -> list[Guess]:
+    """Counts with one idea about heads and pairs missing, and the parts that it is about."""
     counts, n, heads = _counts(inputs), inputs["seq"], inputs["n_heads"]
     full = _counts({**inputs, "causal": False})
-    half, no_diagonal = full.copy(), full.copy()
+    half, diagonal = full.copy(), full.copy()
     if inputs["causal"]:
         half[1:3] //= 2
-        no_diagonal[1:3] = full[1:3] // n * (n - 1) // 2
-    narrow = counts.copy()
-    square = n * inputs["d_model"] ** 2
-    narrow[[0, 3]] = 6 * square, 2 * square
-    one_head = counts.copy()
-    one_head[1:3] //= heads
-    widened = counts.copy()
-    widened[1:3] *= heads
-    every, pairs = (0, 1, 2, 3), (1, 2)
-    return [
-        (counts // 2, every, "Half is missing: a multiply-add is 2 FLOPs."),
-        (counts.astype(np.int32), every,
-         "The number is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
-        (one_head, pairs,
+        diagonal[1:3] = full[1:3] // n * (n - 1) // 2
+    own = "Queries have n_heads heads: each needs its own scores, shared keys or not."
+    found = [
+        (counts // heads,
          "The scores and the weighted sum are those of one head: there are n_heads."),
-        (widened, pairs, "The heads are counted twice in the pairs' part: all heads together have "
+        (counts * heads, "The heads are counted twice in the pairs' part: all heads together have "
          "n_heads · head_dim numbers a token."),
-        (full, pairs, "With causal=True only visible pairs count: the query at place i (from 1) "
-         "sees i keys."),
-        (half, pairs,
-         "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
-        (no_diagonal, pairs, "The diagonal is missing: a token sees itself, so there are "
-         "n (n + 1) / 2 pairs."),
+        (counts // inputs["head_dim"], "A score is a sum of head_dim products, and a row of the "
+         "weighted sum has head_dim numbers."),
+        (full, "With causal=True only visible pairs count: the query at place i (from 1) sees i "
+         "keys."),
+        (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
+        (diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
+         "pairs."),
+        (_counts({**inputs, "causal": not inputs["causal"]}),
+         "causal is taken the wrong way round: with True only visible pairs count."),
+        (counts // heads * inputs["n_kv_heads"], own),
+    ]  # fmt: skip
+    every = (_counts({**inputs, "n_heads": inputs["n_kv_heads"]}), (0, 1, 2, 3), own)
+    return [every, *((slip, (1, 2), idea) for slip, idea in found)]
+
+
+def _of_weights(inputs: Inputs) -> list[Guess]:
+    """Counts with one idea about the projections missing, and the parts that it is about."""
+    counts, n, d = _counts(inputs), inputs["seq"], inputs["d_model"]
+    kv = 2 * n * d * inputs["n_kv_heads"] * inputs["head_dim"]
+    square, pairs = 2 * n * d**2, counts[1] // (inputs["n_heads"] * inputs["head_dim"]) * d
+    first, fourth = np.array([1, 0, 0, 0]), np.array([0, 0, 0, 1])
+    width = ("The width of the heads together is n_heads · head_dim. It need not be d_model, and "
+             "keys may have fewer heads.")  # fmt: skip
+    return [
         (_counts(inputs, shared=False), (0,),
          "Keys and values have n_kv_heads heads, and only the queries n_heads."),
-        (_counts({**inputs, "n_heads": inputs["n_kv_heads"]}), every,
-         "Queries have n_heads heads: each needs its own scores, shared keys or not."),
-        (narrow, (0, 3), "The width of the heads together is n_heads · head_dim. It need not be "
-         "d_model, and keys may have fewer heads."),
+        (np.array([3 * square, pairs, pairs, square]), (0, 3), width),
+        (np.array([3 * square, pairs, pairs, square]), (0, 1, 2, 3), width),
+        (np.array([square + 2 * kv, pairs, pairs, square]), (0, 1, 2, 3), width),
+        (counts - kv * first, (0,),
+         "One projection is missing: queries, keys and values are all projected."),
+        (counts + counts[3] * first, (0,),
+         "The output projection is counted among the projections too. It is the fourth number, "
+         "and nothing else."),
+        (kv * fourth, (3,), "The output projection takes n_heads heads in, not n_kv_heads."),
+        (counts.astype(np.int32).astype(np.int64), (0, 1, 2, 3),
+         "The number is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
     ]  # fmt: skip
+
+
+def _parts(counts: np.ndarray, *changes: tuple[np.ndarray, tuple[int, ...]]) -> np.ndarray:
+    """The counts with some parts as slips would have them."""
+    made = counts.copy()
+    for slip, about in changes:
+        made[list(about)] = slip[list(about)]
+    return made
 
 
 def right(inputs: Inputs) -> np.ndarray:
@@ -106,13 +132,31 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """The counts with one idea missing, in all parts that it is about or in some of them."""
-    counts, found = right(inputs), []
-    for slip, about, idea in _guesses(inputs):
-        for size in range(len(about), 0, -1):
-            for parts in combinations(about, size):
-                found.append((np.where(np.isin(np.arange(4), parts), slip, counts), idea))
-    return found
+    """The counts with one idea missing, in all parts that it is about or in one, or with two."""
+    counts, pairs, weights = right(inputs), _of_pairs(inputs), _of_weights(inputs)
+    once = "a multiply-add is 2 FLOPs."
+    single = [(_parts(counts, (slip, about)), idea) for slip, about, idea in pairs + weights]
+    some = [
+        (_parts(counts, (slip, (part,))), f"In {PARTS[part]} alone: {idea}")
+        for slip, about, idea in pairs
+        if about == (1, 2)
+        for part in about
+    ]
+    some += [
+        (
+            _parts(counts, (counts // 2, parts)),
+            f"In {' and '.join(PARTS[i] for i in parts)}: {once}",
+        )
+        for parts in ((0, 3), (1, 2), (0,), (1,), (2,), (3,))
+    ]
+    both = [
+        (_parts(counts, (slip, about), (other, where)), f"Two things. {idea} And: {also}")
+        for (slip, about, idea), (other, where, also) in product(pairs, weights)
+        if not set(about) & set(where)
+    ]
+    halves = [(slip // 2, f"Two things. {idea} And: {once}") for slip, idea in single]
+    half = (counts // 2, f"Half of everything is missing: {once}")
+    return [half, *single, *some, *both, *halves]
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:

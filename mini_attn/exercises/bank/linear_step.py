@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = r"""
@@ -71,31 +75,64 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 def _of_sums(inputs: Inputs) -> Slips:
     """What the sums would be with one idea missing."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
+    again = "φ is applied a second time. q and k are features already."
     return [
         ({"state": old}, "The state is the old one: the new token's k and v have to go into it."),
         ({"state": np.outer(k, v)},
          "The state holds the new token only: it is a sum over all tokens so far."),
         ({"state": old + np.outer(q, v)},
          "The state took q for k. A query is used once; keys stay for later queries."),
+        ({"state": (old + np.outer(k, v)) / (old_total + k)[:, None]},
+         "The state is divided by the total. It stays a sum: only the output is divided, once for "
+         "each query."),
+        ({"state": old + np.outer(k + 1, v)}, again),
+        ({"state": old + np.outer(np.exp(k), v)}, again),
+        ({"total": old_total + q}, "The total took q for k: it is the sum of the keys."),
+        ({"total": old_total + 1}, "The total counts the tokens. It is the sum of their keys."),
         ({"total": old_total}, "The total is the old one: it sums the keys, the new one included."),
     ]  # fmt: skip
 
 
+def _out(
+    inputs: Inputs, *, above: str = "new", below: str = "new", more: float = 0.0
+) -> np.ndarray:
+    """The output, or what another numerator or divisor makes of it."""
+    q, k, old = inputs["q"], inputs["k"], {"state": inputs["state"], "total": inputs["total"]}
+    new = {"state": old["state"] + np.outer(k, inputs["v"]), "total": old["total"] + k}
+    top = q @ (old if above == "old" else new)["state"]
+    sums = {"new": q @ new["total"], "old": max(q @ old["total"], 1e-300), "nothing": 1.0,
+            "old, if any": q @ old["total"] or 1.0, "all": new["total"].sum(),
+            "k": k @ new["total"], "itself": top.sum()}  # fmt: skip
+    return np.asarray(top / (sums[below] + more))
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"below": "nothing"},
+     "The output is not normalised: weights q·k have to be divided by their sum."),
+    ({"above": "old", "below": "old"},
+     "The token does not see itself: put it into the sums before the output is taken."),
+    ({"below": "old"}, "The new token is in the numerator and not in the sum of the weights."),
+    ({"below": "old, if any"},
+     "The new token is in the numerator and not in the sum of the weights."),
+    ({"above": "old"}, "The new token is in the sum of the weights, not in the numerator."),
+    ({"below": "all"}, "The sum of the weights is q · total, not the sum of total."),
+    ({"below": "k"}, "The sum of the weights is asked for with k. The query asks: q · total."),
+    ({"below": "itself"}, "The output is divided by its own sum. Its weights have to sum to 1, not "
+     "its numbers."),
+    *(({"more": more}, "Something is added to the sum of the weights. Divided by more than their "
+       "sum they do not sum to 1.") for more in (1.0, 1e-3)),
+]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the sums, or the output, would be with one idea missing."""
-    q, k, old, old_total = (inputs[key] for key in ("q", "k", "state", "total"))
+    """What the sums, or the output, would be with one idea missing, or two."""
+    q, k = inputs["q"], inputs["k"]
     state, total, _ = right(inputs).values()
     outs = [
-        (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
-        (q @ old / max(q @ old_total, 1e-300),
-         "The token does not see itself: put it into the sums before the output is taken."),
-        (q @ state / max(q @ old_total, 1e-300),
-         "The new token is in the numerator and not in the sum of the weights."),
-        (q @ old / (q @ total),
-         "The new token is in the sum of the weights, not in the numerator."),
-        (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
         (k @ state / (k @ total), "The state is asked with k. The query asks."),
-    ]  # fmt: skip
+        *with_pairs(partial(_out, inputs), MISTAKES),
+        (_out(inputs, more=len(q) ** 0.5), MISTAKES[-1][1]),
+    ]
     return [*_of_sums(inputs), *(({"out": out}, idea) for out, idea in outs)]
 
 

@@ -33,6 +33,8 @@ MISTAKES = {
     _LEFT // (_TOKEN // NUMBER_BYTES): "Each number takes 2 bytes.",
     _LEFT // (BATCH * LAYERS * (RANK + 32 * ROPE) * NUMBER_BYTES): "The rotated key is one for "
     "all heads.",
+    _LEFT // (BATCH * LAYERS * 2 * 8 * 128 * NUMBER_BYTES): "Those are keys and values of 8 heads. "
+    "Here a token leaves one latent and one rotated key in each layer.",
     (80 * 2**30 - NUMBER_BYTES * PARAMETERS) // _TOKEN: "A GB is 1e9 bytes; this is 80 GiB.",
     ANSWER + 1: "Rounded up, the last token does not fit.",
 }

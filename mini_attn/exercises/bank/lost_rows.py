@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -53,8 +57,17 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((batch, seq, n_heads * size), "f")}
 
 
-def _heads(inputs: Inputs) -> np.ndarray:
-    return ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"])
+def _heads(inputs: Inputs, how: str = "right") -> np.ndarray:
+    """The results of the heads, or of another attention."""
+    q, k, v = (inputs[name] for name in "qkv")
+    if how == "across":
+        swapped = (x.swapaxes(1, 2) for x in (q, k, v))
+        return np.asarray(ma.scaled_dot_product_attention(*swapped).swapaxes(1, 2))
+    scales = {"wide": (q.shape[1] * q.shape[-1]) ** -0.5, "none": 1.0}
+    scores = q @ k.swapaxes(-1, -2) * scales.get(how, q.shape[-1] ** -0.5)
+    if how == "scores":
+        return np.asarray(scores @ v)
+    return np.asarray(ma.softmax(scores, axis=-2 if how == "queries" else -1) @ v)
 
 
 def _merged(heads: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
@@ -72,24 +85,58 @@ def right(inputs: Inputs) -> np.ndarray:
     return _merged(_heads(inputs), (0, 2, 1, 3))
 
 
+def _rows(
+    inputs: Inputs, *, how: str = "right", order: tuple[int, ...] = (0, 2, 1, 3), of: str = "all"
+) -> np.ndarray:
+    """The rows, or what another attention or another order of axes makes of them."""
+    heads = _heads(inputs, how)
+    batch, n_heads, seq, size = heads.shape
+    if of == "reshaped":
+        heads = heads.reshape(batch, seq, n_heads, size).swapaxes(1, 2)
+        return np.asarray(heads.reshape(batch, n_heads * seq, size).reshape(batch, seq, -1))
+    chosen = {"reversed": heads[:, ::-1], "text": heads[:1], "head": heads[:, :1],
+              "mean": heads.mean(axis=1, keepdims=True)}  # fmt: skip
+    return _merged(np.broadcast_to(chosen.get(of, heads), heads.shape), order)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"order": (0, 1, 2, 3)},
+     "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
+     "tokens of head 0 first. Row 0 should hold token 0 of every head."),
+    ({"order": (0, 2, 3, 1)},
+     "The rows belong to the right tokens, but the heads are dealt out number by number. "
+     "Head 0's numbers stand together, then head 1's."),
+    ({"order": (0, 1, 3, 2)},
+     "Tokens and numbers of a head changed places. It is heads and tokens that have to."),
+    ({"order": (0, 3, 2, 1)},
+     "Heads and numbers of a head changed places. It is heads and tokens that have to."),
+    ({"order": (2, 0, 1, 3)}, "Batch and tokens changed places: the batch stays the first axis."),
+    ({"of": "reversed"},
+     "The heads stand in reverse order. Head 0 comes first, or W_o meets the wrong rows."),
+    ({"of": "mean"},
+     "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
+    ({"of": "reshaped"},
+     "A reshape comes first and mixes the tokens; moving axes afterwards cannot undo it. Move "
+     "the axis of the heads first."),
+    ({"of": "text"}, "All texts get the result of the first. Each text of the batch has its own."),
+    ({"of": "head"}, "Head 0 stands in all places. Each head has a place of its own."),
+    ({"how": "across"},
+     "Here the heads of one token attend to each other. Tokens attend to tokens: the axes "
+     "change places after the attention."),
+    ({"how": "queries"},
+     "The softmax runs over the queries now. It was right before: the weights of each query "
+     "sum to 1."),
+    ({"how": "wide"},
+     "The scale is that of all heads together now. It was right before: a score is a sum over "
+     "the head_dim products of one head."),
+    ({"how": "none"}, "The scores are not scaled any more. That line was right before."),
+    ({"how": "scores"}, "The softmax got lost: scores are used as weights."),
+]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing."""
-    heads = _heads(inputs)
-    averaged = np.broadcast_to(heads.mean(axis=1, keepdims=True), heads.shape)
-    return [
-        (_merged(heads, (0, 1, 2, 3)),
-         "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
-         "tokens of head 0 first. Row 0 should hold token 0 of every head."),
-        (_merged(heads, (0, 2, 3, 1)),
-         "The rows belong to the right tokens, but the heads are dealt out number by number. "
-         "Head 0's numbers stand together, then head 1's."),
-        (_merged(heads[:, ::-1], (0, 2, 1, 3)),
-         "The heads stand in reverse order. Head 0 comes first, or W_o meets the wrong rows."),
-        (_merged(heads, (2, 0, 1, 3)),
-         "Batch and tokens changed places: the batch stays the first axis."),
-        (_merged(averaged, (0, 2, 1, 3)),
-         "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
-    ]  # fmt: skip
+    """What the rows would be with one idea missing, or two."""
+    return with_pairs(partial(_rows, inputs), MISTAKES)
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:

@@ -41,7 +41,7 @@ def cases(rng: np.random.Generator) -> Cases:
             mask = np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len)
             drawn[group].append({"q": q, "k": k, "v": v, "mask": mask})
     huge = drawn["property"][0]
-    huge["q"], huge["k"][-1] = np.abs(huge["q"]) + 1, 2000.0  # a hidden score of some thousands
+    huge["q"], huge["k"][-1] = np.abs(huge["q"]) + 1, 2e10  # a hidden score of billions
     seen_huge = {**drawn["random"][0], "q": 3000 * drawn["random"][0]["q"]}
     drawn["property"].append(seen_huge)
     empty = {name: array.copy() for name, array in drawn["random"][1].items()}
@@ -129,9 +129,23 @@ def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing, or two."""
     mask, v = inputs["mask"], inputs["v"]
     scores = inputs["q"] @ inputs["k"].T * inputs["q"].shape[1] ** -0.5
+    some = mask.any(axis=1, keepdims=True)
     return [
         *with_pairs(partial(_out, inputs), _mistakes(inputs)),
         (np.where(mask, scores, 0) @ v, "The scores are used as weights: the softmax is missing."),
+        (_out(inputs, scale=1.0) * inputs["q"].shape[1] ** -0.5,
+         "The output is scaled in place of the scores. The spread of the scores decides how sharp "
+         "the softmax is."),
+        (_out(inputs, hide="zero") * some,
+         "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
+         "gives weight 0 is minus infinity."),
+        (_out({**inputs, "mask": mask.any(axis=0) & np.ones_like(mask)}) * some,
+         "A key is hidden only where no query may see it. Each query has a row of the mask of its "
+         "own."),
+        *((ma.softmax(np.where(mask, scores, scores - less)) @ v * rows,
+           "A large number is subtracted from hidden scores, and a hidden score may be larger "
+           "still. Which score gives weight 0, whatever it was before?")
+          for less in (1e4, 1e9) for rows in (1, some)),
     ]  # fmt: skip
 
 

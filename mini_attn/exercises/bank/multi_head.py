@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -62,64 +66,113 @@ def _rows(x: np.ndarray, n_heads: int, cut: str) -> np.ndarray:
     return np.asarray(ma.split_heads(x[None], n_heads))
 
 
+def _weights(scores: np.ndarray, hide: str) -> np.ndarray:
+    """The softmax of each query over the keys up to its own, or what becomes of it."""
+    seen = np.tril(np.ones(scores.shape[-2:], bool))
+    if hide in ("itself", "all but the first"):
+        seen = np.tril(seen, -1) | (np.arange(len(seen)) == 0) & seen & (hide != "itself")
+    if hide in ("not", "late"):
+        return np.asarray(ma.softmax(scores) * (seen | (hide == "not")))
+    hidden = np.where(seen, scores, 0.0 if hide == "zero" else -np.inf)
+    if hide in ("no shift", "shift of all"):
+        top = scores.max(axis=-1, keepdims=True) if hide == "shift of all" else 0.0
+        with np.errstate(all="ignore"):
+            powers = np.exp(hidden - top)
+            return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    return np.asarray(ma.softmax(hidden, axis=-2 if hide == "over queries" else -1))
+
+
 def _layer(
     inputs: Inputs,
     *,
     n_heads: int | None = None,
     cut: str = "right",
+    merge: str = "right",
     scale: float | None = None,
-    causal: bool = True,
-    merged: bool = False,
+    hide: str = "right",
+    roles: str = "qkv",
 ) -> np.ndarray:
     """All heads' results side by side, (seq, n_heads * head_dim)."""
-    n_heads = n_heads or inputs["n_heads"]
-    q, k, v = (_rows(inputs["x"] @ inputs[f"W_{n}"], n_heads, cut) for n in "qkv")
-    out = ma.scaled_dot_product_attention(q, k, v, causal=causal, scale=scale)
-    if cut == "right" or merged:
+    n_heads, x = n_heads or inputs["n_heads"], inputs["x"]
+    q, k, v = (_rows(x @ inputs[f"W_{n}"], n_heads, cut) for n in roles)
+    scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    out = _weights(scores, hide) @ v
+    if merge == "right":
         return np.asarray(ma.merge_heads(out)[0])
-    if cut == "reshaped":
-        return np.asarray(out.reshape(len(inputs["x"]), -1))
-    return np.asarray(out[0].transpose(1, 2, 0).reshape(len(inputs["x"]), -1))
+    if merge == "reshaped":
+        return np.asarray(out.reshape(len(x), -1))
+    return np.asarray(out[0].transpose(1, 2, 0).reshape(len(x), -1))
+
+
+def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
+    """What can be done wrong in one step, and in another one too."""
+    width, n_heads, d_model = len(inputs["W_o"]), inputs["n_heads"], inputs["x"].shape[1]
+    size = width // n_heads
+    of_model = ("The scale is taken from d_model // n_heads. head_dim is a number of its own: the "
+                f"width of W_q divided by n_heads, here {size}.")  # fmt: skip
+    return [
+        ({"hide": "not"}, "Tokens look ahead: the mask is missing. Token i sees tokens 0 to i."),
+        ({"scale": 1.0},
+         f"The scores are not scaled: divide them by the square root of head_dim = {size}."),
+        ({"scale": width**-0.5},
+         "The scale is that of all heads together. A head's scores sum over "
+         f"head_dim = {size} products."),
+        ({"scale": (d_model // n_heads or 1) ** -0.5}, of_model),
+        ({"scale": (d_model / n_heads) ** -0.5}, of_model),
+        ({"cut": "reshaped"},
+         "The results are put together well, but q, k and v were cut by a reshape alone: a head "
+         "gets whole tokens instead of its columns of every token. Move the axes there too."),
+        ({"merge": "reshaped"},
+         "The heads are right, but putting them side by side by a reshape alone mixes the "
+         "tokens: move the axis of the heads next to the last one first."),
+        ({"hide": "late"},
+         "Weights are set to 0 after the softmax, so those of a query no longer sum to 1: later "
+         "tokens have taken their share first."),
+        ({"hide": "no shift"},
+         "The weights are right until an exponential overflows: subtract the largest visible "
+         "score of each row first."),
+    ]  # fmt: skip
+
+
+def _singles(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
+    """What is done wrong alone."""
+    n_heads = inputs["n_heads"]
+    size = len(inputs["W_o"]) // n_heads
+    one = ("There is one softmax over the whole width: the scores of all heads were added before "
+           f"it. Cut q, k and v into {n_heads} heads first.")  # fmt: skip
+    itself = "A token does not see itself here: the diagonal belongs to what may be seen."
+    dealt = ("Head h took every n_heads-th column. Its columns stand together: h * head_dim to "
+             "(h + 1) * head_dim.")  # fmt: skip
+    return [
+        ({"n_heads": 1}, one),
+        ({"n_heads": 1, "scale": size**-0.5}, one),
+        ({"cut": "reshaped", "merge": "reshaped"},
+         "A reshape alone cut the heads: it deals the numbers out in memory order, so that a "
+         "head gets whole tokens instead of its columns of every token. Move the axes too."),
+        ({"cut": "dealt out"}, dealt),
+        ({"cut": "dealt out", "merge": "dealt out"}, dealt),
+        ({"hide": "itself"}, itself),
+        ({"hide": "all but the first"}, itself),
+        ({"hide": "zero"},
+         "Hidden scores are 0, and e to the 0 is 1: later tokens still get a share."),
+        ({"hide": "shift of all"},
+         "The largest score of a row is sought among later tokens too. Where one is far above the "
+         "others, all visible exponentials vanish."),
+        ({"hide": "over queries"},
+         "The softmax runs over the queries. The weights of each query sum to 1."),
+        ({"roles": "qvk"}, "W_k and W_v changed places: queries meet keys, weights add values."),
+    ]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing."""
-    x, W_o, n_heads = inputs["x"], inputs["W_o"], inputs["n_heads"]
-    size = len(W_o) // n_heads
-    side = _layer(inputs)
-    swapped = side.reshape(len(x), n_heads, size).swapaxes(0, 1)
-    return [
-        (_layer(inputs, causal=False) @ W_o,
-         "Tokens look ahead: the mask is missing. Token i sees tokens 0 to i."),
-        (_layer(inputs, n_heads=1) @ W_o,
-         "There is one softmax over the whole width: the scores of all heads were added before "
-         f"it. Cut q, k and v into {n_heads} heads first."),
-        (_layer(inputs, n_heads=1, scale=size**-0.5) @ W_o,
-         "There is one softmax over the whole width: the scores of all heads were added before "
-         f"it. Cut q, k and v into {n_heads} heads first."),
-        (_layer(inputs, scale=1.0) @ W_o,
-         f"The scores are not scaled: divide them by the square root of head_dim = {size}."),
-        (_layer(inputs, scale=(n_heads * size) ** -0.5) @ W_o,
-         f"The scale is that of all heads together. A head's scores sum over head_dim = {size} "
-         "products."),
-        (_layer(inputs, scale=(x.shape[1] // n_heads or 1) ** -0.5) @ W_o,
-         "The scale is taken from d_model // n_heads. head_dim is a number of its own: the "
-         f"width of W_q divided by n_heads, here {size}."),
-        (_layer(inputs, cut="reshaped") @ W_o,
-         "A reshape alone cut the heads: it deals the numbers out in memory order, so that a "
-         "head gets whole tokens instead of its columns of every token. Move the axes too."),
-        (_layer(inputs, cut="reshaped", merged=True) @ W_o,
-         "The results are put together well, but q, k and v were cut by a reshape alone: a head "
-         "gets whole tokens instead of its columns of every token. Move the axes there too."),
-        (swapped.reshape(len(x), -1) @ W_o,
-         "The heads are right, but putting them side by side by a reshape alone mixes the "
-         "tokens: move the axis of the heads next to the last one first."),
-        (_layer(inputs, cut="dealt out") @ W_o,
-         "Head h took every n_heads-th column. Its columns stand together: h * head_dim to "
-         "(h + 1) * head_dim."),
-        (side @ W_o / n_heads,
+    """What the output would be with one idea missing, or two."""
+    W_o, side = inputs["W_o"], _layer(inputs)
+    singles = [(_layer(inputs, **wrong), idea) for wrong, idea in _singles(inputs)]
+    made = singles + with_pairs(partial(_layer, inputs), _mistakes(inputs))
+    return [(rows @ W_o, idea) for rows, idea in made] + [
+        (side @ W_o / inputs["n_heads"],
          "The heads are averaged. They are added up, each through its own rows of W_o."),
-        (side if side.shape == x.shape else right(inputs),
+        (side if side.shape == inputs["x"].shape else right(inputs),
          "The heads stand side by side, but W_o has not been applied."),
     ]  # fmt: skip
 

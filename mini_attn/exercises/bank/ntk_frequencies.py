@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mini_attn.config import NTKAware
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.numpy.rope import rope_frequencies
 
@@ -50,36 +52,67 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"inv_freq": ((inputs["rotary_dim"] // 2,), "f")}
 
 
+def _of(
+    inputs: Inputs,
+    *,
+    growth: str = "right",
+    theta: float | None = None,
+    step: int = 2,
+    order: int = 1,
+    sign: int = -1,
+) -> np.ndarray:
+    """The frequencies, or what they become by another choice in one of the steps."""
+    size, factor = inputs["rotary_dim"], inputs["factor"]
+    powers = {"right": size / (size - 2), "none": 0.0, "factor": 1.0, "turned": (size - 2) / size,
+              "plus": (size + 2) / size, "less": -size / (size - 2), "squared": 2.0}  # fmt: skip
+    base = (inputs["theta"] if theta is None else theta) * factor ** powers[growth]
+    return np.asarray(base ** (sign * step * np.arange(size // 2) / size))[::order]
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"growth": "none"}, "These are the frequencies without a rule: the base has to grow."),
+    ({"growth": "factor"},
+     "The base grows by the factor itself. The slowest plane has an exponent of less than 1, "
+     "so its speed falls by less than the factor: the base has to grow by more."),
+    ({"growth": "turned"},
+     "The power is turned round: the base grows by factor to the rotary_dim / (rotary_dim "
+     "− 2)."),
+    ({"growth": "plus"},
+     "The power is near, but not it: the slowest plane is not slowed exactly by the factor. Its "
+     "exponent is (rotary_dim − 2) / rotary_dim."),
+    ({"growth": "less"},
+     "The base became smaller, and the planes turn faster. They have to slow down."),
+    ({"growth": "squared"}, "The base grows by the square of the factor."),
+    ({"sign": 1}, "These grow from plane to plane: the sign of the exponent is missing."),
+    ({"step": 1},
+     "Plane i has the exponent −2 i / rotary_dim: two numbers of a head make one plane."),
+    ({"order": -1}, "The fastest plane comes first."),
+    ({"theta": 10_000.0}, "The base is 10,000 here, whatever theta is."),
+]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the frequencies would be with one idea missing."""
-    size, theta, factor = inputs["rotary_dim"], inputs["theta"], inputs["factor"]
-    exponents = -np.arange(0, size, 2) / size
-
-    def of(growth: float) -> np.ndarray:
-        return np.asarray((theta * growth) ** exponents)
-
+    """What the frequencies would be with one idea missing, or two."""
+    size, factor = inputs["rotary_dim"], inputs["factor"]
+    plain, last = _of(inputs, growth="none"), np.arange(size // 2) == size // 2 - 1
+    raised = (inputs["theta"] * factor) ** (size / (size - 2))
     return [
-        (of(1.0), "These are the frequencies without a rule: the base has to grow."),
-        (of(1.0) / factor,
+        (plain / factor,
          "Every plane is slowed alike: that is position interpolation. Here the fastest plane "
          "keeps its speed."),
-        (of(factor),
-         "The base grows by the factor itself, so the slowest plane is slowed a little less than "
-         "the factor. Its exponent is (rotary_dim − 2) / rotary_dim, not 1."),
-        (of(factor ** ((size - 2) / size)),
-         "The power is turned round: the base grows by factor to the rotary_dim / (rotary_dim "
-         "− 2)."),
-        (of(1 / factor ** (size / (size - 2))),
-         "The base became smaller, and the planes turn faster. They have to slow down."),
-        (1 / of(factor ** (size / (size - 2))),
-         "These grow from plane to plane: the sign of the exponent is missing."),
-        ((theta * factor ** (size / (size - 2))) ** (exponents / 2),
-         "Plane i has the exponent −2 i / rotary_dim: two numbers of a head make one plane."),
-        (of(1.0) / np.linspace(1, factor, size // 2),
+        *with_pairs(partial(_of, inputs), MISTAKES),
+        (plain / np.linspace(1, factor, size // 2),
          "The ends are right, the planes between them are not: the slowing grows evenly. With one "
          "larger base it grows by the same quotient from plane to plane."),
-        (of(factor**2), "The base grows by the square of the factor."),
-        (of(factor ** (size / (size - 2)))[::-1], "The fastest plane comes first."),
+        (np.where(last, plain / factor, plain),
+         "Only the slowest plane is slowed. A larger base slows the planes between as well, each "
+         "by the same quotient more than the one before."),
+        (np.where(np.arange(size // 2), plain / factor, plain),
+         "All planes but the first are slowed alike. With one larger base the slowing grows by the "
+         "same quotient from plane to plane."),
+        (raised ** (-np.arange(0, size, 2) / size),
+         "theta is raised to the power as well. Only the growth is: without scaling, with a factor "
+         "of 1, the base has to stay theta."),
     ]  # fmt: skip
 
 

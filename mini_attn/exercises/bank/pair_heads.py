@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -46,6 +49,27 @@ def _apart(rng: np.random.Generator, heads: int, key_size: float) -> Inputs:
     return {"k": k + key_size * (i // 2), "v": v + i % (heads // 2)}
 
 
+def _in_a_plane(rng: np.random.Generator, points: list[tuple[float, float]]) -> Inputs:
+    """Heads with keys at the corners of a figure, and values that say nothing."""
+    k = np.repeat(np.array(points, float)[:, None], 3, axis=1)
+    return {"k": k, "v": 1e-3 * rng.standard_normal(k.shape)}
+
+
+def _to_and_fro(rng: np.random.Generator) -> Inputs:
+    """Heads that swing from token to token, so that means over the tokens tell little."""
+    inputs = _group(rng, [0.0, 0.1, 1.0, 1.1])
+    swing = 5.0 * np.array([1, -1, 1, -1])[:, None] * np.array([1, -1, 0])
+    inputs["v"] += swing[..., None]
+    return inputs
+
+
+def _apart_twice(rng: np.random.Generator) -> Inputs:
+    """Pairs that are near in both, or far in one: the larger of the two distances misleads."""
+    inputs = _in_a_plane(rng, [(0, 0), (2.45, 0), (0, 2), (2.45, 2)])
+    inputs["v"][2:] += np.array([2.0, 0.0])
+    return inputs
+
+
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: heads 0 and 3 are nearly alike. The property: the nearest pair may cost too much."""
     return {
@@ -53,6 +77,9 @@ def cases(rng: np.random.Generator) -> Cases:
         "random": [_apart(rng, 4, 0.3), _apart(rng, 4, 3.0)],
         "property": [
             _group(rng, [0.0, 3.0, 4.0, 7.0]), _group(rng, [0.0, 3.0, 20.0, 4.0, 7.0, 20.5]),
+            _group(rng, [3.0, 0.0, 4.0, 7.0, 20.0, 9.0]), _to_and_fro(rng),
+            _in_a_plane(rng, [(0, 0), (1, 0), (-2, 2.87), (3, 2.87)]),
+            _in_a_plane(rng, [(1, 0), (5, 0), (1, 0.5), (5, 2.5)]), _apart_twice(rng),
             _trained(rng, 0), _trained(rng, 1),
         ],
         "edges": [
@@ -86,48 +113,128 @@ def _cost(distances: Array, order: Array | list[int]) -> float:
     return float(distances[list(order[::2]), list(order[1::2])].sum())
 
 
-def _best(distances: Array) -> float:
-    """What the best order costs."""
-    return min(_cost(distances, order) for order in _pairings(list(range(len(distances)))))
+def _best(distances: Array) -> list[int]:
+    """The best order."""
+    return min(_pairings(list(range(len(distances)))), key=lambda order: _cost(distances, order))
 
 
-def _greedy(distances: Array) -> float:
-    """What it costs to take the nearest two again and again."""
-    left, cost = list(range(len(distances))), 0.0
+def _step_by_step(distances: Array, which: str) -> list[int]:
+    """An order that is made pair by pair, or head by head."""
+    left, order = list(range(len(distances))), [0] if which == "chain" else []
+    if order:
+        left.remove(0)
     while left:
-        pairs = [(distances[i, j], i, j) for i in left for j in left if i < j]
-        near, i, j = min(pairs)
-        cost += near
-        left = [head for head in left if head not in (i, j)]
-    return float(cost)
+        pairs = [(i, j) for i in left for j in left if i < j]
+        if which == "chain":
+            new = [min(left, key=lambda j: distances[order[-1], j])]
+        elif which == "in turn":
+            new = [left[0], min(left[1:], key=lambda j: distances[left[0], j])]
+        else:
+            nearest = min(pairs, key=lambda pair: float(distances[pair]))
+            new = list(nearest)
+        order += new
+        left = [head for head in left if head not in new]
+    return order
+
+
+def _table(inputs: Inputs, of: str = "both") -> Array:
+    """How far heads are apart, (n_heads, n_heads), in the sense of the task or in another one."""
+    parts = [inputs["k"], inputs["v"]]
+    keys, values = (_distances(x) for x in parts)
+    flat = np.concatenate([x.reshape(len(x), -1) for x in parts], axis=1)
+    long = np.linalg.norm(flat, axis=1)
+    sizes = [max(float((x**2).sum()), 1e-300) for x in parts]
+    tokens = [_distances(x.mean(axis=1, keepdims=True)) for x in parts]
+    return {
+        "both": keys + values, "keys": keys, "values": values, "roots": (keys + values) ** 0.5,
+        "two roots": keys**0.5 + values**0.5, "larger": np.maximum(keys, values),
+        "sums": _distances(parts[0] + parts[1]), "sizes": keys / sizes[0] + values / sizes[1],
+        "tokens": tokens[0] + tokens[1], "directions": -(flat @ flat.T) / np.outer(long, long),
+    }[of]  # fmt: skip
+
+
+def _found(inputs: Inputs, *, of: str = "both", by: str = "all pairings") -> list[int]:
+    """The order that is best in a sense, or that another search finds."""
+    table = _table(inputs, of)
+    if by in ("nearest", "in turn", "chain"):
+        return _step_by_step(table, by)
+    return _best(-table if by == "largest" else table)
+
+
+WHAT_COUNTS = "What counts is the sum over all pairs."
+ROOTS = ("Distances are added up. The squares are asked for: one long distance counts more than "
+         "two that are half as long.")  # fmt: skip
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"of": "keys"}, "The keys alone decide. The values are pooled too."),
+    ({"of": "values"}, "The values alone decide. The keys are pooled too."),
+    ({"by": "nearest"},
+     f"The nearest two are a pair, and the others have to take what is left. {WHAT_COUNTS}"),
+    ({"by": "in turn"},
+     "Each head in turn takes the nearest one that is left, and another head may miss it. "
+     f"{WHAT_COUNTS}"),
+    ({"by": "chain"},
+     f"The heads are strung on a chain, each beside the nearest. {WHAT_COUNTS}"),
+    ({"by": "largest"}, "These pairs are the most different ones."),
+    ({"of": "roots"}, ROOTS),
+    ({"of": "two roots"}, ROOTS),
+    ({"of": "directions"},
+     "Heads that point the same way are paired. Their lengths count as well: the loss is the "
+     "square of a difference."),
+    ({"of": "tokens"},
+     "Heads are compared after a mean over the tokens. Heads with equal means may differ at "
+     "every token."),
+    ({"of": "sizes"},
+     "Keys and values are brought to one size before they are added. The sum of squares runs "
+     "over the numbers as they are."),
+    ({"of": "larger"}, "Only the larger of two distances counts, that of the keys or that of the "
+     "values. Both are changed by pooling: add them."),
+    ({"of": "sums"},
+     "Keys and values are added before they are compared, and their differences can cancel. "
+     "Compare them apart."),
+]  # fmt: skip
+
+
+def _orders(inputs: Inputs) -> list[tuple[list[int], str]]:
+    """Orders that are best in another sense, or found in another way."""
+    squares = sum((inputs[name] ** 2).sum(axis=(1, 2)) for name in "kv")
+    return [
+        *with_pairs(partial(_found, inputs), MISTAKES),
+        (np.argsort(squares).tolist(),
+         "Heads of like length are paired. They may point in different directions."),
+        (list(range(len(squares))), "The heads are in the order they came in."),
+    ]  # fmt: skip
+
+
+def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
+    """The order, and what it costs; many orders cost the same."""
+    order = outputs["order"]
+    each_once = sorted(order) == list(range(len(order)))
+    both = _table(inputs)
+    return {"order": order, "cost": np.array(_cost(both, order) if each_once else -1.0)}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the order would cost with one idea missing."""
+    both = _table(inputs)
+    best = _cost(both, _best(both))
+    found = []
+    for order, idea in _orders(inputs):
+        cost = _cost(both, order)
+        words = f"This order changes keys and values by {cost:.4g} in all; {best:.4g} is possible."
+        found.append(({"cost": np.array(cost)}, f"{idea} {words}"))
+    return found
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the order lacks."""
-    order = outputs["order"]
-    if sorted(order) != list(range(len(order))):
+    """Whether the order costs as little as is possible."""
+    order, cost = outputs["order"], float(outputs["cost"])
+    if cost < 0:
         return f"order should name each of the heads 0 to {len(order) - 1} once; it is {order}."
-    keys, values = _distances(inputs["k"]), _distances(inputs["v"])
-    both = keys + values
-    cost, best = _cost(both, order), _best(both)
-    room = 1e-9 * (1 + both.max())
-    if cost <= best + room:
+    both = _table(inputs)
+    best = _cost(both, _best(both))
+    if cost <= best + 1e-9 * (1 + both.max()):
         return None
-    words = f"This order changes keys and values by {cost:.4g} in all; {best:.4g} is possible."
-    if _cost(keys, order) <= _best(keys) + room:
-        return f"The pairs are right for the keys alone. The values are pooled too. {words}"
-    if _cost(values, order) <= _best(values) + room:
-        return f"The pairs are right for the values alone. The keys are pooled too. {words}"
-    if abs(cost - _greedy(both)) <= room:
-        return (
-            "The nearest two are a pair, and the others have to take what is left. What counts is "
-            f"the sum over all pairs. {words}"
-        )
-    if abs(cost + _best(-both)) <= room:
-        return f"These pairs are the most different ones. {words}"
-    if (order == np.arange(len(order))).all():
-        return f"The heads are in the order they came in. {words}"
-    return f"{words} How much does the mean of two heads differ from each of them?"
+    return f"This order changes keys and values by {cost:.4g} in all; {best:.4g} is possible."
 
 
 EXERCISE = Exercise(
@@ -155,5 +262,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
+    asked=asked,
+    slips=slips,
     judge=judge,
 )

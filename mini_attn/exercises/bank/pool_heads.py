@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -54,38 +58,78 @@ def _flat(blocks: np.ndarray) -> np.ndarray:
     return blocks.reshape(blocks.shape[0], -1)
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What comes out with one idea missing."""
-    weight, heads, kv_heads = (inputs[name] for name in ("weight", "n_heads", "n_kv_heads"))
-    blocks = _blocks(inputs)
-    d_model, _, group, size = blocks.shape
-    dealt = weight.reshape(d_model, group, kv_heads, size)
-    columns = weight.reshape(d_model, kv_heads * size, group)
+def _pooled(
+    inputs: Inputs, *, group: str = "neighbours", by: str = "mean", columns: str = "by head"
+) -> np.ndarray:
+    """The pooled weight, with other groups, another value of each, or other columns."""
+    blocks, kv_heads = _blocks(inputs), inputs["n_kv_heads"]
+    d_model, _, size, head_dim = blocks.shape
+    if group == "apart":
+        blocks = inputs["weight"].reshape(d_model, size, kv_heads, head_dim).swapaxes(1, 2)
+    elif group == "columns":
+        blocks = inputs["weight"].reshape(d_model, kv_heads, head_dim, size).swapaxes(2, 3)
+    elif group == "all":
+        every = inputs["weight"].reshape(d_model, 1, kv_heads * size, head_dim)
+        blocks = np.broadcast_to(every, (d_model, kv_heads, kv_heads * size, head_dim))
+    total, n = blocks.sum(axis=2), blocks.shape[2]
+    made = {
+        "mean": total / n, "sum": total, "root": total / n**0.5,
+        "first": blocks[:, :, 0], "last": blocks[:, :, -1],
+        "largest": blocks.max(axis=2), "median": np.median(blocks, axis=2),
+        "twice": total / n**2, "ends": (blocks[:, :, 0] + blocks[:, :, -1]) / 2,
+        "all heads": total / inputs["n_heads"], "new heads": total / kv_heads,
+    }[by]  # fmt: skip
+    return _flat(made if columns == "by head" else made.swapaxes(1, 2))
+
+
+def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
+    """What can be done wrong in one step."""
+    heads, kv_heads = inputs["n_heads"], inputs["n_kv_heads"]
+    group = heads // kv_heads
+    part = "of each group is kept and the others are dropped. The mean keeps a part of each."
     return [
-        (_flat(dealt.mean(axis=1)),
+        ({"group": "apart"},
          f"Heads that stand {kv_heads} apart are pooled. Neighbours will share, so neighbours are "
          f"pooled: heads 0 to {group - 1} become head 0."),
-        (columns.mean(axis=2),
+        ({"group": "columns"},
          "Neighbouring columns are averaged, numbers of one head with each other. Average whole "
          "heads: the same column of each head in the group."),
-        (_flat(blocks.sum(axis=2)),
-         f"The heads are added. That makes keys {group} times too long and the softmax too sharp; "
-         "take the mean."),
-        (_flat(blocks[:, :, 0]),
-         "The first head of each group is kept and the others are dropped. The mean keeps a "
-         "part of each."),
-        (_flat(blocks[:, :, -1]),
-         "The last head of each group is kept and the others are dropped. The mean keeps a "
-         "part of each."),
-        (_flat(blocks.max(axis=2)),
-         "The largest number of each group is taken. Take the mean."),
-        (_flat(blocks.mean(axis=2)) / group,
-         "The mean is divided by the size of the group once more."),
-        (_flat(blocks.mean(axis=2)) * group**0.5,
-         "The sum is divided by the root of the group's size; the mean divides by the size."),
-        (np.tile(weight.reshape(d_model, heads, size).mean(axis=1), (1, kv_heads)),
+        ({"group": "all"},
          f"All {heads} heads are averaged into one. There are {kv_heads} to make, each from its "
          "own group."),
+        ({"by": "sum"},
+         f"The heads are added. That makes keys {group} times too long and the softmax too sharp; "
+         "take the mean."),
+        ({"by": "first"}, f"The first head {part}"),
+        ({"by": "last"}, f"The last head {part}"),
+        ({"by": "largest"}, "The largest number of each group is taken. Take the mean."),
+        ({"by": "median"}, "The median of each group is taken. Take the mean."),
+        ({"by": "twice"}, "The mean is divided by the size of the group once more."),
+        ({"by": "root"},
+         "The sum is divided by the root of the group's size; the mean divides by the size."),
+        ({"by": "ends"},
+         "Only the first and the last head of a group are averaged. All heads of the group are "
+         "in its mean."),
+        ({"by": "all heads"},
+         "The sum of a group is divided by the number of all heads. A group has fewer: divide by "
+         "its size."),
+        ({"by": "new heads"},
+         "The sum of a group is divided by the number of new heads. Divide by the heads that are "
+         "added: those of a group."),
+        ({"columns": "mixed"},
+         "The columns of the new heads are mixed. Those of head 0 come first, then those of the "
+         "next."),
+    ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What comes out with one idea missing, or two."""
+    width = inputs["weight"].shape[1] // inputs["n_heads"] * inputs["n_kv_heads"]
+    return [
+        (inputs["weight"][:, :width],
+         "The first heads are kept and the others are dropped. Each new head is the mean of a "
+         "group of neighbours."),
+        *with_pairs(partial(_pooled, inputs), _mistakes(inputs)),
     ]  # fmt: skip
 
 

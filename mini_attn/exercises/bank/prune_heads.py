@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
@@ -52,13 +54,14 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 def _blocks(matrix: np.ndarray, n_heads: int, keep: np.ndarray, style: str) -> np.ndarray:
     """Rows of the heads in ``keep``, by the right cut or a wrong one; rows are the width."""
-    if style == "dealt out":
-        cut = matrix.reshape(-1, n_heads, matrix.shape[1])
-        return cut[:, keep].reshape(-1, matrix.shape[1])
+    if style.startswith("dealt out"):
+        cut = matrix.reshape(-1, n_heads, matrix.shape[1])[:, keep]
+        return (cut.swapaxes(0, 1) if "by head" in style else cut).reshape(-1, matrix.shape[1])
     cut = matrix.reshape(n_heads, -1, matrix.shape[1])
     others = np.array([h for h in range(n_heads) if h not in keep.tolist()], dtype=int)
     chosen = {"right": keep, "removed": others, "sorted": np.sort(keep),
-              "first": np.arange(len(keep))}[style]  # fmt: skip
+              "first": np.arange(len(keep)), "reversed": keep[::-1],
+              "from 1": keep - 1}[style]  # fmt: skip
     return cut[chosen].reshape(-1, matrix.shape[1])
 
 
@@ -67,8 +70,12 @@ STYLES = {
     "sorted": "The heads stand in ascending order. Give them in the order of `keep`, in all four "
     "matrices alike.",
     "first": "These are the first heads. `keep` says which heads stay, not how many.",
+    "reversed": "The heads stand in reverse. Give them in the order of `keep`.",
+    "from 1": "Each head is the one before: heads are counted from 0.",
     "dealt out": "These are single columns far apart. The columns of head h stand together: "
     "h * head_dim to (h + 1) * head_dim.",
+    "dealt out, by head": "These are single columns far apart. The columns of head h stand "
+    "together: h * head_dim to (h + 1) * head_dim.",
 }
 
 
@@ -92,6 +99,10 @@ def slips(inputs: Inputs) -> Slips:
         for name, matrix in _matrices(inputs, style).items():
             fits = matrix.shape == sizes[name]
             found.append(({name: matrix} if fits else None, f"{name}: {idea}"))
+    columns = [n for n in sizes if n != "W_o"]
+    for name, other in permutations(columns, 2):
+        found.append(({name: right(inputs)[other]},
+            f"{name} holds columns of {other}. Each matrix keeps its own."))  # fmt: skip
     larger = inputs["n_heads"] / len(inputs["keep"])
     for name, matrix in right(inputs).items():
         found.append(({name: matrix * larger},

@@ -19,6 +19,7 @@ GONE = 3
 
 _WIDTH = GONE * MODEL.head_dim  # columns that go, of each of W_q, W_k, W_v
 _MATRIX = _WIDTH * MODEL.d_model
+_LAYER = 4 * (MODEL.d_model**2 + MODEL.d_model)
 ANSWER = 4 * _MATRIX + 3 * _WIDTH
 
 MISTAKES = {
@@ -31,6 +32,13 @@ MISTAKES = {
     "d_model numbers.",
     4 * _MATRIX + 3 * _WIDTH + MODEL.d_model: "The bias after W_o does not belong to any head: it "
     "stays.",
+    3 * _MATRIX + 2 * _WIDTH: "One matrix is missing: W_q, W_k and W_v all lose columns.",
+    _MATRIX + _WIDTH: "That is one matrix of four: each holds a part of the heads that go.",
+    _LAYER - ANSWER: "That is what the layer keeps. How much does it lose?",
+    **dict.fromkeys(
+        (4 * (MODEL.d_model**2 - (MODEL.d_model - _WIDTH) ** 2) + n * _WIDTH for n in (0, 3, 4)),
+        f"Only one side of each matrix shrinks: d_model stays {MODEL.d_model}.",
+    ),
     ANSWER // GONE: f"That is one head; {GONE} go.",
     ANSWER * MODEL.n_layers: "That is all layers of the model; the question is about one.",
     4 * MODEL.d_model**2: "That is all four matrices, with all heads.",

@@ -27,6 +27,9 @@ MISTAKES = {
     "does 1 FLOP for each byte, not 2.",
     math.ceil(2 * RIDGE): "Twice too many: a multiply-add is 2 FLOPs, and a weight has 2 bytes.",
     math.floor(2 * RIDGE): "Twice too many: a multiply-add is 2 FLOPs, and a weight has 2 bytes.",
+    math.ceil(8 * RIDGE): "Eight times too many: TB/s counts bytes, not bits.",
+    math.ceil(RIDGE * 10**12 / 2**40): "A TB is 10^12 bytes, not 2^40.",
+    512: "That is the next power of two. The first batch that reaches the ridge is smaller.",
     1: "With one sequence each byte of weights is used for a single FLOP.",
     math.ceil(RIDGE * 1000): "A factor 1,000: both rates are in units of 10^12.",
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -67,54 +69,109 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
 
 
-def _attend(inputs: Inputs, window: int, *, held: bool = True, causal: bool = True) -> Array:
+def _attend(
+    inputs: Inputs,
+    *,
+    window: int | None = None,
+    ring: str = "as it is",
+    chunk_at: str = "start",
+    keys_at: str = "start",
+    sees: str = "earlier and itself",
+    scaled: bool = True,
+) -> Array:
     """Attention of the chunk over what was held and itself, by positions."""
-    keep = inputs["ring_positions"] >= 0 if held else np.zeros(len(inputs["k_ring"]), bool)
-    k = np.concatenate([inputs["k_ring"][keep], inputs["k"]])
-    v = np.concatenate([inputs["v_ring"][keep], inputs["v"]])
-    here = inputs["start"] + np.arange(len(inputs["q"]))
-    at = np.concatenate([inputs["ring_positions"][keep], here])
-    behind = here[:, None] - at
-    mask = (behind < window) & ((behind >= 0) | (not causal))
-    scores = inputs["q"] @ k.T * k.shape[1] ** -0.5
+    slots, chunk, start = inputs["ring_positions"], np.arange(len(inputs["q"])), inputs["start"]
+    held = _written(inputs) if ring == "written" else (slots, inputs["k_ring"], inputs["v_ring"])
+    at = {"in order": np.arange(start - len(slots), start), "left out": 0 * slots - 1}
+    old = at.get(ring, held[0])
+    here = chunk if chunk_at == "0" else start + chunk
+    at_keys = np.concatenate([old, chunk if keys_at == "0" else here])
+    k, v = (np.concatenate([x, inputs[n]]) for n, x in zip("kv", held[1:], strict=True))
+    behind = here[:, None] - at_keys
+    mask = (at_keys >= 0) | (ring == "empty seen")
+    mask = mask & (behind < (len(slots) if window is None else window))
+    mask = mask & ((behind >= (sees == "earlier")) | (sees == "all"))
+    scores = inputs["q"] @ k.T * (k.shape[1] ** -0.5 if scaled else 1.0)
     return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
 
 
-def _overwritten(inputs: Inputs) -> Array:
-    """Everything is written first; queries see what is left."""
-    window, rest = len(inputs["k_ring"]), dict(inputs)
+def _written(inputs: Inputs) -> tuple[Array, Array, Array]:
+    """Positions, keys and values of the ring with the chunk in it."""
+    window = len(inputs["k_ring"])
     at, k, v = (inputs[n].copy() for n in ("ring_positions", "k_ring", "v_ring"))
     here = inputs["start"] + np.arange(len(inputs["q"]))
     last = slice(max(0, len(here) - window), None)
     slots = here[last] % window
     at[slots], k[slots], v[slots] = here[last], inputs["k"][last], inputs["v"][last]
-    behind = here[:, None] - at
-    scores = rest["q"] @ k.T * k.shape[1] ** -0.5
-    mask = (at >= 0) & (behind >= 0) & (behind < window)
+    return at, k, v
+
+
+def _overwritten(inputs: Inputs) -> Array:
+    """Everything is written first; queries see what is left."""
+    at, k, v = _written(inputs)
+    behind = (inputs["start"] + np.arange(len(inputs["q"])))[:, None] - at
+    scores = inputs["q"] @ k.T * k.shape[1] ** -0.5
+    mask = (at >= 0) & (behind >= 0) & (behind < len(k))
     return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
+
+
+def _in_pieces(inputs: Inputs) -> Array:
+    """The same for each piece of the chunk, as long as the window."""
+    window, rest, rows = len(inputs["k_ring"]), dict(inputs), []
+    for first in range(0, len(inputs["q"]), window):
+        piece = {n: inputs[n][first : first + window] for n in "qkv"}
+        rest |= {**piece, "start": inputs["start"] + first}
+        rows.append(_overwritten(rest))
+        rest["ring_positions"], rest["k_ring"], rest["v_ring"] = _written(rest)
+    return np.concatenate(rows)
+
+
+def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
+    """What can be done wrong once ring and chunk stand side by side."""
+    window = len(inputs["k_ring"])
+    return [
+        ({"ring": "left out"},
+         "The chunk sees itself only: the tokens in the ring come before it and belong to the "
+         "windows of its first queries."),
+        ({"window": window + 1},
+         f"One key too many: a window of {window} counts the token's own key."),
+        ({"window": window - 1},
+         f"One key too few: a window of {window} counts the token's own key."),
+        ({"window": inputs["start"] + len(inputs["q"]) + 1},
+         "The window is missing: each query sees all keys at hand."),
+        ({"sees": "all"}, "New tokens see later ones: inside the chunk the mask is causal."),
+        ({"sees": "earlier"},
+         "A query does not see its own token: it looks before its key is there."),
+        ({"ring": "empty seen"}, "A slot with −1 holds nothing, and its zeros must get no weight."),
+        ({"ring": "in order"},
+         "The slots are taken to be in the order of the text. A ring is not: ring_positions says "
+         "which position lies in each slot."),
+        ({"ring": "written"},
+         "The chunk is there twice: written into the ring, where it overwrites what its first "
+         "queries see, and beside it."),
+        ({"chunk_at": "0"},
+         "The tokens of the chunk are counted from 0. The first of them stands at position start."),
+        ({"keys_at": "0"},
+         "The keys of the chunk are counted from 0. The first of them stands at position start."),
+        ({"scaled": False}, "The division by the square root of head_dim got lost."),
+    ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
     """Attention over the ring as it was and the chunk."""
-    return _attend(inputs, len(inputs["k_ring"]))
+    return _attend(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing."""
-    window = len(inputs["k_ring"])
+    """What the rows would be with one idea missing, or two."""
     return [
         (_overwritten(inputs),
          "The chunk is written into the ring before its queries look: the last new tokens have "
          "overwritten keys that the first new tokens still see."),
-        (_attend(inputs, window, held=False),
-         "The chunk sees itself only: the tokens in the ring come before it and belong to the "
-         "windows of its first queries."),
-        (_attend(inputs, window + 1),
-         f"One key too many: a window of {window} counts the token's own key."),
-        (_attend(inputs, inputs["start"] + len(inputs["q"])),
-         "The window is missing: each query sees all keys at hand."),
-        (_attend(inputs, window, causal=False),
-         "New tokens see later ones: inside the chunk the mask is causal."),
+        (_in_pieces(inputs),
+         "A piece of the chunk is written into the ring before its queries look: its last tokens "
+         "overwrite keys that its first tokens still see."),
+        *with_pairs(partial(_attend, inputs), _mistakes(inputs)),
     ]  # fmt: skip
 
 
@@ -124,7 +181,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     wrong = ~np.isclose(outputs["out"], right(inputs), rtol=0, atol=TOLERANCE).all(axis=1)
     i = int(wrong.argmax())
     return (
-        f"Row {i} of the chunk (position {start + i}) is wrong: it sees the keys from "
+        f"Row {i} of the chunk (position {start + i}) is wrong: it should see the keys from "
         f"position {max(0, start + i - window + 1)} to its own."
     )
 

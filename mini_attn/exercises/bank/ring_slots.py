@@ -48,6 +48,32 @@ def _written(n_tokens: int, window: int) -> Array:
     return slots
 
 
+def _rounds(inputs: Inputs) -> Slips:
+    """What the slots would hold with one fault in how the ring goes round."""
+    n, window = inputs["n_tokens"], inputs["window"]
+    slots, last = np.arange(window), np.arange(max(0, n - window), n)
+    first = np.where(slots < n, slots, -1)
+    now = n // window * window + slots
+    listed = np.pad(last % window, (0, window - len(last)), constant_values=-1)
+    turned = np.roll(last, -(n % window)) if n > window else first
+    return [
+        (np.where(slots < n - window, slots + window, first),
+         "The ring is taken to have gone round at most once. It goes round as often as the text is "
+         "long."),
+        (np.where(now < n, now, -1),
+         "Slots that this round has not reached are said to be empty. They still hold tokens of "
+         "the round before."),
+        (turned, "The tokens go round the wrong way: position p lies in slot p mod window."),
+        (np.where(slots < n, (n - 1 - slots) // window, -1),
+         "Those are the rounds of the ring. Which positions lie in the slots?"),
+        (n - (n - slots) % window,
+         "One token too many, and a slot that no token has reached says -1."),
+        (listed,
+         "Those are the slots of the last tokens. The other way round is asked: the position in "
+         "each slot."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the slots would hold with one idea missing."""
     n, window = inputs["n_tokens"], inputs["window"]
@@ -69,6 +95,7 @@ def slips(inputs: Inputs) -> Slips:
         (slots, "Those are the numbers of the slots. Which positions lie in them?"),
         (np.where(held < 0, -1, held % window),
          "Those are the slots again: the position itself is asked, not its remainder."),
+        *_rounds(inputs),
     ]  # fmt: skip
 
 

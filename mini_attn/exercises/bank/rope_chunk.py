@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -73,43 +75,73 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"scores": ((new, len(inputs["k_cache"]) + new), "f")}
 
 
-def _scores(inputs: Inputs, q_at: Array, k_at: Array, again: Array | None = None) -> Array:
-    """Scores with queries, new keys and, once more, cached keys turned to these positions."""
-    cache = inputs["k_cache"]
-    old = cache if again is None else _turn(cache, again)
-    keys = np.concatenate([old, _turn(inputs["k"], k_at)])
-    return np.asarray(_turn(inputs["q"], q_at) @ keys.T * inputs["q"].shape[1] ** -0.5)
+def _scores(
+    inputs: Inputs,
+    *,
+    q_at: str = "here",
+    k_at: str = "here",
+    cache: str = "kept",
+    scaled: bool = True,
+    sign: int = 1,
+) -> Array:
+    """Scores with queries, new keys or cached keys turned to these places."""
+    past, new = len(inputs["k_cache"]), np.arange(len(inputs["q"]))
+    places = {
+        "here": past + new, "start": new, "still": 0 * new, "late": past + new + 1,
+        "first": past + 0 * new, "last": past + 0 * new + len(new) - 1,
+    }  # fmt: skip
+    old, before = inputs["k_cache"], np.arange(past)
+    if cache != "kept":
+        old = _turn(old, before if cache == "again" else before + past)
+    keys = np.concatenate([old, _turn(inputs["k"], sign * places[k_at])])
+    scores = _turn(inputs["q"], sign * places[q_at]) @ keys.T
+    return np.asarray(scores * inputs["q"].shape[1] ** -0.5 if scaled else scores)
+
+
+FROM_0 = "as if the text began with this chunk: it begins after the tokens in the cache."
+ONE_PLACE = "Each stands at a place of its own."
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"q_at": "start"}, f"The queries are turned {FROM_0}"),
+    ({"cache": "again"},
+     "The cached keys were turned when they came in; here they are turned again."),
+    ({"k_at": "start"}, f"The new keys are turned {FROM_0}"),
+    ({"q_at": "late"},
+     "The queries stand one place too far: the first new token follows position past − 1."),
+    ({"k_at": "still"}, "The new keys are not turned, the cached ones are."),
+    ({"q_at": "still"}, "The queries are not turned. Keys alone are not enough."),
+    ({"q_at": "last"}, f"All queries are turned to the last place. {ONE_PLACE}"),
+    ({"q_at": "first"}, f"All queries are turned to the first place of the chunk. {ONE_PLACE}"),
+    ({"cache": "moved"}, "The cached keys are turned on by past places. They stand at 0 to "
+     "past − 1, and were turned there."),
+    ({"scaled": False}, "The division by the square root of head_dim got lost."),
+]  # fmt: skip
+
+
+def _elsewhere(inputs: Inputs) -> Slips:
+    """What the scores would be if the chunk as a whole stood elsewhere, or some were hidden."""
+    past, new = len(inputs["k_cache"]), len(inputs["q"])
+    scores = _scores(inputs)
+    later = np.arange(past + new) > past + np.arange(new)[:, None]
+    masked = "Scores of later keys are hidden. They are asked for before any mask."
+    return [
+        (_scores(inputs, q_at="start", k_at="start"), f"Queries and new keys are turned {FROM_0}"),
+        (_scores(inputs, q_at="late", k_at="late"),
+         "The chunk stands one place too far: its first token follows position past − 1."),
+        (_scores(inputs, sign=-1), "The chunk is turned backwards, the cached keys forwards."),
+        (np.roll(scores, new, axis=1),
+         "The new keys stand before the cached ones. Columns follow the text: the cache first."),
+        *((np.where(later, hidden, scores), masked) for hidden in (0.0, -np.inf, -1e9, -1e30)),
+    ]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing."""
-    past, new = len(inputs["k_cache"]), len(inputs["q"])
-    start, here, all_old = np.arange(new), past + np.arange(new), np.arange(past)
-    still = np.zeros(new, dtype=int)
-    double = "The cached keys were turned when they came in; here they are turned again."
-    from_0 = "as if the text began with this chunk: it begins after the tokens in the cache."
-    return [
-        (_scores(inputs, start, here, all_old),
-         f"Two things. The queries are turned {from_0} And: {double}"),
-        (_scores(inputs, here, here, all_old), double),
-        (_scores(inputs, start, here), f"The queries are turned {from_0}"),
-        (_scores(inputs, here, start), f"The new keys are turned {from_0}"),
-        (_scores(inputs, start, start), f"Queries and new keys are turned {from_0}"),
-        (np.where(here[:, None] < np.arange(past + new), -np.inf, _scores(inputs, here, here)),
-         "Later keys are hidden. The scores are asked for before any mask."),
-        (_scores(inputs, here + 1, here),
-         "The queries stand one place too far: the first new token follows position past − 1."),
-        (_scores(inputs, here, still), "The new keys are not turned, the cached ones are."),
-        (_scores(inputs, still, here), "The queries are not turned. Keys alone are not enough."),
-        (_scores(inputs, here, here) * inputs["q"].shape[1] ** 0.5,
-         "The division by the square root of head_dim got lost."),
-    ]  # fmt: skip
+    """What the scores would be with one idea missing, or two."""
+    return [*_elsewhere(inputs), *with_pairs(partial(_scores, inputs), MISTAKES)]
 
 
 def right(inputs: Inputs) -> Array:
     """Queries and new keys turned to where they stand in the text."""
-    here = len(inputs["k_cache"]) + np.arange(len(inputs["q"]))
-    return _scores(inputs, here, here)
+    return _scores(inputs)
 
 
 EXERCISE = Exercise(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -40,36 +44,72 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"weight": (inputs["weight"].shape, "f")}
 
 
-def _order(rows: int, n_heads: int) -> Array:
-    """Old row of each new row: per head the even ones, then the odd ones."""
-    per_head = np.arange(rows).reshape(n_heads, -1, 2)
-    return np.asarray(per_head.swapaxes(1, 2).reshape(rows))
+def _order(rows: int, n_heads: int, by: str = "even rows first") -> Array:
+    """Old row of each new row: per head the even ones, then the odd ones, or another order."""
+    number = np.arange(rows)
+    pairs, halves = number.reshape(n_heads, -1, 2), number.reshape(n_heads, 2, -1)
+    orders = {
+        "even rows first": pairs.swapaxes(1, 2), "odd rows first": pairs[..., ::-1].swapaxes(1, 2),
+        "back": halves.swapaxes(1, 2), "halves": halves[:, ::-1], "neighbours": pairs[..., ::-1],
+        "upside down": number.reshape(n_heads, -1)[:, ::-1],
+        "odd rows back": np.concatenate([pairs[..., 0], pairs[:, ::-1, 1]], axis=1),
+    }  # fmt: skip
+    return np.asarray(orders[by].reshape(rows))
+
+
+def _moved(inputs: Inputs, *, by: str = "even rows first", heads: str = "each") -> Array:
+    """The weight with its rows in an order, head by head or otherwise."""
+    weight, n_heads = inputs["weight"], inputs["n_heads"]
+    order = _order(len(weight), n_heads if heads == "each" else 1, by)
+    if heads == "dealt out":
+        order = np.arange(len(weight)).reshape(-1, n_heads).T.ravel()
+        order = order[_order(len(weight), n_heads, by)]
+    return np.asarray(weight[order])
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"heads": "together"},
+     "The rows are sorted over all heads together. Each head keeps its own rows: number 0 of "
+     "head 1 must not become a row of head 0."),
+    ({"heads": "dealt out"},
+     "Every n_heads-th row is taken for a row of one head. The rows of a head stand together."),
+    ({"by": "back"},
+     "That is the way back, from half to interleaved: row i of the first half should be the "
+     "old row 2i."),
+    ({"by": "halves"}, "The halves of each head are exchanged; no pair was taken apart."),
+    ({"by": "neighbours"}, "Neighbours are exchanged. They have to move apart, by half a head."),
+    ({"by": "odd rows first"},
+     "Odd rows come first: the first number of a pair belongs to the first half."),
+    ({"by": "odd rows back"},
+     "The odd rows stand in reverse. Both halves keep the order of the pairs."),
+    ({"by": "upside down"}, "The rows are turned upside down."),
+]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the weight would be with one idea missing."""
+    """What the weight would be with one idea missing, or two."""
     weight, n_heads = inputs["weight"], inputs["n_heads"]
-    rows, columns = weight.shape
-    order = _order(rows, n_heads)
-    head_dim = rows // n_heads
-    halves = np.arange(rows).reshape(n_heads, 2, head_dim // 2)
-    swapped = halves[:, ::-1].reshape(rows)
+    rows, columns = np.arange(len(weight)), np.arange(weight.shape[1])
+    order, head_dim = _order(len(weight), n_heads), len(weight) // n_heads
+    first = rows % head_dim < head_dim // 2
+    fours = rows.copy()
+    whole = len(rows) // 4 * 4
+    fours[:whole] = fours[:whole].reshape(-1, 2, 2).swapaxes(1, 2).ravel()
     return [
         (weight, "No row has moved."),
-        (weight[_order(rows, 1)],
-         "The rows are sorted over all heads together. Each head keeps its own rows: number 0 of "
-         "head 1 must not become a row of head 0."),
-        (weight[np.argsort(order)],
-         "That is the way back, from half to interleaved: row i of the first half should be the "
-         "old row 2i."),
-        (weight[swapped], "The halves of each head are exchanged; no pair was taken apart."),
-        (weight[np.arange(rows).reshape(-1, 2)[:, ::-1].reshape(rows)],
-         "Neighbours are exchanged. They have to move apart, by half a head."),
+        *with_pairs(partial(_moved, inputs), MISTAKES),
         (weight[::-1], "The rows are turned upside down."),
-        (weight[np.arange(rows).reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2).reshape(rows)],
-         "Odd rows come first: the first number of a pair belongs to the first half."),
-        (weight[:, _order(columns, 1)] if columns % 2 == 0 else weight,
+        (weight[:, np.argsort(columns % 2, kind="stable")],
          "The columns were sorted. A number of the head is a row: weights are stored (out, in)."),
+        (weight[np.where(rows < head_dim, order, rows)],
+         "Only head 0 is reordered. Every head is, in the same way."),
+        (weight[fours],
+         "That is right for heads of 4 alone. Whatever its size, a head has all its even rows "
+         "first, then all odd ones."),
+        (weight[np.where(first, order, rows)],
+         "The first halves are right, the second ones are as they were. The odd rows go there."),
+        (weight[order] * np.where(first, 1.0, -1.0)[:, None],
+         "The second halves have changed their sign. Rows only move: their signs stay."),
     ]  # fmt: skip
 
 
