@@ -29,6 +29,11 @@ MISTAKES = {
         "The four others add up: their exponentials are multiplied by four, not divided."
     ),
     WEIGHT: "That is the weight. The softmax takes the exponential of the score first.",
+    math.log(WEIGHT * OTHERS): (
+        "The denominator has five terms: the fifth key's own exponential is one of them."
+    ),
+    math.log(WEIGHT): "A score of 0 still counts: e to the 0 is 1, so the four others add 4 to the "
+    "sum.",
     math.log(OTHERS): "That makes the fifth equal to the four others together: weight 0.5.",
 }
 _near = partial(math.isclose, rel_tol=0.003)
@@ -41,7 +46,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if idea := explain(value, MISTAKES.items(), _near):
         return idea
-    weight = 1 / (1 + OTHERS * math.exp(-max(min(value, 700.0), -700.0)))
+    if value < 0:
+        return (
+            "With a score below 0 the fifth key gets less weight than each of the others. It "
+            "should get far more, so its score is above 0. Did a sign get lost?"
+        )
+    weight = 1 / (1 + OTHERS * math.exp(-min(value, 700.0)))
     return (
         f"A score of {value:.4g} gives the weight {weight:.3g}. Write the weight as a quotient of "
         "exponentials, put in 0.9, and solve for the score."
