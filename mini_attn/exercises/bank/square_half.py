@@ -39,15 +39,17 @@ MISTAKES = {
     6 * D: "That takes an MLP of width 8d/3 exactly. This one is rounded up to 11,008.",
     8 * D: "That takes an MLP of width 4d. This one has 11,008.",
     ANSWER - D // 2: "The output projection is missing: d × d weights more.",
-    ANSWER
-    - 2 * D: "The projections are missing: the attention has weights too, four matrices of d × d.",
+    ANSWER - 2 * D: (
+        "The projections are missing: the attention has weights too, four matrices of d × d."
+    ),
     ANSWER - 3 * D // 4: "This model has as many key/value heads as query heads: W_K and W_V have "
     "d × d weights each, like W_Q.",
     D: "At n = d_model the products with weights still have six times as many FLOPs. Write down "
     "both sides and solve for n.",
-    ANSWER
-    * MODEL.n_heads: "That takes the scores of a single head of 128. A layer has 32 of them, "
-    "together as wide as d_model.",
+    ANSWER * MODEL.n_heads: (
+        "That takes the scores of a single head of 128. A layer has 32 of them, together as wide "
+        "as d_model."
+    ),
     ANSWER // MODEL.n_layers: "That is too few by a factor of 32. If you multiplied by the heads: "
     "they share d_model, each has 128 numbers. If you divided by the layers: every layer has both "
     "parts, so their number cancels.",

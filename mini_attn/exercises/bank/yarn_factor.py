@@ -30,9 +30,10 @@ MISTAKES = {
     SCORE / _EACH**2: "The scores grow, they do not shrink: a longer text needs sharper rows.",
     SCORE / _EACH: "Queries and keys are multiplied by the factor, not divided by it. A score is a "
     "product of the two, so it gets the factor twice.",
-    SCORE
-    * math.sqrt(_EACH): "That multiplies by the root of the factor. Query and key have the factor "
-    "each, so the score gets its square.",
+    SCORE * math.sqrt(_EACH): (
+        "That multiplies by the root of the factor. Query and key have the factor each, so the "
+        "score gets its square."
+    ),
     SCORE * (0.1 * math.log(FACTOR)) ** 2: "The factor is 0.1 · ln 16 plus 1: the 1 is missing.",
     SCORE * (0.1 * (math.log(FACTOR) + 1)) ** 2: (
         "The 0.1 belongs to the logarithm alone: 0.1 · ln 16, and then 1 is added."
