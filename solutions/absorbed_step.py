@@ -121,5 +121,5 @@ WRONG = [
     ("keys for values", _keys_read, "random", "W_UK made the keys"),
     ("read out twice", _scaled_twice, "by hand", "the output is not"),
     ("a narrow latent scaled by its size", _wide_only, "property", "latent's size"),
-    ("itself unseen", _alone, "edges", "softmax weights"),
+    ("itself unseen", _alone, "edges", "should be"),
 ]  # fmt: skip

@@ -82,7 +82,7 @@ WRONG = [
         "by hand",
         "gradient of the scores",
     ),
-    ("sign", _minus, "by hand", "by differences"),
+    ("sign", _minus, "by hand", "d_v is right. "),
     ("transposed", _transposed, "shape", "d_k should have shape"),
     ("order", _swapped, "shape", "d_q should have shape"),
     ("one of three", _one, "type", "3 arrays"),

@@ -91,7 +91,7 @@ WRONG = [
     ("full blocks only", _full_blocks, "edges", "left out"),
     ("no maximum", _no_maximum, "finite", "NaN"),
     ("no scale", _no_scale, "by hand", "scale"),
-    ("half", _half, "by hand", "differs"),
+    ("half", _half, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
 ]

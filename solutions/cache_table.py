@@ -72,5 +72,5 @@ WRONG = [
     ("one token", _one_token, "by hand", "one token"),
     ("32 bits", _narrow, "edges", "32 bits"),
     ("floats", _floats, "dtype", "whole numbers"),
-    ("one byte more", _added, "by hand", "should keep"),
+    ("one byte more", _added, "by hand", "should be"),
 ]

@@ -48,5 +48,5 @@ WRONG = [
     ("a sum", _sum, "by hand", "sum along the stripe"),
     ("one number for all", _all_heads, "shape", "should have shape"),
     ("a list", _list, "type", "NumPy array"),
-    ("half", _half, "by hand", "should get"),
+    ("half", _half, "by hand", "should be"),
 ]

@@ -84,5 +84,5 @@ WRONG = [
     ),
     ("softmax over queries", _variant(axis=-2), "by hand", "last axis"),
     ("no softmax", _variant(soft=False), "by hand", "softmax is missing"),
-    ("last first", _variant(keys=_reversed, values=_reversed), "by hand", "another output"),
+    ("last first", _variant(keys=_reversed, values=_reversed), "by hand", "these are wrong"),
 ]

@@ -104,6 +104,6 @@ WRONG = [
     ("exchanged", _exchanged, "by hand", "Rows and columns"),
     ("sum", _sum, "by hand", "the mean is asked for"),
     ("no copies", _no_copies, "finite", "NaN"),
-    ("a third", _third, "by hand", "should get"),
+    ("a third", _third, "by hand", "should be"),
     ("one number", _one_number, "type", "array"),
 ]

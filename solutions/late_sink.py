@@ -57,7 +57,7 @@ def _added(out, share):
 
 
 WRONG = [
-    ("overflow", _shared(_naive), "finite", "overflow"),
+    ("overflow", _shared(_naive), "finite", "NaN"),
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("along the queries", _queries, "runs", "broadcast"),
     ("output alone", lambda **given: late_sink(**given)[1], "type", "Return 2 arrays"),

@@ -84,7 +84,7 @@ WRONG = [
     ("sum of the total", _with_out(lambda q, k, o, ot, s, t: q @ s / t.sum()), "by hand",
      "q · total"),
     ("k asks", _with_out(lambda q, k, o, ot, s, t: k @ s / (k @ t)), "by hand", "query asks"),
-    ("half", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ t) / 2), "by hand", "sums are right"),
+    ("half", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ t) / 2), "by hand", "state, total are right"),
     ("a list", _list, "type", "NumPy array"),
     ("out only", _out_only, "type", "3 arrays"),
     ("a row", _row, "shape", "shape"),

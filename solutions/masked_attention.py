@@ -105,7 +105,7 @@ WRONG = [
     ("renormalised", _renormalised, "finite", "NaN"),
     ("overflow", _overflows, "finite", "NaN"),
     ("an empty row", _empty_nan, "finite", "NaN"),
-    ("half", _half_of_it, "by hand", "differs"),
+    ("half", _half_of_it, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
 ]

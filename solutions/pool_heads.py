@@ -72,6 +72,6 @@ WRONG = [
         "unequal shares",
         _pooled(lambda b: 0.75 * b[:, :, 0] + 0.25 * b[:, :, -1]),
         "by hand",
-        "differ",
+        "column by column",
     ),
 ]

@@ -67,7 +67,7 @@ WRONG = [
     ("wrong after full rounds", _full_rounds, "property", "the newest first"),
     ("other negative numbers", _negative, "edges", "another negative number"),
     ("empty is 0", _empty_is_0, "edges", "An empty slot says -1"),
-    ("at most 1,000", _short_loop, "edges", "should hold position"),
+    ("at most 1,000", _short_loop, "edges", "should be"),
     ("fractions", lambda n_tokens, window: ring_slots(n_tokens, window) / 1, "dtype",
      "whole numbers"),
     ("held only", lambda n_tokens, window: np.arange(max(0, n_tokens - window), n_tokens)[:2],

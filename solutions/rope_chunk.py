@@ -71,5 +71,5 @@ WRONG = [
     ("wrong lengths", _crash, "runs", "ValueError"),
     ("cache left out", _new_keys_only, "shape", "shape"),
     ("some cuts", _doubles_for_short_texts, "property", "turned again"),
-    ("a short table", _at_most_128, "edges", "should score"),
+    ("a short table", _at_most_128, "edges", "should be"),
 ]

@@ -83,7 +83,7 @@ WRONG = [
     ("hard choice", _hard, "by hand", "hard choice"),
     ("smallest wins", _smallest, "by hand", "turned round"),
     ("base 2", _base, "by hand", "base is e"),
-    ("clipped", _clipped, "property", "shares in them are wrong"),
+    ("clipped", _clipped, "property", "should be"),
     ("an empty row shared", _evenly, "edges", "nothing to choose from"),
     ("one row", _one_row, "shape", "shape"),
     ("whole numbers", _whole_numbers, "dtype", "floating point"),

@@ -63,7 +63,7 @@ WRONG = [
     ("hard lookup", _hard, "by hand", "hard lookup"),
     ("the mean", _mean, "by hand", "same weight"),
     ("scaled", _scaled, "by hand", "next chapter"),
-    ("queries mixed up", _mean_of_queries, "random", "differs by up to"),
+    ("queries mixed up", _mean_of_queries, "random", "should be"),
     ("too much", _times, "by hand", "number of keys"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),

@@ -63,7 +63,7 @@ WRONG = [
     ("one less", _with(lambda n: n - 1, lambda n, j: n - 1), "by hand", "one token less"),
     ("no scale", _with(lambda n: n, lambda n, j: n, scaled=False), "by hand", "not divided"),
     ("not turned", _unturned, "by hand", "Nothing is turned"),
-    ("backwards", _backwards, "by hand", "The score of key"),
+    ("backwards", _backwards, "by hand", "scores are wrong for keys"),
     ("a column", _column, "shape", "scores should have shape"),
     ("a list", _list, "type", "NumPy array"),
 ]

@@ -64,7 +64,7 @@ WRONG = [
     ("largest number", _largest_number, "by hand", "all of them"),
     ("smallest", _smallest, "by hand", "smallest parts"),
     ("most alike", _most_alike, "random", "most like the output"),
-    ("counted from 1", _from_one, "by hand", "For query 0"),
+    ("counted from 1", _from_one, "by hand", "from 0, not from 1"),
     ("the lengths", _the_lengths, "dtype", "whole numbers"),
     ("all parts", _all_parts, "shape", "(3, 3)"),
 ]

@@ -85,7 +85,7 @@ def _fails_on_one_row(a, b, tile):
 WRONG = [
     ("as given", _as_given, "by hand", "add to it"),
     ("overwrites", _overwrites, "by hand", "add to it"),
-    ("edges dropped", _edges_dropped, "property", "contracted axis is missing"),
+    ("edges dropped", _edges_dropped, "property", "edge are missing"),
     ("sums cut short", _sum_cut_short, "property", "last terms"),
     ("rows dropped", _rows_dropped, "property", "stay zero"),
     ("first tile only", _first_only, "by hand", "first tile"),

@@ -55,5 +55,5 @@ WRONG = [
     ("a fixed length", _rule(lambda q, kv, *_: q < 128), "random", "Write down both"),
     ("by the limit of a long past",
      lambda **i: _rule(lambda q, kv, made, r, b: (q < made / (2 * r - b)) & (q < kv))(**i),
-     "random", "once for each new token"),
+     "random", "Write down both"),
 ]  # fmt: skip

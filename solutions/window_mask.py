@@ -67,7 +67,7 @@ def _additive(q_positions, kv_positions, window):
 
 
 WRONG = [
-    ("starter", _starter, "by hand", "One key too many"),
+    ("starter", _starter, "by hand", "one key too many"),
     ("one too many", _too_many, "by hand", "One key too many"),
     ("places", _places, "property", "made from places"),
     ("one too few", _too_few, "by hand", "One key too few"),

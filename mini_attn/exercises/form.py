@@ -8,9 +8,16 @@ import numpy as np
 
 from mini_attn.exercises.spec import Inputs, Outputs
 
-__all__ = ["Missing", "arrays_of", "check_finite", "number_of"]
+__all__ = ["Missing", "arrays_of", "not_finite", "number_of"]
 
 KINDS = {"f": "floating point", "b": "boolean", "i": "whole numbers"}
+WARNINGS = {  # what NumPy said on the way, in a learner's words
+    "overflow encountered in exp": "An exponential overflowed.",
+    "divide by zero encountered in log": "The logarithm of 0 was taken.",
+    "divide by zero encountered in divide": "Something was divided by 0.",
+    "invalid value encountered in divide": "0 was divided by 0, or infinity by infinity.",
+    "invalid value encountered in subtract": "Infinity was subtracted from infinity.",
+}
 JUDGED = {"f": np.float64, "b": np.bool_, "i": np.int64, "u": np.int64}
 
 
@@ -34,7 +41,7 @@ def _named(value: Any, expected: dict[str, Any]) -> dict[str, Any]:
 
 
 def arrays_of(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> Outputs:
-    """The returned arrays, once type, shape, data type and finiteness are right."""
+    """The returned arrays, once type, shape and data type are right."""
     named = _named(value, expected)
     for name, item in named.items():
         if type(item).__module__.split(".")[0] == "torch":
@@ -60,18 +67,30 @@ def arrays_of(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> O
         return {name: array.astype(JUDGED[array.dtype.kind]) for name, array in arrays.items()}
 
 
-def check_finite(arrays: Outputs, inputs: Inputs) -> None:
-    """Refuse NaN and infinity, but not in an array that was given with unused slots."""
-    for name, array in arrays.items():
-        given = inputs.get(name)
-        if isinstance(given, np.ndarray) and given.shape == array.shape and np.isnan(given).any():
-            continue  # an unused slot may hold anything, and may be handed on
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise Missing(
-                "finite",
-                f"{name} holds NaN or infinity. Did an exponential overflow, did a row have "
-                "nothing to attend to, or did a slot come in that no token was written to?",
-            )
+def not_finite(outputs: Outputs, inputs: Inputs, warned: str) -> str | None:
+    """Where the answer holds NaN or infinity, and what about this case may have made it."""
+    for name, array in outputs.items():
+        if array.dtype.kind != "f":
+            continue
+        holes = np.argwhere(~np.isfinite(array))
+        if len(holes):
+            where = f" at {holes[0].tolist()}" if array.ndim else ""
+            more = f" and {len(holes) - 1:,} other places" if len(holes) > 1 else ""
+            kind = "NaN" if np.isnan(array[tuple(holes[0])]) else "infinity"
+            return f"{name} holds {kind}{where}{more}." + _facts(inputs, warned)
+    return None
+
+
+def _facts(inputs: Inputs, warned: str) -> str:
+    """What is true of a case that made a number not finite; nothing that is only likely."""
+    arrays = {name: item for name, item in inputs.items() if isinstance(item, np.ndarray)}
+    facts = [words for sign, words in WARNINGS.items() if sign in warned]
+    unset = [n for n, a in arrays.items() if a.dtype.kind == "f" and np.isnan(a).any()]
+    if unset:
+        facts.append(f"In this case {' and '.join(unset)} came with NaN where nothing is stored.")
+    if any(a.dtype.kind == "b" and a.ndim > 1 and not a.any(-1).all() for a in arrays.values()):
+        facts.append("In this case a query has nothing to attend to.")
+    return "".join(f" {fact}" for fact in facts)
 
 
 def number_of(answer: Any) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.form import Missing, arrays_of, check_finite, number_of
+from mini_attn.exercises.choosing import Tried, what_to_say
+from mini_attn.exercises.form import Missing, arrays_of, not_finite, number_of
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
@@ -23,7 +25,7 @@ def _call(call: Call, inputs: Inputs, report: Report) -> Run:
     advice = []
     if result.complaints:
         advice.append(f"while running it warned: {result.complaints.splitlines()[0][:160]}")
-    if result.mutated:
+    if result.mutated and not report.exercise.keeps_inputs:
         advice.append(f"it changed its input {', '.join(result.mutated)}: work on a copy")
     if result.printed:
         advice.append(f"it printed: {result.printed.splitlines()[0][:80]}")
@@ -42,33 +44,72 @@ def _same(first: Outputs, second: Outputs) -> bool:
 
 
 def _judge(task: Exercise, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the outputs lack; an error in a check is never the learner's."""
+    """What the outputs lack; an error in a check is never the learner's."""
     try:
         with np.errstate(all="ignore"):
             return task.judge(inputs, outputs)
     except Exception as error:  # an odd answer may reach a line that no test has reached
-        name = type(error).__name__
-        return f"The check itself failed on this answer, with {name}: please report it."
+        return _broken(error)
 
 
-def _examine_case(
-    task: Exercise, call: Call, inputs: Inputs, report: Report, *, twice: bool
-) -> str | None:
-    """One case: everything up to the idea that the judge misses."""
-    expected = task.expected(inputs)
-    outputs = arrays_of(_call(call, inputs, report).value, expected)
-    check_finite(outputs, inputs)
-    if twice and not _same(outputs, arrays_of(_call(call, inputs, report).value, expected)):
+def _broken(error: Exception) -> str:
+    name = type(error).__name__
+    return f"The check itself failed on this answer, with {name}: please report it."
+
+
+def _try(task: Exercise, call: Call, case: Tried, report: Report, *, twice: bool) -> Tried:
+    """One case: everything up to what is wrong with the outputs."""
+    expected = task.expected(case.inputs)
+    ran = _call(call, case.inputs, report)
+    returned = arrays_of(ran.value, expected)
+    outputs = task.asked(case.inputs, returned)
+    if fault := not_finite(outputs, case.inputs, ran.complaints):
+        return replace(case, outputs=outputs, fault=fault, finite=False)
+    if task.keeps_inputs and ran.mutated:
+        names = " and ".join(ran.mutated)
+        raise Missing("repeatable", f"It writes into {names}, which should stay as passed in.")
+    if twice and not _same(returned, arrays_of(_call(call, case.inputs, report).value, expected)):
         raise Missing("repeatable", "The same inputs give another answer the second time.")
-    return _judge(task, inputs, outputs)
+    return replace(case, outputs=outputs, fault=_judge(task, case.inputs, outputs))
 
 
-def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> None:
-    """All cases, group by group; the first of each group is called twice."""
+def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> list[Tried]:
+    """All cases, group by group; the first of each group is called twice.
+
+    The first fault decides. What comes after it is called once, as evidence of what it is.
+    """
+    tried: list[Tried] = []
+    failed = False
     for group, drawn in task.cases(np.random.default_rng(seed)).items():
         for number, inputs in enumerate(drawn):
-            if idea := _examine_case(task, call, inputs, report, twice=number == 0):
-                raise Missing(group, idea)
+            notes = Report(task) if failed else report
+            try:
+                case = Tried(group, inputs, {})
+                case = _try(task, call, case, notes, twice=number == 0 and not failed)
+            except Missing as missing:
+                if not failed:
+                    raise
+                if missing.name == "runs":  # an endless loop is waited for once
+                    return tried
+            except Exception:
+                if not failed:
+                    raise
+                return tried  # the process of the answer has gone: the first fault stands
+            else:
+                tried.append(case)
+                failed = failed or case.fault is not None
+    return tried
+
+
+def _first_fault(task: Exercise, tried: list[Tried]) -> None:
+    """Raise the check that failed, and the idea behind it."""
+    try:
+        with np.errstate(all="ignore"):
+            said = what_to_say(task, tried)
+    except Exception as error:  # as in _judge
+        said = next(case.group for case in tried if case.fault), _broken(error)
+    if said:
+        raise Missing(*said)
 
 
 def _one_number(task: Exercise, answer: Any) -> None:
@@ -99,7 +140,7 @@ def examine_function(task: Exercise, call: Call, *, seed: int) -> Report:
     """
     report = Report(task)
     try:
-        _all_cases(task, call, seed, report)
+        _first_fault(task, _all_cases(task, call, seed, report))
     except Missing as missing:
         report.failed, report.message = missing.name, missing.message
     return report

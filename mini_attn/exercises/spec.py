@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.comparing import Inputs, Outputs, by_right, close
 
 __all__ = [
-    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "exercise", "exercise_ids", "of_chapter",
+    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "exercise", "exercise_ids",
+    "of_chapter",
 ]  # fmt: skip
 
-Inputs = dict[str, Any]
 Cases = dict[str, list[Inputs]]
-Outputs = dict[str, np.ndarray[Any, Any]]
+Slips = Sequence[tuple[Any, str]]
 
 GROUPS = ("by hand", "random", "property", "edges")  # of cases, in the order of checking
 NUMBER = "answer = ...  # your number"
@@ -35,6 +36,26 @@ def one_case(rng: np.random.Generator) -> Cases:
 def one_number(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """Its answer is one floating-point number."""
     return {"answer": ((), "f")}
+
+
+def no_slips(inputs: Inputs) -> Slips:
+    """Nothing is foreseen."""
+    return ()
+
+
+def no_symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Nothing but the case is shown."""
+    return None
+
+
+def undecided(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Stands for a judge that comes from the right answer."""
+    raise NotImplementedError
+
+
+def all_of_it(inputs: Inputs, outputs: Outputs) -> Outputs:
+    """Every number that is returned is asked for."""
+    return outputs
 
 
 def _in_paragraphs(text: str) -> str:
@@ -69,8 +90,24 @@ class Exercise:
         The idea, then the steps.
     common_errors : tuple of str
         What often goes wrong, for the page.
+    right : callable (inputs) -> array or mapping of str to array
+        The right answer; of several outputs, the one that is judged first comes first.
+    slips : callable (inputs) -> sequence of (answer, str)
+        Foreseen mistakes, the simplest first: what the answer would be with one idea missing, in
+        the form of `right`, and that idea. The same mistakes in the same order for all inputs,
+        with None for what these inputs leave no room for. An answer may hold the outputs alone
+        that the mistake is about. `mini_attn.exercises.choosing` has the rule that chooses.
+    same : callable (array, array) -> bool
+        Whether an output is what it should be, or what a mistake would make of it.
+    symptom : callable (inputs, outputs) -> str or None
+        What is true of a wrong answer to these inputs; said where no mistake explains it.
     judge : callable (inputs, outputs) -> str or None
-        The idea that these outputs lack, or None. Arrays only: it never calls the answer.
+        In place of `right`, where many answers are right: what is wrong with these outputs, or
+        None. Arrays only: it never calls the answer.
+    asked : callable (inputs, outputs) -> outputs
+        The part of the outputs that is asked for, where the rest may hold anything.
+    keeps_inputs : bool
+        Whether the task forbids to write into the arrays that are passed in.
     starter : str
         Source of the first cell. Its last function, or ``answer``, is what is checked.
     cases : callable (rng) -> dict of lists of dict
@@ -97,7 +134,8 @@ class Exercise:
     Raises
     ------
     ConfigError
-        If the groups are none of `GROUPS`, not in their order, or end before the last check.
+        If the groups are none of `GROUPS`, not in their order, or end before the last check, or
+        if neither `right` nor `judge` says what is right.
     """
 
     id: str
@@ -112,7 +150,13 @@ class Exercise:
     text: str
     hints: tuple[str, ...]
     common_errors: tuple[str, ...]
-    judge: Callable[[Inputs, Outputs], str | None]
+    right: Callable[[Inputs], Any] | None = None
+    slips: Callable[[Inputs], Slips] = no_slips
+    same: Callable[[Any, Any], Any] = close
+    symptom: Callable[[Inputs, Outputs], str | None] = no_symptom
+    judge: Callable[[Inputs, Outputs], str | None] = undecided
+    asked: Callable[[Inputs, Outputs], Outputs] = all_of_it
+    keeps_inputs: bool = False
     starter: str = NUMBER
     cases: Callable[[np.random.Generator], Cases] = one_case
     expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]] = one_number
@@ -127,6 +171,10 @@ class Exercise:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", _in_paragraphs(self.text))
         object.__setattr__(self, "starter", self.starter.strip())
+        if self.judge is undecided:
+            if self.right is None:
+                raise ConfigError(f"{self.id} has neither right nor judge: what answer is right?")
+            object.__setattr__(self, "judge", by_right(self.right, self.same, self.symptom))
         checks = GROUPS[:1] if self.kind == "pencil" else GROUPS
         ordered = [name for name in checks if name in self.groups]
         if list(self.groups) != ordered or ordered[-1:] != list(checks[-1:]):

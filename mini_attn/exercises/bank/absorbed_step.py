@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write one decode step without making a key or a value. Given are the new token's queries `q_nope`
@@ -110,35 +109,35 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the outputs lack."""
-    mixed, out = outputs["mixed"], outputs["out"]
+def _mixed(inputs: Inputs) -> np.ndarray:
     scale = (inputs["w_uk"].shape[2] + inputs["q_rope"].shape[-1]) ** -0.5
-    right = _softmax(_scores(inputs) * scale) @ inputs["latent"]
-    if not _close(mixed, right):
-        if idea := explain(mixed, _guesses(inputs), _close):
-            return idea
-        return (
-            "mixed is not the sum of the latents with softmax weights of the scaled scores: it "
-            f"differs by up to {np.abs(mixed - right).max():.3g}."
-        )
-    values = np.einsum("hr,hrv->hv", right, inputs["w_uv"])
-    if _close(out, values):
-        return None
-    guesses = [
-        (np.einsum("hr,rv->hv", right, inputs["w_uv"][0]),
+    return np.asarray(_softmax(_scores(inputs) * scale) @ inputs["latent"])
+
+
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The mixture of latents, then what W_UV reads out of it."""
+    mixed = _mixed(inputs)
+    return {"mixed": mixed, "out": np.einsum("hr,hrv->hv", mixed, inputs["w_uv"])}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the mixture, or the output of the right one, would be with one idea missing."""
+    mixed, w_uk, w_uv = _mixed(inputs), inputs["w_uk"], inputs["w_uv"]
+    fits = w_uk.shape == w_uv.shape
+    return [
+        *(({"mixed": one}, idea) for one, idea in _guesses(inputs)),
+        ({"out": np.einsum("hr,rv->hv", mixed, w_uv[0])},
          "Every head is read out by the first head's W_UV: each head has its own."),
+        ({"out": np.einsum("hr,hrn->hn", mixed, w_uk)} if fits else None,
+         "The output is read out of the mixture by W_UV; W_UK made the keys."),
     ]  # fmt: skip
-    if inputs["w_uv"].shape == inputs["w_uk"].shape:
-        other = np.einsum("hr,hrn->hn", right, inputs["w_uk"])
-        guesses += [(other, "The output is read out of the mixture by W_UV; W_UK made the keys.")]
-    if idea := explain(out, guesses, _close):
-        return idea
-    worst = np.abs(out - values).max()
-    return (
-        "The mixture of latents is right, the output is not: take it through each head's W_UV, "
-        f"once. It differs by up to {worst:.3g}."
-    )
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether the mixture is right."""
+    if not _close(outputs["mixed"], _mixed(inputs)):
+        return None
+    return "The mixture of latents is right, the output is not."
 
 
 EXERCISE = Exercise(
@@ -168,5 +167,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function should give what ALiBi adds to the scores when the queries are the last `q_len` of
@@ -53,12 +52,11 @@ def _of(slopes: Array, distance: Array) -> Array:
     return np.asarray(-slopes[:, None, None] * distance)
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the bias would be with one idea missing."""
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
     places = here + kv_len - q_len
-    right = _of(slopes, np.maximum(places - keys, 0))
     return [
         (_of(slopes, np.maximum(here - keys, 0)),
          "The queries are taken for the first tokens; they are the last. A lone query behind a "
@@ -66,7 +64,8 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
         (_of(slopes, np.maximum(places + 1 - keys, 0)),
          "One too many: a token is at distance 0 of itself."),
         (_of(slopes, np.maximum(places - 1 - keys, 0)), "One too few: the token before is at 1."),
-        (-right, "The bias is positive: far keys would be preferred. It is subtracted."),
+        (-_of(slopes, np.maximum(places - keys, 0)),
+         "The bias is positive: far keys would be preferred. It is subtracted."),
         (_of(slopes, np.abs(places - keys)),
          "Keys ahead of the query get a bias too. Theirs is 0: a mask hides them, not ALiBi."),
         (_of(slopes, places - keys),
@@ -80,21 +79,11 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the bias lacks."""
-    slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
-    right = ma.alibi_bias(slopes, np.arange(kv_len - q_len, kv_len), np.arange(kv_len))
-    bias = outputs["bias"]
-    if _close(bias, right):
-        return None
-    if idea := explain(bias, _guesses(inputs), _close):
-        return idea
-    h, i, j = np.argwhere(np.abs(bias - right) > TOLERANCE)[0]
-    return (
-        f"Head {h}, query {i} of {q_len} and key {j} of {kv_len} are "
-        f"{max(kv_len - q_len + i - j, 0)} apart: the bias should be {right[h, i, j]:.4g} and is "
-        f"{bias[h, i, j]:.4g}."
-    )
+def right(inputs: Inputs) -> Array:
+    """Minus the slope times the distance."""
+    q_len, kv_len = inputs["q_len"], inputs["kv_len"]
+    bias = ma.alibi_bias(inputs["slopes"], np.arange(kv_len - q_len, kv_len), np.arange(kv_len))
+    return np.asarray(bias)
 
 
 EXERCISE = Exercise(
@@ -121,5 +110,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 Write the backward pass of one head without a mask. `q` is `(q_len, head_dim)`, `k` is `(kv_len,
@@ -55,7 +54,7 @@ def _right(inputs: Inputs) -> dict[str, np.ndarray]:
     return {f"d_{n}": g[0, 0] for n, g in zip("qkv", ma.attention_backward(*arrays), strict=True)}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What a gradient would be with one idea missing."""
     q, k, v, d_out = (inputs[name] for name in ("q", "k", "v", "d_out"))
     size = q.shape[1]
@@ -69,22 +68,22 @@ def _guesses(inputs: Inputs) -> list[tuple[str, np.ndarray, str]]:
         "one rises, the others fall."
     )
     return [
-        ("d_v", weights @ v if q.shape == v.shape else weights[: len(v)].T @ v[: len(q)],
+        ({"d_v": weights @ v if q.shape == v.shape else weights[: len(v)].T @ v[: len(q)]},
          "d_v is built from v. The value of a key collects d_out from all queries, by weight."),
-        ("d_v", np.broadcast_to(d_out.sum(axis=0), v.shape),
+        ({"d_v": np.broadcast_to(d_out.sum(axis=0), v.shape)},
          "Every value gets the whole of d_out. It gets as much as its weight lets through."),
-        ("d_q", d_scores @ k,
+        ({"d_q": d_scores @ k},
          f"The scale is missing: the scores were q·k times 1/√{size}, so its gradient has that "
          "factor too."),
-        ("d_q", d_scores @ k / size,
+        ({"d_q": d_scores @ k / size},
          f"The scale is there twice: one factor 1/√{size} is enough."),
-        ("d_q", scaled * own @ k, diagonal),
-        ("d_q", scaled * even @ k, diagonal),
-        ("d_q", scaled * d_weights @ k,
+        ({"d_q": scaled * own @ k}, diagonal),
+        ({"d_q": scaled * even @ k}, diagonal),
+        ({"d_q": scaled * d_weights @ k},
          "The gradient of the weights is used as that of the scores: the softmax lies between."),
-        ("d_k", d_scores.T @ q,
+        ({"d_k": d_scores.T @ q},
          f"d_q is right, but in d_k the scale 1/√{size} is missing."),
-        ("d_k", scaled * weights.T @ q,
+        ({"d_k": scaled * weights.T @ q},
          "d_k is built from the weights. It takes the gradient of the scores."),
     ]  # fmt: skip
 
@@ -93,18 +92,11 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that a gradient lacks: values first, because they are the simplest."""
-    right = _right(inputs)
-    for name in ("d_v", "d_q", "d_k"):
-        if _close(outputs[name], right[name]):
-            continue
-        guesses = [(guess, idea) for other, guess, idea in _guesses(inputs) if other == name]
-        if idea := explain(outputs[name], guesses, _close):
-            return idea
-        worst = np.abs(outputs[name] - right[name]).max()
-        return f"{name} differs from the gradient by up to {worst:.3g}; check it by differences."
-    return None
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The gradients, values first, because theirs is the simplest."""
+    arrays = [inputs[name][None, None] for name in ("d_out", "q", "k", "v")]
+    d_q, d_k, d_v = (gradient[0, 0] for gradient in ma.attention_backward(*arrays))
+    return {"d_v": d_v, "d_q": d_q, "d_k": d_k}
 
 
 EXERCISE = Exercise(
@@ -132,5 +124,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

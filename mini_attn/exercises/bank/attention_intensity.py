@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and at 2
@@ -55,42 +54,31 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"intensity": (inputs["n_kv_heads"].shape, "f")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What comes out with one idea missing."""
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
-    right = 2 * heads / kv / each
+    intensity = right(inputs)
     return [
         (np.full_like(kv, 2 / each),
          "The bytes are those of the query heads, so every variant looks like multi-head "
          "attention. Only the key/value heads are cached and read."),
         (np.full_like(kv, heads * 2 / each),
          f"One key/value head is read, whatever n_kv_heads says: {kv[0]:.0f} of them are."),
-        (right / 2,
+        (intensity / 2,
          "A factor 2 is missing in the FLOPs: a multiply-add counts as two, and there are scores "
          "and a weighted sum."),
-        (right * 2,
+        (intensity * 2,
          "A factor 2 is missing in the bytes: keys and values are both read."),
-        (right * each, "That is FLOPs for each number. A number has dtype_bytes bytes."),
-        (1 / right, "The quotient is upside down: FLOPs for each byte."),
-        (right / heads, "The FLOPs are those of one query head: all of them ask."),
+        (intensity * each, "That is FLOPs for each number. A number has dtype_bytes bytes."),
+        (1 / intensity, "The quotient is upside down: FLOPs for each byte."),
+        (intensity / heads, "The FLOPs are those of one query head: all of them ask."),
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the intensity lacks."""
+def right(inputs: Inputs) -> np.ndarray:
+    """FLOPs over bytes."""
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
-    right = 2 * heads / kv / each
-    got = outputs["intensity"]
-    if _close(got, right):
-        return None
-    if idea := explain(got, _guesses(inputs), _close):
-        return idea
-    i = int(np.abs(got / right - 1).argmax())
-    return (
-        f"With {heads} query heads on {kv[i]:.0f} key/value heads and {each} bytes a number it "
-        f"should be {right[i]:.3g} FLOP a byte, and is {got[i]:.3g}: all FLOPs of scores and "
-        "weighted sum, over all bytes of keys and values."
-    )
+    return np.asarray(2 * heads / kv / each)
 
 
 EXERCISE = Exercise(
@@ -117,5 +105,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function is meant to compute attention of one head over blocks of keys, so that no more than
@@ -100,14 +99,12 @@ def _each_alone(inputs: Inputs, blocks: list[slice]) -> np.ndarray:
     return np.mean(parts, axis=0)
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing."""
     k, block = inputs["k"], inputs["block"]
     blocks = [slice(start, start + block) for start in range(0, len(k), block)]
     whole = len(k) // block * block
     cut = {**inputs, "k": k[:whole], "v": inputs["v"][:whole]}
-    full = [(_blocked(cut), "The last keys are left out: the last block may hold fewer than "
-             "the others.")] if 0 < whole < len(k) else []  # fmt: skip
     plain = {**inputs, "q": inputs["q"] * inputs["q"].shape[1] ** 0.5}
     return [
         (_blocked(inputs, keep_total="not", keep_out="not"),
@@ -120,25 +117,17 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_each_alone(inputs, blocks),
          "Each block is normalised by itself, then the blocks are averaged. A block with small "
          "scores should count less: normalise once, at the end."),
-        *full,
+        (_blocked(cut) if whole else np.full_like(_blocked(inputs), np.nan),
+         "The last keys are left out: the last block may hold fewer than the others."),
         (_each_alone(inputs, blocks[-1:]), "Only the last block is in the result: add to the sums "
          "of the blocks before, do not replace them."),
         (_blocked(plain), "The scale 1 / √head_dim is lost."),
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the output lacks."""
-    right = _blocked(inputs)
-    if _close(outputs["out"], right):
-        return None
-    if idea := explain(outputs["out"], _guesses(inputs), _close):
-        return idea
-    worst = float(np.abs(outputs["out"] - right).max())
-    return (
-        f"The output differs from plain attention by up to {worst:.3g}, with {len(inputs['k'])} "
-        f"keys in blocks of {inputs['block']}."
-    )
+def right(inputs: Inputs) -> np.ndarray:
+    """Attention, block by block."""
+    return _blocked(inputs)
 
 
 EXERCISE = Exercise(
@@ -165,5 +154,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Compute the column *cache* for any number of layouts at once. `numbers` is an integer array: how
@@ -56,41 +55,42 @@ def _total(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
     return np.asarray(inputs["numbers"].astype(np.int64) * kept.astype(np.int64) * factors)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the totals lack."""
+def right(inputs: Inputs) -> np.ndarray:
+    """Numbers, tokens that are kept, layers, batch and bytes multiplied."""
     windows: np.ndarray = inputs["windows"]
     context = inputs["context"]
-    everything = np.full(windows.shape, context)
-    kept = np.where(windows > 0, np.minimum(windows, context), context)
-    right, got = _total(inputs, kept), outputs["total"].astype(np.int64)
-    if np.array_equal(got, right):
-        return None
-    if (outputs["total"] < 0).any() or np.array_equal(got, right.astype(np.int32)):
-        return "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."
-    guesses = [
-        (_total(inputs, everything),
+    return _total(inputs, np.where(windows > 0, np.minimum(windows, context), context))
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the totals would be with one idea missing."""
+    windows: np.ndarray = inputs["windows"]
+    context, total = inputs["context"], right(inputs)
+    return [
+        (total.astype(np.int32),
+         "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
+        (_total(inputs, np.full(windows.shape, context)),
          "The windows have no effect: a layer with a window keeps that many tokens at most."),
         (_total(inputs, np.where(windows > 0, windows, context)),
          f"A window keeps no tokens that are not there: with {context} tokens it holds at most "
          "that many."),
         (_total(inputs, np.minimum(windows, context)),
          "A window of 0 means that there is none: such a layer keeps all tokens."),
-        (2 * right,
+        (2 * total,
          "A factor 2 too many: `numbers` counts all that a token leaves in a layer, keys and "
          "values together."),
-        *((right // inputs[name], f"The factor {name} = {inputs[name]} is missing.")
+        *((total // inputs[name], f"The factor {name} = {inputs[name]} is missing.")
           for name in ("n_layers", "batch", "dtype_bytes")),
-        # Only where it divides: what no whole number explains is not named.
-        (np.where(right % context, -1, right // context),
+        (_total(inputs, np.ones_like(windows)),
          "That is one token: each of the tokens that are kept leaves its numbers."),
     ]  # fmt: skip
-    if idea := explain(got, guesses, np.array_equal):
-        return idea
-    i = int(np.flatnonzero(got != right)[0])
-    return (
-        f"Layout {i} with {inputs['numbers'][i]} numbers a token should keep {right[i]:,} bytes, "
-        f"not {got[i]:,}."
-    )
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether a number has overflowed."""
+    if (outputs["total"] < 0).any():
+        return "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."
+    return None
 
 
 EXERCISE = Exercise(
@@ -122,5 +122,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

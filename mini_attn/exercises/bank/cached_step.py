@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write one step of attention with a cache, in NumPy. The inputs are the new token's `q`, `k_new`,
@@ -68,24 +67,6 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE, equal_nan=True)
 
 
-def _judge_cache(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The new row stands in the next free slot, and nothing else has moved."""
-    at = inputs["length"]
-    for name, row, word in (("k_cache", "k_new", "key"), ("v_cache", "v_new", "value")):
-        old, new = inputs[name], outputs[name]
-        if not _close(new[:, :, :at], old[:, :, :at]):
-            return (
-                f"A row of the past changed in {name}. The new {word} belongs in the next free "
-                f"slot, number {at} (counting from 0); slots 0 to {at - 1} are taken."
-            )
-        if not _close(new[:, :, at : at + 1], inputs[row]):
-            return (
-                f"The new {word} is not in slot {at} of {name}: append it, "
-                "or the next step will miss this token."
-            )
-    return None
-
-
 def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     """What the output would be with one idea missing."""
     at, size = inputs["length"], inputs["q"].shape[-1]
@@ -117,22 +98,40 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the outputs lack."""
-    missing = _judge_cache(inputs, outputs)
-    if missing:
-        return missing
+def right(inputs: Inputs) -> Outputs:
+    """The caches with the new row behind the past, then the output."""
     at = inputs["length"]
-    right = _out(inputs, outputs["k_cache"][:, :, : at + 1], outputs["v_cache"][:, :, : at + 1])
-    if _close(outputs["out"], right):
-        return None
-    if idea := explain(outputs["out"], _guesses(inputs), _close):
-        return idea
-    worst = np.abs(outputs["out"] - right).max()
-    return (
-        "The output is not the softmax of the scaled scores times the values: it differs by up to "
-        f"{worst:.3g} with {at} tokens in the cache and {inputs['q'].shape[1]} heads."
-    )
+    k = np.concatenate([inputs["k_cache"][:, :, :at], inputs["k_new"]], axis=2)
+    v = np.concatenate([inputs["v_cache"][:, :, :at], inputs["v_new"]], axis=2)
+    return {"k_cache": k, "v_cache": v, "out": _out(inputs, k, v)}
+
+
+def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
+    """Slots that hold no token may hold anything."""
+    used = slice(None, inputs["length"] + 1)
+    return {name: array if name == "out" else array[:, :, used] for name, array in outputs.items()}
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether the past has changed, or the new row is not where it should be."""
+    at, wanted = inputs["length"], right(inputs)
+    for name, word in (("k_cache", "key"), ("v_cache", "value")):
+        if not _close(outputs[name][:, :, :at], wanted[name][:, :, :at]):
+            return (
+                f"A row of the past changed in {name}. The new {word} belongs in the next free "
+                f"slot, number {at} (counting from 0); the slots before it are taken."
+            )
+        if not _close(outputs[name][:, :, at], wanted[name][:, :, at]):
+            return (
+                f"The new {word} is not in slot {at} of {name}: append it, "
+                "or the next step will miss this token."
+            )
+    return None
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What an output of the right form would be with one idea missing."""
+    return [({"out": out}, idea) for out, idea in _guesses(inputs)]
 
 
 EXERCISE = Exercise(
@@ -162,5 +161,10 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
+    asked=asked,
+    keeps_inputs=True,
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from operator import eq
-
 import numpy as np
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 A has shape `(m, p)`, B `(p, q)`, C `(q, n)`. Return an integer array of two counts: the FLOPs of
@@ -42,7 +39,9 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"flops": ((2,), "i")}
 
 
-def _guesses(m: int, p: int, q: int, n: int) -> list[tuple[tuple[int, ...], str]]:
+def slips(inputs: Inputs) -> Slips:
+    """The counts with one idea missing."""
+    m, p, q, n = (inputs[name] for name in ("m", "p", "q", "n"))
     left, right = FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n)
     return [
         ((right, left), "The two orders are swapped: (A B) C comes first."),
@@ -63,24 +62,20 @@ def _guesses(m: int, p: int, q: int, n: int) -> list[tuple[tuple[int, ...], str]
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the counts lack."""
+def right(inputs: Inputs) -> np.ndarray:
+    """FLOPs of both orders."""
     m, p, q, n = (inputs[name] for name in ("m", "p", "q", "n"))
-    right = (FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n))
-    flops = tuple(int(x) for x in outputs["flops"])
-    if flops == right:
-        return None
-    if min(flops) < 0:
+    return np.array([FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n)])
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether a number has overflowed."""
+    if outputs["flops"].min() < 0:
         return (
             "A count came out negative: the product was larger than the integers hold. Multiply "
             "Python's own whole numbers, or use int64."
         )
-    if idea := explain(flops, _guesses(m, p, q, n), eq):
-        return idea
-    wrong = 0 if flops[0] != right[0] else 1
-    order = ("(A B) C", "A (B C)")[wrong]
-    much = "many" if flops[wrong] > right[wrong] else "few"
-    return f"{flops[wrong]:,} is too {much} FLOPs for {order} with sizes {m}, {p}, {q}, {n}."
+    return None
 
 
 EXERCISE = Exercise(
@@ -107,5 +102,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

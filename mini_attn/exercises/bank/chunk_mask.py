@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function is meant to say which key each query of a chunk may see, and it was tested with
@@ -56,12 +55,12 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
     before = kv <= q
-    right = (kv >= 0) & before
+    seen = (kv >= 0) & before
     place = np.cumsum(kv >= 0, axis=1) - 1
     return [
         (np.tril(np.ones((q_len, kv_len), bool)),
@@ -79,7 +78,7 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (~((kv >= 0) & before), "The mask is upside down: True means that the query may attend."),
         (np.broadcast_to(kv >= 0, (q_len, kv_len)),
          "Later tokens are seen: a query may look at its own position and at smaller ones only."),
-        (right | ~right.any(axis=1, keepdims=True),
+        (seen | ~seen.any(axis=1, keepdims=True),
          "A query with nothing to attend to gets a row of False. Its output is zeros, by the rule "
          "for empty rows; letting it see everything would mix in slots that hold no token."),
         (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
@@ -87,18 +86,19 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the mask lacks."""
+def right(inputs: Inputs) -> np.ndarray:
+    """Keys that are there and not ahead."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
-    right = (kv >= 0) & (kv <= q)
-    mask = outputs["mask"]
-    if np.array_equal(mask, right):
-        return None
-    if idea := explain(mask, _guesses(inputs), np.array_equal):
-        return idea
-    i, j = np.argwhere(mask != right)[0]
-    verb = "may" if right[i, j] else "may not"
-    return f"The query at position {q[i, 0]} {verb} see the key at position {kv[0, j]}."
+    return np.asarray((kv >= 0) & (kv <= q))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first pair that is wrong."""
+    wanted = right(inputs)
+    i, j = np.argwhere(outputs["mask"] != wanted)[0]
+    verb = "should" if wanted[i, j] else "must not"
+    q, kv = inputs["q_positions"][i], inputs["kv_positions"][j]
+    return f"The query at position {q} {verb} see the key at position {kv}."
 
 
 EXERCISE = Exercise(
@@ -125,5 +125,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -81,7 +81,7 @@ def _weights(inputs: Inputs, folded: Array) -> Array:
     return weights / weights.sum()
 
 
-def _right(inputs: Inputs) -> Array:
+def _folded(inputs: Inputs) -> Array:
     return np.asarray(inputs["q"] * inputs["k_scale"] * inputs["q"].size ** -0.5)
 
 
@@ -131,28 +131,32 @@ def _outs(inputs: Inputs, weights: Array) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the folded query lacks, else that of the output."""
-    folded, out = outputs["folded"], outputs["out"]
-    right = _right(inputs)
-    if not _close(folded, right):
-        if idea := explain(folded, _foldings(inputs), _close):
-            return idea
-        return (
-            "k_codes @ folded should be the scaled scores up to a number that all tokens share: "
-            f"write q · (k_zero + k_scale · code) out. folded[0] is {folded[0]:.4g}; it should be "
-            f"{right[0]:.4g}."
-        )
-    weights = _weights(inputs, right)
-    wanted = weights @ (inputs["v_scale"][:, None] * inputs["v_codes"]) + weights @ inputs["v_zero"]
-    if _close(out, wanted):
-        return None
-    if idea := explain(out, _outs(inputs, weights), _close):
-        return idea
-    return (
-        f"folded is right, out is not: out[0] is {out[0]:.4g}; it should be {wanted[0]:.4g}. Are "
-        "the weights the softmax of k_codes @ folded?"
-    )
+def right(inputs: Inputs) -> dict[str, Array]:
+    """The folded query, then the output."""
+    folded = _folded(inputs)
+    weights = _weights(inputs, folded)
+    values = inputs["v_scale"][:, None] * inputs["v_codes"]
+    return {"folded": folded, "out": weights @ values + weights @ inputs["v_zero"]}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the folded query, or the output of the right one, would be with one idea missing."""
+    weights = _weights(inputs, _folded(inputs))
+    folded = [({"folded": one}, idea) for one, idea in _foldings(inputs)]
+    return folded + [({"out": one}, idea) for one, idea in _outs(inputs, weights)]
+
+
+SHOULD_BE = {
+    "folded": "k_codes @ folded should be the scaled scores up to a number that all tokens share: "
+    "write q · (k_zero + k_scale · code) out.",
+    "out": "out is the sum of the values, each with its weight from the softmax of k_codes @ "
+    "folded.",
+}
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """What the first wrong output should be."""
+    return SHOULD_BE[first_wrong(outputs, right(inputs), _close) or "out"]
 
 
 EXERCISE = Exercise(
@@ -181,5 +185,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+    same=_close,
 )

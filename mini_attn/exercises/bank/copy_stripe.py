@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import block_row, maps_of
 
 TEXT = """
@@ -64,7 +63,8 @@ def _stripe(weights: np.ndarray, back: int, skip: int = 0) -> np.ndarray:
     return stripe.mean(axis=-1) if stripe.shape[-1] else np.full(len(weights), np.nan)
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
+    """What the means would be with one idea missing."""
     weights, n = inputs["weights"], inputs["period"]
     copies = "Read off one row of a map: which word stands there, and which one do you want?"
     early = (
@@ -86,18 +86,9 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the means lack."""
-    weights, period, got = inputs["weights"], inputs["period"], outputs["means"]
-    right = _stripe(weights, period - 1, 2)
-    if _close(got, right):
-        return None
-    if idea := explain(got, _guesses(inputs), _close):
-        return idea
-    head = int(np.abs(got - right).argmax())
-    return (
-        f"With a block of {period} head {head} should get {right[head]:.4f}, got {got[head]:.4f}."
-    )
+def right(inputs: Inputs) -> np.ndarray:
+    """The mean along the stripe, from the second copy on."""
+    return _stripe(inputs["weights"], inputs["period"] - 1, 2)
 
 
 EXERCISE = Exercise(
@@ -124,5 +115,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

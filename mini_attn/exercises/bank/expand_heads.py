@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function is meant to copy shared heads, so that an attention without groups can be used. It
@@ -52,7 +51,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"k": ((batch, inputs["n_heads"], kv_len, size), "f")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What comes out with one idea missing."""
     k, heads = inputs["k"], inputs["n_heads"]
     kv_heads = k.shape[1]
@@ -73,16 +72,17 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the copies lack."""
-    k, heads = inputs["k"], inputs["n_heads"]
+def right(inputs: Inputs) -> np.ndarray:
+    """Each head as often as it is shared."""
+    k = inputs["k"]
+    return np.repeat(k, inputs["n_heads"] // k.shape[1], axis=1)
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first head that is not the one it should be."""
+    k, heads, wanted = inputs["k"], inputs["n_heads"], right(inputs)
     group = heads // k.shape[1]
-    got = outputs["k"]
-    if np.array_equal(got, np.repeat(k, group, axis=1)):
-        return None
-    if idea := explain(got, _guesses(inputs), _close):
-        return idea
-    head = next(h for h in range(heads) if not np.array_equal(got[:, h], k[:, h // group]))
+    head = next(h for h in range(heads) if not _close(outputs["k"][:, h], wanted[:, h]))
     return f"Query head {head} should get key/value head {head} // {group} = {head // group}."
 
 
@@ -110,5 +110,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write attention for any number of key/value heads, without a mask and without a loop over heads.
@@ -68,7 +67,7 @@ def _read(inputs: Inputs, key_rule: Callable[[int], int], value_rule: Callable[[
     return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing."""
     heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
     group = heads // kv_heads
@@ -111,19 +110,16 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the output lacks."""
-    right = np.asarray(ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"]))
-    out = outputs["out"]
-    if _close(out, right):
-        return None
-    if idea := explain(out, _guesses(inputs), _close):
-        return idea
-    wrong = [h for h in range(out.shape[1]) if not np.allclose(out[:, h], right[:, h])]
-    return (
-        f"Query heads {', '.join(map(str, wrong))} of {out.shape[1]} have another output than "
-        f"attention on their key/value head gives, with {inputs['k'].shape[1]} of those."
-    )
+def right(inputs: Inputs) -> np.ndarray:
+    """Attention of each query head on its key/value head."""
+    return np.asarray(ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"]))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Which heads are wrong."""
+    out, wanted, kv_heads = outputs["out"], right(inputs), inputs["k"].shape[1]
+    wrong = [str(h) for h in range(out.shape[1]) if not _close(out[:, h], wanted[:, h])]
+    return f"Of {out.shape[1]} query heads on {kv_heads}, these are wrong: {', '.join(wrong)}."
 
 
 EXERCISE = Exercise(
@@ -152,5 +148,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

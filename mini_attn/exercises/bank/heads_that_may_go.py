@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Every set of a layer's heads was switched off once and the loss measured. `loss` has one axis of
@@ -102,14 +101,17 @@ def _one_by_one(loss: Array, budget: float) -> Array:
     return keep.astype(bool)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that this choice lacks."""
-    loss, budget, keep = inputs["loss"], inputs["budget"], outputs["keep"]
-    right = _best(loss, budget)
-    if np.array_equal(keep, right):
-        return None
-    guesses = [
-        (~right, "These are the heads that go. `keep` is True for the heads that stay."),
+def right(inputs: Inputs) -> Array:
+    """The choice by the rule."""
+    return _best(inputs["loss"], inputs["budget"])
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the choice would be with one idea missing."""
+    loss, budget = inputs["loss"], inputs["budget"]
+    return [
+        (~_best(loss, budget),
+         "These are the heads that go. `keep` is True for the heads that stay."),
         (_one_by_one(loss, budget), "The cheapest head went first, then the next. Two heads can "
          "be dear alone and cheap together, so every set has to be looked at."),
         (_alone(loss) > budget, "Each head was asked alone. Together they may cost far more than "
@@ -119,12 +121,15 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (_best(np.flip(loss), budget), "Index 1 means on: the loss with all heads is the last "
          "entry of the table, not the first."),
     ]  # fmt: skip
-    if idea := explain(keep, guesses, np.array_equal):
-        return idea
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """By how much this choice is too dear or too small."""
+    loss, budget, keep = inputs["loss"], inputs["budget"], outputs["keep"]
     rise = loss[tuple(keep.astype(int))] - loss.flat[-1]
     if rise > budget:
         return f"With these heads the loss rises by {rise:.3g}, and the budget is {budget:g}."
-    more = int(keep.sum() - right.sum())
+    more = int(keep.sum() - right(inputs).sum())
     if more:
         return (
             f"The loss may rise from {loss.flat[-1]:g} to {loss.flat[-1] + budget:g}, and that "
@@ -157,5 +162,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

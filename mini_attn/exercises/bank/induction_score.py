@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import block_row, maps_of, story_row
 
 TEXT = """
@@ -86,7 +85,8 @@ def _places(ids: Array) -> dict[str, Array]:
     return {"right": behind, "same": same, "ahead": ahead, "last": last, "first": first}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
+    """What the scores would be with one idea missing."""
     weights, ids = inputs["weights"], inputs["ids"]
     places = _places(ids)
     right, rows = places["right"], places["right"].any(axis=1)
@@ -127,20 +127,10 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the scores lack."""
-    places = _places(inputs["ids"])
-    right = _mean(inputs["weights"], places["right"], places["right"].any(axis=1))
-    got = outputs["scores"]
-    if _close(got, right):
-        return None
-    if idea := explain(got, _guesses(inputs), _close):
-        return idea
-    head = int(np.abs(got - right).argmax())
-    return (
-        f"For the words {inputs['ids'].tolist()[:12]} head {head} should get {right[head]:.4f}, "
-        f"got {got[head]:.4f}."
-    )
+def right(inputs: Inputs) -> Array:
+    """The mean weight behind earlier copies."""
+    where = _places(inputs["ids"])["right"]
+    return _mean(inputs["weights"], where, where.any(axis=1))
 
 
 EXERCISE = Exercise(
@@ -167,5 +157,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

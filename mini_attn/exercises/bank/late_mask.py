@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function is meant to give causal attention weights from a square array of scores, one row per
@@ -45,7 +44,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"weights": (inputs["scores"].shape, "f")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the weights would be with one idea missing."""
     scores = inputs["scores"]
     seen = np.tril(np.ones(scores.shape, bool))
@@ -68,17 +67,18 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the weights lack."""
-    scores, weights = inputs["scores"], outputs["weights"]
-    seen = np.tril(np.ones(scores.shape, bool))
-    right = ma.softmax(np.where(seen, scores, -np.inf))
-    if _close(weights, right):
-        return None
-    if idea := explain(weights, _guesses(inputs), _close):
-        return idea
-    if np.abs(weights[~seen]).max(initial=0) > TOLERANCE:
-        i, j = np.argwhere(~seen & (np.abs(weights) > TOLERANCE))[0]
+def right(inputs: Inputs) -> np.ndarray:
+    """The softmax over what may be seen."""
+    scores = inputs["scores"]
+    return ma.softmax(np.where(np.tril(np.ones(scores.shape, bool)), scores, -np.inf))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Weight on later places, or rows that do not sum to 1."""
+    weights = outputs["weights"]
+    later = np.argwhere(np.triu(np.abs(weights), 1) > TOLERANCE)
+    if len(later):
+        i, j = later[0]
         return f"The query at place {i} gives weight {weights[i, j]:.3g} to the later place {j}."
     sums = weights.sum(axis=1)
     i = int(np.abs(sums - 1).argmax())
@@ -112,5 +112,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

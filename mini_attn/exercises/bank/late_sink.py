@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -92,39 +92,38 @@ def _shares(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the weights lack, else that of the output."""
-    share, new = outputs["share"], outputs["new_out"]
-    right = _share(inputs["lse"], inputs["sink"][:, None])
-    if not _close(share, right):
-        if idea := explain(share, _shares(inputs), _close):
-            return idea
-        at = np.unravel_index(int(np.abs(share - right).argmax()), share.shape)
-        return (
-            f"share is the sink's part of the softmax: for head {at[0]}, query {at[1]}, with "
-            f"lse = {inputs['lse'][at]:.4g} and sink = {inputs['sink'][at[0]]:.4g}, it should be "
-            f"{right[at]:.4g}; it is {share[at]:.4g}."
-        )
-    out, kept = inputs["out"], (1 - right)[..., None]
-    if _close(new, kept * out):
-        return None
-    guesses = [
-        (out, "The output is as it was. What the sink takes, the values no longer get."),
-        (right[..., None] * out, "The output is multiplied by the sink's share; the keys keep the "
-         "rest."),
-        (out - right[..., None], "The share is subtracted from the output. All weights of the keys "
-         "shrink by one factor, and so does their sum."),
-        (kept * out + right[..., None], "Something is added for the sink. It brings no value."),
-    ]  # fmt: skip
+def right(inputs: Inputs) -> dict[str, Array]:
+    """The sink's share, then what is left of the outputs."""
+    share = _share(inputs["lse"], inputs["sink"][:, None])
+    return {"share": share, "new_out": (1 - share)[..., None] * inputs["out"]}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the weights, or the outputs of the right ones, would be with one idea missing."""
+    share, out = _share(inputs["lse"], inputs["sink"][:, None])[..., None], inputs["out"]
     with np.errstate(all="ignore"):
-        guesses.append((out / kept, "Divided by what the keys keep, the output grows. It has to "
-                        "shrink."))  # fmt: skip
-    if idea := explain(new, guesses, _close):
-        return idea
-    return (
-        "share is right, new_out is not: by what factor does the weight of every key change? The "
-        f"outputs differ by up to {np.abs(new - kept * out).max():.3g}."
-    )
+        grown = out / (1 - share)
+    outs = [
+        (out, "The output is as it was. What the sink takes, the values no longer get."),
+        (share * out, "The output is multiplied by the sink's share; the keys keep the rest."),
+        (out - share, "The share is subtracted from the output. All weights of the keys shrink by "
+         "one factor, and so does their sum."),
+        ((1 - share) * out + share, "Something is added for the sink. It brings no value."),
+        (grown, "Divided by what the keys keep, the output grows. It has to shrink."),
+    ]  # fmt: skip
+    shares = [({"share": one}, idea) for one, idea in _shares(inputs)]
+    return shares + [({"new_out": one}, idea) for one, idea in outs]
+
+
+SHOULD_BE = {
+    "share": "share is the sink's part of the softmax over the keys and the sink.",
+    "new_out": "By what factor does the weight of every key change?",
+}
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """What the first wrong output should be."""
+    return SHOULD_BE[first_wrong(outputs, right(inputs), _close) or "share"]
 
 
 EXERCISE = Exercise(
@@ -152,5 +151,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+    same=_close,
 )

@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function makes the two rows that each token leaves in the cache. `both` `(seq, kv_lora_rank +
@@ -84,19 +83,18 @@ def _turned(rows: np.ndarray, angles: np.ndarray, *, half: bool = False) -> np.n
     return np.stack([first, second], axis=-1).reshape(rows.shape)
 
 
-def _latents(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
     """What the latent would be with one idea missing."""
     both, weight = inputs["both"], inputs["norm_weight"]
     rank = len(weight)
     raw = both[:, :rank]
     angles = inputs["positions"][:, None] * inputs["inv_freq"]
-    guesses = [
+    guesses: list[tuple[np.ndarray, str]] = [
         (_normed(both)[:, :rank] * weight,
          "The mean square is taken over the latent and the rotated key together. The norm belongs "
          f"to the latent alone: its {rank} numbers."),
         (raw * weight, "The latent is multiplied by the norm's weight, but not normalised."),
-        (raw, "The latent is cached before its norm. The norm has to come first: only then does "
-         "W_UK meet a plain product, which can change sides."),
+        (raw, "The latent is cached before its norm. What stands in the cache is the normed one."),
         (_normed(raw), "The norm's weight is missing. A latent of all ones hides it."),
         (raw / np.linalg.norm(raw, axis=-1, keepdims=True) * weight,
          "Divide by the root of the mean of the squares; this divides by the root of their sum."),
@@ -105,11 +103,10 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_normed(raw - raw.mean(axis=-1, keepdims=True)) * weight,
          "The mean is subtracted first: that is layer norm. An RMS norm only divides."),
     ]  # fmt: skip
-    if rank % 2 == 0 and 2 * len(inputs["inv_freq"]) == rank:
-        guesses.append((_turned(_normed(raw) * weight, angles),
-                        "The latent is turned. It has no place: only the rotated key has one, or "
-                        "nothing could be absorbed."))  # fmt: skip
-    return guesses
+    fits = 2 * len(inputs["inv_freq"]) == rank
+    turned = _turned(_normed(raw) * weight, angles) if fits else None
+    idea = "The latent is turned. Only the rotated key has a place."
+    return [*guesses, (turned, idea)]
 
 
 def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
@@ -134,27 +131,22 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the rows lack."""
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The normed latent and the turned key."""
     both, weight = inputs["both"], inputs["norm_weight"]
-    latent = _normed(both[:, : len(weight)]) * weight
-    rope_key = _turned(both[:, len(weight) :], inputs["positions"][:, None] * inputs["inv_freq"])
-    turned_round = outputs["latent"].shape == rope_key.shape and np.allclose(
-        outputs["latent"], rope_key, rtol=0, atol=TOLERANCE
-    )
-    if turned_round and not _close(latent, rope_key):
-        return "The two come in the other order: first the latent, then the rotated key."
-    for name, right, guesses in (
-        ("latent", latent, _latents(inputs)),
-        ("rope_key", rope_key, _keys(inputs)),
-    ):
-        if _close(outputs[name], right):
-            continue
-        if idea := explain(outputs[name], guesses, _close):
-            return idea
-        worst = np.abs(outputs[name] - right).max()
-        return f"{name} differs by up to {worst:.3g} for the tokens at {inputs['positions']}."
-    return None
+    angles = inputs["positions"][:, None] * inputs["inv_freq"]
+    latent, raw = both[:, : len(weight)], both[:, len(weight) :]
+    return {"latent": _normed(latent) * weight, "rope_key": _turned(raw, angles)}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What one of the two rows would be with one idea missing."""
+    latent, rope_key = right(inputs).values()
+    swapped = {"latent": rope_key, "rope_key": latent} if latent.shape == rope_key.shape else None
+    order = "The two come in the other order: first the latent, then the rotated key."
+    latents = [(one if one is None else {"latent": one}, idea) for one, idea in _latents(inputs)]
+    keys = [({"rope_key": one}, idea) for one, idea in _keys(inputs)]
+    return [(swapped, order), *latents, *keys]
 
 
 EXERCISE = Exercise(
@@ -183,5 +175,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

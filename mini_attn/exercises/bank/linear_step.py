@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = r"""
 Causal linear attention can run like a cache that never grows. Write one step of it for one head,
@@ -61,32 +61,31 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE))
 
 
-def _judge_sums(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Both sums have the new token in them."""
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The two sums with the new token in them, then the output."""
+    q, k, v = (inputs[key] for key in ("q", "k", "v"))
+    state, total = inputs["state"] + np.outer(k, v), inputs["total"] + k
+    return {"state": state, "total": total, "out": q @ state / (q @ total)}
+
+
+def _of_sums(inputs: Inputs) -> Slips:
+    """What the sums would be with one idea missing."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
-    if not _close(outputs["state"], old + np.outer(k, v)):
-        guesses = [
-            (old, "The state is the old one: the new token's k and v have to go into it."),
-            (np.outer(k, v),
-             "The state holds the new token only: it is a sum over all tokens so far."),
-            (old + np.outer(q, v),
-             "The state took q for k. A query is used once; keys stay for later queries."),
-        ]  # fmt: skip
-        return explain(outputs["state"], guesses, _close) or (
-            "The state should be the sum of k vᵀ, features in rows, values in columns."
-        )
-    if not _close(outputs["total"], old_total + k):
-        idea = "The total is the old one: it sums the keys, the new one included."
-        return explain(outputs["total"], [(old_total, idea)], _close) or (
-            "The total should be the sum of all keys so far, one number for each feature."
-        )
-    return None
-
-
-def _guesses(inputs: Inputs, state: np.ndarray, total: np.ndarray) -> list[tuple[np.ndarray, str]]:
-    """What the output would be with one idea missing."""
-    q, k, old, old_total = (inputs[key] for key in ("q", "k", "state", "total"))
     return [
+        ({"state": old}, "The state is the old one: the new token's k and v have to go into it."),
+        ({"state": np.outer(k, v)},
+         "The state holds the new token only: it is a sum over all tokens so far."),
+        ({"state": old + np.outer(q, v)},
+         "The state took q for k. A query is used once; keys stay for later queries."),
+        ({"total": old_total}, "The total is the old one: it sums the keys, the new one included."),
+    ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the sums, or the output, would be with one idea missing."""
+    q, k, old, old_total = (inputs[key] for key in ("q", "k", "state", "total"))
+    state, total, _ = right(inputs).values()
+    outs = [
         (q @ state, "The output is not normalised: weights q·k have to be divided by their sum."),
         (q @ old / max(q @ old_total, 1e-300),
          "The token does not see itself: put it into the sums before the output is taken."),
@@ -97,24 +96,19 @@ def _guesses(inputs: Inputs, state: np.ndarray, total: np.ndarray) -> list[tuple
         (q @ state / total.sum(), "The sum of the weights is q · total, not the sum of total."),
         (k @ state / (k @ total), "The state is asked with k. The query asks."),
     ]  # fmt: skip
+    return [*_of_sums(inputs), *(({"out": out}, idea) for out, idea in outs)]
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the step lacks: first the sums, then the output."""
-    if missing := _judge_sums(inputs, outputs):
-        return missing
-    q, k, v = (inputs[key] for key in ("q", "k", "v"))
-    state, total = inputs["state"] + np.outer(k, v), inputs["total"] + k
-    right = q @ state / (q @ total)
-    if _close(outputs["out"], right):
-        return None
-    if idea := explain(outputs["out"], _guesses(inputs, state, total), _close):
-        return idea
-    worst = float(np.abs(outputs["out"] - right).max())
-    return (
-        "The sums are right. The output should be q times the state, divided by q times the "
-        f"total; it differs by up to {worst:.3g}."
-    )
+SHOULD_BE = {
+    "state": "The state should be the sum of k vᵀ, features in rows, values in columns.",
+    "total": "The total should be the sum of all keys so far, one number for each feature.",
+    "out": "The output should be q times the state, divided by q times the total.",
+}
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """What the first wrong output should be."""
+    return SHOULD_BE[first_wrong(outputs, right(inputs), _close) or "out"]
 
 
 EXERCISE = Exercise(
@@ -143,5 +137,9 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+    same=_close,
+    keeps_inputs=True,
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function was tested with one head, where it is right. Find out what it does with two, and
@@ -54,38 +53,50 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((batch, seq, n_heads * size), "f")}
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the output lacks."""
-    heads = ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"])
+def _heads(inputs: Inputs) -> np.ndarray:
+    return ma.scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"])
+
+
+def _merged(heads: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """Rows of all heads, from the heads with their axes in an order."""
     batch, n_heads, seq, size = heads.shape
-    shape = (batch, seq, n_heads * size)
+    return np.asarray(heads.transpose(order).reshape(batch, seq, n_heads * size))
 
-    def same(out: np.ndarray, heads: np.ndarray) -> bool:
-        return bool(np.abs(out - heads.reshape(shape)).max() <= TOLERANCE)
 
-    if same(outputs["out"], heads.transpose(0, 2, 1, 3)):
-        return None
-    guesses = [
-        (heads,
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.allclose(a, b, rtol=0, atol=TOLERANCE))
+
+
+def right(inputs: Inputs) -> np.ndarray:
+    """The heads of each token side by side."""
+    return _merged(_heads(inputs), (0, 2, 1, 3))
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the rows would be with one idea missing."""
+    heads = _heads(inputs)
+    averaged = np.broadcast_to(heads.mean(axis=1, keepdims=True), heads.shape)
+    return [
+        (_merged(heads, (0, 1, 2, 3)),
          "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
          "tokens of head 0 first. Row 0 should hold token 0 of every head."),
-        (heads.transpose(0, 2, 3, 1),
+        (_merged(heads, (0, 2, 3, 1)),
          "The rows belong to the right tokens, but the heads are dealt out number by number. "
          "Head 0's numbers stand together, then head 1's."),
-        (heads[:, ::-1].transpose(0, 2, 1, 3),
+        (_merged(heads[:, ::-1], (0, 2, 1, 3)),
          "The heads stand in reverse order. Head 0 comes first, or W_o meets the wrong rows."),
-        (heads.transpose(2, 0, 1, 3),
+        (_merged(heads, (2, 0, 1, 3)),
          "Batch and tokens changed places: the batch stays the first axis."),
-        (heads.mean(axis=1, keepdims=True).repeat(n_heads, axis=1).transpose(0, 2, 1, 3),
+        (_merged(averaged, (0, 2, 1, 3)),
          "The heads were averaged. Each keeps its own place in the row; W_o does the mixing."),
     ]  # fmt: skip
-    if idea := explain(outputs["out"], guesses, same):
-        return idea
-    worst = np.abs(outputs["out"] - heads.transpose(0, 2, 1, 3).reshape(shape)).max()
-    return (
-        f"The output differs by up to {worst:.3g}. The attention above the last line is right; "
-        "look at how (batch, n_heads, seq, head_dim) becomes (batch, seq, n_heads * head_dim)."
-    )
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether the attention is right and only its numbers are elsewhere."""
+    moved = np.allclose(np.sort(outputs["out"], axis=None), np.sort(right(inputs), axis=None))
+    words = "All numbers of the heads are there, but not where they belong."
+    return words if moved else None
 
 
 EXERCISE = Exercise(
@@ -112,5 +123,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 Write attention for one head in NumPy. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`,
@@ -63,7 +62,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing."""
     mask, v, size = inputs["mask"], inputs["v"], inputs["q"].shape[-1]
     scores = inputs["q"] @ inputs["k"].T * size**-0.5
@@ -99,18 +98,9 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the output lacks."""
-    right = _out(inputs, inputs["mask"])
-    if _close(outputs["out"], right):
-        return None
-    if idea := explain(outputs["out"], _guesses(inputs), _close):
-        return idea
-    worst = np.abs(outputs["out"] - right).max()
-    return (
-        "The output is not the softmax of the scaled, masked scores times the values: it differs "
-        f"by up to {worst:.3g} with {len(inputs['k'])} keys and head_dim = {inputs['q'].shape[1]}."
-    )
+def right(inputs: Inputs) -> np.ndarray:
+    """The softmax of the scaled, masked scores times the values."""
+    return _out(inputs, inputs["mask"])
 
 
 EXERCISE = Exercise(
@@ -139,5 +129,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

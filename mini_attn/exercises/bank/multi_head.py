@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 Write causal multi-head attention in NumPy, for one text. `x` is `(seq, d_model)`; `W_q`, `W_k`,
@@ -85,13 +82,13 @@ def _layer(
     return np.asarray(out[0].transpose(1, 2, 0).reshape(len(inputs["x"]), -1))
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the output would be with one idea missing."""
     x, W_o, n_heads = inputs["x"], inputs["W_o"], inputs["n_heads"]
     size = len(W_o) // n_heads
-    right = _layer(inputs)
-    swapped = right.reshape(len(x), n_heads, size).swapaxes(0, 1)
-    guesses = [
+    side = _layer(inputs)
+    swapped = side.reshape(len(x), n_heads, size).swapaxes(0, 1)
+    return [
         (_layer(inputs, causal=False) @ W_o,
          "Tokens look ahead: the mask is missing. Token i sees tokens 0 to i."),
         (_layer(inputs, n_heads=1) @ W_o,
@@ -120,28 +117,21 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_layer(inputs, cut="dealt out") @ W_o,
          "Head h took every n_heads-th column. Its columns stand together: h * head_dim to "
          "(h + 1) * head_dim."),
-        (right @ W_o / n_heads,
+        (side @ W_o / n_heads,
          "The heads are averaged. They are added up, each through its own rows of W_o."),
+        (side if side.shape == x.shape else right(inputs),
+         "The heads stand side by side, but W_o has not been applied."),
     ]  # fmt: skip
-    if W_o.shape[0] == W_o.shape[1]:
-        guesses.append((right, "The heads stand side by side, but W_o has not been applied."))
-    return guesses
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the output lacks."""
-    right = _layer(inputs) @ inputs["W_o"]
-    bound = TOLERANCE * max(1.0, float(np.abs(right).max()))
-    close = partial(np.allclose, rtol=0, atol=bound)
-    if close(outputs["out"], right):
-        return None
-    if idea := explain(outputs["out"], _guesses(inputs), close):
-        return idea
-    worst = np.abs(outputs["out"] - right).max()
-    return (
-        f"The output differs by up to {worst:.3g} with {inputs['n_heads']} heads and "
-        f"{len(inputs['x'])} tokens. Compare each head with a plain loop over the heads."
-    )
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    bound = TOLERANCE * max(1.0, float(np.abs(b).max(initial=0)))
+    return bool(np.allclose(a, b, rtol=0, atol=bound))
+
+
+def right(inputs: Inputs) -> np.ndarray:
+    """Each head's attention, merged and projected."""
+    return _layer(inputs) @ inputs["W_o"]
 
 
 EXERCISE = Exercise(
@@ -170,5 +160,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from mini_attn.config import NTKAware
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.numpy.rope import rope_frequencies
 
 TEXT = """
@@ -51,7 +50,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"inv_freq": ((inputs["rotary_dim"] // 2,), "f")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the frequencies would be with one idea missing."""
     size, theta, factor = inputs["rotary_dim"], inputs["theta"], inputs["factor"]
     exponents = -np.arange(0, size, 2) / size
@@ -80,21 +79,20 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the frequencies lack."""
+def right(inputs: Inputs) -> np.ndarray:
+    """The rule of the package."""
     rule = NTKAware(inputs["factor"])
-    right = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"], scaling=rule)[0]
-    got = outputs["inv_freq"]
-    if _close(got, right):
-        return None
-    if idea := explain(got, _guesses(inputs), _close):
-        return idea
+    return rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"], scaling=rule)[0]
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """How much slower the first and the last plane have become."""
     plain = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"])[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        first, last = (float(plain[i] / got[i]) for i in (0, -1))
+        first, last = (float(plain[i] / outputs["inv_freq"][i]) for i in (0, -1))
     return (
-        f"The first plane is slowed {first:.4g} times and the last {last:.4g} times; it should be "
-        f"1 and {inputs['factor']:.4g}."
+        f"The first plane is {first:.4g} times slower than without the rule and the last "
+        f"{last:.4g} times; it should be 1 and {inputs['factor']:.4g}."
     )
 
 
@@ -122,5 +120,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Take heads out of a layer for good. The four matrices are as in exercise 1; `keep` is an array
@@ -73,28 +72,40 @@ STYLES = {
 }
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that one of the matrices lacks."""
+def _matrices(inputs: Inputs, style: str = "right") -> dict[str, np.ndarray]:
+    """All four matrices, cut in one way."""
     n_heads, keep = inputs["n_heads"], inputs["keep"]
-    for name, got in outputs.items():
-        flip = name != "W_o"
-        given = inputs[name].T if flip else inputs[name]  # rows are the width of all heads
-        rows = got.T if flip else got
-        if np.array_equal(rows, _blocks(given, n_heads, keep, "right")):
-            continue
-        guesses = [(_blocks(given, n_heads, keep, style), idea) for style, idea in STYLES.items()]
-        if idea := explain(rows, guesses, np.array_equal):
-            return f"{name}: {idea}"
-        if np.allclose(rows * len(keep) / n_heads, _blocks(given, n_heads, keep, "right")):
-            return (
-                f"{name} was scaled up to make up for the heads that went. The others' part of "
-                "the sum stays what it was: change nothing in it."
-            )
-        what = "columns" if flip else "rows"
-        return (
-            f"{name} should hold the {what} of the heads {keep.tolist()} and no others, unchanged."
-        )
-    return None
+    cut = {n: _blocks(inputs[n].T, n_heads, keep, style).T for n in ("W_q", "W_k", "W_v")}
+    return {**cut, "W_o": _blocks(inputs["W_o"], n_heads, keep, style)}
+
+
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The columns, and in W_o the rows, of the heads that stay."""
+    return _matrices(inputs)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What one of the matrices would be with one idea missing."""
+    sizes = {n: array.shape for n, array in right(inputs).items()}
+    found: list[tuple[dict[str, np.ndarray] | None, str]] = []
+    for style, idea in STYLES.items():
+        for name, matrix in _matrices(inputs, style).items():
+            fits = matrix.shape == sizes[name]
+            found.append(({name: matrix} if fits else None, f"{name}: {idea}"))
+    larger = inputs["n_heads"] / len(inputs["keep"])
+    for name, matrix in right(inputs).items():
+        found.append(({name: matrix * larger},
+            f"{name} was scaled up to make up for the heads that went. The others' part of "
+            "the sum stays what it was: change nothing in it."))  # fmt: skip
+    return found
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Which heads the first wrong matrix should hold."""
+    wanted = right(inputs)
+    name = next(n for n in outputs if not np.array_equal(outputs[n], wanted[n]))
+    what = "rows" if name == "W_o" else "columns"
+    return f"{name} should hold the {what} of the heads {inputs['keep'].tolist()}, unchanged."
 
 
 EXERCISE = Exercise(
@@ -125,5 +136,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

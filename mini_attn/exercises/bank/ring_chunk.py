@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Attention of a chunk of new tokens, one head, with a ring that holds what came before. `q`, `k`,
@@ -95,13 +94,15 @@ def _overwritten(inputs: Inputs) -> Array:
     return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the output lacks."""
-    window, out = len(inputs["k_ring"]), outputs["out"]
-    right = _attend(inputs, window)
-    if _close(out, right):
-        return None
-    guesses = [
+def right(inputs: Inputs) -> Array:
+    """Attention over the ring as it was and the chunk."""
+    return _attend(inputs, len(inputs["k_ring"]))
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the rows would be with one idea missing."""
+    window = len(inputs["k_ring"])
+    return [
         (_overwritten(inputs),
          "The chunk is written into the ring before its queries look: the last new tokens have "
          "overwritten keys that the first new tokens still see."),
@@ -110,17 +111,21 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "windows of its first queries."),
         (_attend(inputs, window + 1),
          f"One key too many: a window of {window} counts the token's own key."),
-        (_attend(inputs, inputs["start"] + len(out)),
+        (_attend(inputs, inputs["start"] + len(inputs["q"])),
          "The window is missing: each query sees all keys at hand."),
         (_attend(inputs, window, causal=False),
          "New tokens see later ones: inside the chunk the mask is causal."),
     ]  # fmt: skip
-    if idea := explain(out, guesses, _close):
-        return idea
-    i = int(np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE).all(axis=1))[0, 0])
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first row that is wrong, and what it should see."""
+    window, start = len(inputs["k_ring"]), inputs["start"]
+    wrong = ~np.isclose(outputs["out"], right(inputs), rtol=0, atol=TOLERANCE).all(axis=1)
+    i = int(wrong.argmax())
     return (
-        f"Row {i} of the chunk (position {inputs['start'] + i}) is wrong: it sees the keys from "
-        f"position {max(0, inputs['start'] + i - window + 1)} to its own."
+        f"Row {i} of the chunk (position {start + i}) is wrong: it sees the keys from "
+        f"position {max(0, start + i - window + 1)} to its own."
     )
 
 
@@ -148,5 +153,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

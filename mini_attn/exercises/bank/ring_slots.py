@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 After `n_tokens` tokens, counted from position 0, which position lies in each slot of a ring of
@@ -49,18 +48,18 @@ def _written(n_tokens: int, window: int) -> Array:
     return slots
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the slots would hold with one idea missing."""
     n, window = inputs["n_tokens"], inputs["window"]
-    right, slots = _written(n, window), np.arange(window)
+    held, slots = _written(n, window), np.arange(window)
     below = n - 1 - (n - 1 - slots) % window
     return [
-        (np.where(right < 0, 0, right),
+        (np.where(held < 0, 0, held),
          "An empty slot says -1: with 0 it would look like the slot of the first token."),
         (below, "A slot that no token has reached says -1, not another negative number."),
-        (np.sort(right), "That is the order of the text. A ring holds its tokens in the order of "
+        (np.sort(held), "That is the order of the text. A ring holds its tokens in the order of "
          "the slots: the token at position p lies in slot p mod window."),
-        (np.sort(right)[::-1], "That is the order of the text, the newest first. A token lies in "
+        (np.sort(held)[::-1], "That is the order of the text, the newest first. A token lies in "
          "slot p mod window."),
         (_written(n + 1, window), f"One token too many: the last of {n} has position {n - 1}."),
         (_written(max(n - 1, 0), window),
@@ -68,24 +67,14 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
         (np.where(slots < n, slots, -1),
          "Those are the first tokens. Each new one overwrites the oldest."),
         (slots, "Those are the numbers of the slots. Which positions lie in them?"),
-        (np.where(right < 0, -1, right % window),
+        (np.where(held < 0, -1, held % window),
          "Those are the slots again: the position itself is asked, not its remainder."),
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the positions lack."""
-    n, window = inputs["n_tokens"], inputs["window"]
-    right, made = _written(n, window), outputs["positions"]
-    if np.array_equal(made, right):
-        return None
-    if idea := explain(made, _guesses(inputs), np.array_equal):
-        return idea
-    slot = int(np.argwhere(made != right)[0, 0])
-    return (
-        f"After {n:,} tokens slot {slot} of {window:,} should hold position {right[slot]:,}, not "
-        f"{made[slot]:,}."
-    )
+def right(inputs: Inputs) -> Array:
+    """The last tokens, each in its slot."""
+    return _written(inputs["n_tokens"], inputs["window"])
 
 
 EXERCISE = Exercise(
@@ -113,5 +102,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=np.array_equal,
 )

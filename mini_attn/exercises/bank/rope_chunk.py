@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 `chunk_scores` is meant to give the scores of a chunk of new tokens over all keys, before any
@@ -82,7 +81,7 @@ def _scores(inputs: Inputs, q_at: Array, k_at: Array, again: Array | None = None
     return np.asarray(_turn(inputs["q"], q_at) @ keys.T * inputs["q"].shape[1] ** -0.5)
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the scores would be with one idea missing."""
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     start, here, all_old = np.arange(new), past + np.arange(new), np.arange(past)
@@ -105,21 +104,10 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the scores lack."""
-    past, new = len(inputs["k_cache"]), len(inputs["q"])
-    here = past + np.arange(new)
-    right, scores = _scores(inputs, here, here), outputs["scores"]
-    if _close(scores, right):
-        return None
-    if idea := explain(scores, _guesses(inputs), _close):
-        return idea
-    i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
-    where = "its own chunk" if j >= past else "the cache"
-    return (
-        f"With {past} tokens in the cache, query {i} of the chunk and key {j}, which is in "
-        f"{where}, should score {right[i, j]:.3f}; they score {scores[i, j]:.3f}."
-    )
+def right(inputs: Inputs) -> Array:
+    """Queries and new keys turned to where they stand in the text."""
+    here = len(inputs["k_cache"]) + np.arange(len(inputs["q"]))
+    return _scores(inputs, here, here)
 
 
 EXERCISE = Exercise(
@@ -147,5 +135,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

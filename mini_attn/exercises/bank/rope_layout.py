@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 `weight` has the shape `(n_heads * head_dim, d_model)`: one row for each number of each head. It
@@ -47,7 +46,7 @@ def _order(rows: int, n_heads: int) -> Array:
     return np.asarray(per_head.swapaxes(1, 2).reshape(rows))
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the weight would be with one idea missing."""
     weight, n_heads = inputs["weight"], inputs["n_heads"]
     rows, columns = weight.shape
@@ -55,7 +54,7 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     head_dim = rows // n_heads
     halves = np.arange(rows).reshape(n_heads, 2, head_dim // 2)
     swapped = halves[:, ::-1].reshape(rows)
-    found = [
+    return [
         (weight, "No row has moved."),
         (weight[_order(rows, 1)],
          "The rows are sorted over all heads together. Each head keeps its own rows: number 0 of "
@@ -69,27 +68,23 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
         (weight[::-1], "The rows are turned upside down."),
         (weight[np.arange(rows).reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2).reshape(rows)],
          "Odd rows come first: the first number of a pair belongs to the first half."),
+        (weight[:, _order(columns, 1)] if columns % 2 == 0 else weight,
+         "The columns were sorted. A number of the head is a row: weights are stored (out, in)."),
     ]  # fmt: skip
-    if columns % 2 == 0:
-        found.append((weight[:, _order(columns, 1)],
-                      "The columns were sorted. A number of the head is a row: weights are "
-                      "stored (out, in)."))  # fmt: skip
-    return found
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the order lacks."""
-    weight, made = inputs["weight"], outputs["weight"]
-    order = _order(len(weight), inputs["n_heads"])
-    if np.array_equal(made, weight[order]):
-        return None
-    if idea := explain(made, _guesses(inputs), np.array_equal):
-        return idea
-    i = int(np.argwhere((made != weight[order]).any(axis=1))[0, 0])
-    return (
-        f"With {inputs['n_heads']} heads of {len(weight) // inputs['n_heads']}, row {i} should be "
-        f"the old row {order[i]}."
-    )
+def right(inputs: Inputs) -> Array:
+    """Per head the even rows, then the odd ones."""
+    weight = inputs["weight"]
+    return np.asarray(weight[_order(len(weight), inputs["n_heads"])])
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first row that is another one than it should be."""
+    n_heads, rows = inputs["n_heads"], len(inputs["weight"])
+    i = int((outputs["weight"] != right(inputs)).any(axis=1).argmax())
+    heads = f"{n_heads} {'head' if n_heads == 1 else 'heads'} of {rows // n_heads}"
+    return f"With {heads}, row {i} should be the old row {_order(rows, n_heads)[i]}."
 
 
 EXERCISE = Exercise(
@@ -122,5 +117,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=np.array_equal,
+    symptom=symptom,
 )

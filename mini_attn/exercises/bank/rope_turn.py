@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Turn the rows of `x`, shape `(seq, head_dim)`, to the integer `positions`, shape `(seq,)`.
@@ -32,12 +31,6 @@ def _turned(
 ) -> Array:
     cos, sin = ma.rope_table(positions, frequencies, dtype="float64")
     return np.asarray(ma.apply_rope(x[None, None], cos, sign * sin, layout=layout)[0, 0])
-
-
-def _right(inputs: Inputs) -> Array:
-    x = inputs["x"]
-    frequencies = ma.rope_frequencies(x.shape[1], theta=inputs["theta"])[0]
-    return _turned(x, inputs["positions"], frequencies)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -115,18 +108,23 @@ def _slips_of_pairs(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the result lacks."""
-    out, right = outputs["out"], _right(inputs)
-    if _close(out, right):
-        return None
-    if idea := explain(out, _slips_of_angles(inputs) + _slips_of_pairs(inputs), _close):
-        return idea
-    squares = np.square(out).sum(axis=1)
+def right(inputs: Inputs) -> Array:
+    """Every row turned to its position."""
+    frequencies = ma.rope_frequencies(inputs["x"].shape[1], theta=inputs["theta"])[0]
+    return _turned(inputs["x"], inputs["positions"], frequencies)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the result would be with one idea missing."""
+    return _slips_of_angles(inputs) + _slips_of_pairs(inputs)
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Whether lengths are kept."""
+    squares = np.square(outputs["out"]).sum(axis=1)
     if not np.allclose(squares, np.square(inputs["x"]).sum(axis=1), rtol=1e-4):
         return "A turn keeps the length of a vector; here the length changes."
-    worst = np.abs(out - right).max()
-    return f"Lengths are kept, but a row ends up elsewhere: off by up to {worst:.3g}."
+    return "Lengths are kept, but a row ends up elsewhere."
 
 
 EXERCISE = Exercise(
@@ -155,5 +153,9 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
+    keeps_inputs=True,
 )

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Compute the scores of equation {eq}`eq-position-shaw` for one head, without a mask. `q` and `k`
@@ -52,17 +51,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"scores": ((len(inputs["q"]), len(inputs["k"])), "f")}
 
 
-def _right(inputs: Inputs) -> Array:
-    """By the package, with the scale put in afterwards."""
-    q, k, table = inputs["q"], inputs["k"], inputs["table"]
-    shaw = ma.RelativePositions(q.shape[1], len(table) // 2, dtype="float64")
-    shaw.keys = table
-    places, scale = np.arange(len(q)), q.shape[1] ** -0.5
-    bias = shaw.score_bias(q[None, None], places, places, scale=scale)[0, 0]
-    return np.asarray(scale * q @ k.T + bias)
-
-
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the scores would be with one idea missing."""
     q, k, table = inputs["q"], inputs["k"], inputs["table"]
     most, n, scale = len(table) // 2, len(q), q.shape[1] ** -0.5
@@ -96,20 +85,21 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the scores lack."""
-    scores, right = outputs["scores"], _right(inputs)
-    if _close(scores, right):
-        return None
-    if idea := explain(scores, _guesses(inputs), _close):
-        return idea
-    if _close(np.tril(scores), np.tril(right)):
-        return "Keys ahead are hidden or wrong. There is no mask here: all pairs have a score."
-    i, j = np.argwhere(np.abs(scores - right) > TOLERANCE)[0]
-    return (
-        f"Query {i} and key {j}, distance {j - i}: the score should be {right[i, j]:.3f} and is "
-        f"{scores[i, j]:.3f}."
-    )
+def right(inputs: Inputs) -> Array:
+    """By the package, with the scale put in afterwards."""
+    q, k, table = inputs["q"], inputs["k"], inputs["table"]
+    shaw = ma.RelativePositions(q.shape[1], len(table) // 2, dtype="float64")
+    shaw.keys = table
+    places, scale = np.arange(len(q)), q.shape[1] ** -0.5
+    bias = shaw.score_bias(q[None, None], places, places, scale=scale)[0, 0]
+    return np.asarray(scale * q @ k.T + bias)
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether only keys ahead are wrong."""
+    if _close(np.tril(outputs["scores"]), np.tril(right(inputs))):
+        return "Only keys ahead are wrong. There is no mask here: all pairs have a score."
+    return None
 
 
 EXERCISE = Exercise(
@@ -142,5 +132,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

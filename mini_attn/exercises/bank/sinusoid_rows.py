@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 Write the rows of equation {eq}`eq-position-sinusoids`. `positions` is an integer array `(seq,)`,
@@ -56,15 +55,16 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"rows": ((len(inputs["positions"]), inputs["d_model"]), "f")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the rows would be with one idea missing."""
     positions, d_model = inputs["positions"], inputs["d_model"]
-    right = _angles(positions, d_model)
+    angles = _angles(positions, d_model)
     columns = positions[:, None] * 10000.0 ** (-np.arange(d_model) / d_model)
     each = np.where(np.arange(d_model) % 2, np.cos(columns), np.sin(columns))
     return [
-        (_woven(right, "cos"), "Sine and cosine are exchanged: the sine comes first in each pair."),
-        (np.concatenate([np.sin(right), np.cos(right)], axis=1),
+        (_woven(angles, "cos"),
+         "Sine and cosine are exchanged: the sine comes first in each pair."),
+        (np.concatenate([np.sin(angles), np.cos(angles)], axis=1),
          "All sines stand in front of all cosines. Here they are neighbours: sin, cos, sin, cos …"),
         (_woven(_angles(np.arange(len(positions)), d_model)),
          "The rows are those of positions 0, 1, 2 …: take the positions that are given."),
@@ -76,23 +76,13 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
          "All pairs turn alike. Pair i turns by 10000 ** (-2i / d_model) radians a position."),
         (_woven(_angles(positions, d_model, power=-2)),
          "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
-        (np.repeat(np.sin(right), 2, axis=1), "The cosines are missing."),
+        (np.repeat(np.sin(angles), 2, axis=1), "The cosines are missing."),
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the rows lack."""
-    rows = outputs["rows"]
-    right = ma.sinusoidal_positions(inputs["positions"], inputs["d_model"], dtype="float64")
-    if _close(rows, right):
-        return None
-    if idea := explain(rows, _guesses(inputs), _close):
-        return idea
-    s, n = np.argwhere(np.abs(rows - right) > TOLERANCE)[0]
-    return (
-        f"Position {inputs['positions'][s]}, number {n} of the row: it should be "
-        f"{right[s, n]:.4f} and is {rows[s, n]:.4f}."
-    )
+def right(inputs: Inputs) -> Array:
+    """Sine and cosine of each pair."""
+    return ma.sinusoidal_positions(inputs["positions"], inputs["d_model"], dtype="float64")
 
 
 EXERCISE = Exercise(
@@ -122,5 +112,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

@@ -6,9 +6,7 @@ from functools import partial
 
 import numpy as np
 
-import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = r"""
 Write the matrix of shape `(d_model, d_model)` that moves every sinusoidal row by `steps` places:
@@ -35,6 +33,14 @@ def _blocks(d_model: int, angles: Array) -> Array:
     return out
 
 
+def _plus(d_model: int, angles: Array) -> Array:
+    """Such blocks without the minus sign."""
+    out = _blocks(d_model, angles)
+    i = np.arange(0, d_model, 2)
+    out[i, i + 1] *= -1
+    return out
+
+
 def _speeds(d_model: int) -> Array:
     return np.asarray(10000.0 ** (-np.arange(0, d_model, 2) / d_model))
 
@@ -55,35 +61,43 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"matrix": ((inputs["d_model"], inputs["d_model"]), "f")}
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the matrix lacks; rows are moved at several places."""
-    d_model, steps, matrix = inputs["d_model"], inputs["steps"], outputs["matrix"]
-    rows, moved = (
-        ma.sinusoidal_positions(places, d_model, dtype="float64")
-        for places in (PLACES + 1000, PLACES + 1000 + steps)
-    )
-    if _close(rows @ matrix, moved):
-        return None
+def right(inputs: Inputs) -> Array:
+    """A block of 2 × 2 for every pair."""
+    return _blocks(inputs["d_model"], inputs["steps"] * _speeds(inputs["d_model"]))
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the matrix would be with one idea missing."""
+    d_model, steps = inputs["d_model"], inputs["steps"]
     speeds = _speeds(d_model)
-    slips = [
+    return [
         (np.eye(d_model), "Nothing moves."),
         (_blocks(d_model, abs(steps) * speeds), "Steps may be negative: then it moves back."),
         (_blocks(d_model, -steps * speeds),
          f"It moves by {-steps} instead of {steps}: rows stand on the left of the matrix, and a "
          "pair is (sin, cos), so the minus sign belongs to the other sine."),
+        (_plus(d_model, steps * speeds),
+         "Both sines have the same sign. A turn has one minus: the sine of a + b is a sum, the "
+         "cosine a difference."),
+        (np.abs(_blocks(d_model, steps * speeds)),
+         "No number is negative. A turn has one minus: the sine of a + b is a sum, the cosine a "
+         "difference."),
+        (_blocks(d_model, np.where(np.arange(len(speeds)) == 0, steps * speeds, 0.0)),
+         "Only the first pair moves."),
         (_blocks(d_model, speeds), "It moves by one step, whatever `steps` says."),
         (_blocks(d_model, np.full(len(speeds), float(steps))),
          "All pairs turn by the same angle. Pair i turns by 10000 ** (-2i / d_model) a step."),
         (_blocks(d_model, steps * np.sqrt(speeds)),
          "The exponent of pair i is 2i / d_model; half of that is used."),
     ]  # fmt: skip
-    if idea := explain(matrix, slips, _close):
-        return idea
-    outside = matrix - matrix * np.kron(np.eye(d_model // 2), np.ones((2, 2)))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whether pairs are mixed."""
+    outside = outputs["matrix"] * (1 - np.kron(np.eye(inputs["d_model"] // 2), np.ones((2, 2))))
     if np.abs(outside).max() > TOLERANCE:
         return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."
-    worst = int(np.abs(rows @ matrix - moved).max(axis=0).argmax()) // 2
-    return f"Pair {worst} does not arrive: {steps} steps on it should have turned further, or less."
+    return None
 
 
 EXERCISE = Exercise(
@@ -117,5 +131,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

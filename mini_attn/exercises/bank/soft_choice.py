@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the softmax over the last axis of `scores`, an array of shape `(rows, n)`. Return an array
@@ -45,45 +48,75 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
-def _guesses(scores: np.ndarray) -> list[tuple[np.ndarray, str]]:
-    """What the weights would be with one idea missing."""
+def _weights(
+    scores: np.ndarray,
+    *,
+    axis: int | None = 1,
+    factor: float = 1.0,
+    empty: str = "zeros",
+    divided: bool = True,
+) -> np.ndarray:
+    """The softmax, or what it becomes by another choice."""
+    largest = scores.max(axis=axis, keepdims=True)
+    if factor < 0:
+        largest = np.where(np.isfinite(scores), scores, np.inf).min(axis=axis, keepdims=True)
+    powers = np.exp(factor * (scores - np.where(np.isfinite(largest), largest, 0)))
+    total = powers.sum(axis=axis, keepdims=True)
+    weights = powers / np.where(divided & (total != 0), total, 1)
+    none = np.isneginf(scores).all(axis=1, keepdims=True)
+    shared = {"zeros": weights, "shared": 1 / scores.shape[1]}[empty]
+    return np.asarray(np.where(none, shared, weights))
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the weights would be with one idea missing, or two."""
+    scores = inputs["scores"]
     with np.errstate(all="ignore"):
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        plain = np.exp(scores)
+        sums = scores.sum(axis=1, keepdims=True)
+        hard = (scores == scores.max(axis=1, keepdims=True)).astype(float)
+        floor = np.exp(scores)
         return [
-            (plain, "The powers are not divided by their sum: the weights of a row add up to 1."),
-            (powers, "The powers are not divided by their sum: the weights of a row add up to 1."),
-            (np.asarray(ma.softmax(scores, axis=0)),
-             "The columns add up to 1. Each row is a choice of its own: sum over the last axis."),
-            (plain / plain.sum(),
-             "The whole array adds up to 1. Each row has a sum of its own: keep its axis."),
-            (scores / scores.sum(axis=1, keepdims=True),
+            *with_pairs(partial(_weights, scores), MISTAKES),
+            (np.exp(scores),
+             "The powers are not divided by their sum: the weights of a row add up to 1."),
+            (scores / np.where(sums == 0, 1, sums),
              "The scores are divided by their sum, without the power of e: that fails for negative "
              "scores, and a shift would change the weights."),
-            ((scores == scores.max(axis=1, keepdims=True)).astype(float),
+            (hard, "The largest score takes all: a hard choice. A soft one gives each a share."),
+            (hard / hard.sum(axis=1, keepdims=True),
              "The largest score takes all: a hard choice. A soft one gives each a share."),
-            (np.asarray(ma.softmax(-scores)),
-             "The smallest score gets the most: the sign in the exponent is turned round."),
-            (2.0**scores / (2.0**scores).sum(axis=1, keepdims=True), "The base is e, not 2."),
+            *((floor / (floor.sum(axis=1, keepdims=True) + least),
+               "Something small is added to the sum. Where all powers of a row are smaller still, "
+               "the row no longer adds up to 1.") for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-6)),
         ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the weights lack."""
-    scores, weights = inputs["scores"], outputs["weights"]
-    right = np.asarray(ma.softmax(scores))
-    if _close(weights, right):
-        return None
-    if idea := explain(weights, _guesses(scores), _close):
-        return idea
-    empty = np.all(np.isneginf(scores), axis=1)
-    if empty.any() and not _close(weights[empty], right[empty]):
-        return (
-            "A row of minus infinity alone has nothing to choose from. By the rule of this book "
-            "its weights are zeros."
-        )
-    sums = weights.sum(axis=1)
-    return f"The rows add up to {sums.round(3).tolist()}, or the shares in them are wrong."
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"divided": False},
+     "The powers are not divided by their sum: the weights of a row add up to 1."),
+    ({"axis": 0},
+     "The columns add up to 1. Each row is a choice of its own: sum over the last axis."),
+    ({"axis": None}, "The whole array adds up to 1. Each row has a sum of its own: keep its axis."),
+    ({"factor": -1.0},
+     "The smallest score gets the most: the sign in the exponent is turned round."),
+    ({"factor": float(np.log(2.0))}, "The base is e, not 2."),
+    ({"empty": "shared"},
+     "A row of minus infinity alone has nothing to choose from. By the rule of this book its "
+     "weights are zeros."),
+]  # fmt: skip
+
+
+def right(inputs: Inputs) -> np.ndarray:
+    """The softmax of each row."""
+    return np.asarray(ma.softmax(inputs["scores"]))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """What the rows add up to."""
+    sums = outputs["weights"].sum(axis=1)
+    if _close(sums, right(inputs).sum(axis=1)):
+        return "The rows add up to 1, but the shares in them are wrong."
+    return f"The rows add up to {', '.join(f'{one + 0.0:.6g}' for one in sums)}."
 
 
 EXERCISE = Exercise(
@@ -113,5 +146,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

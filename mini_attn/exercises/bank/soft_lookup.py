@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This soft lookup takes `queries` of shape `(q_len, size)`, `keys` of shape `(kv_len, size)` and
@@ -60,7 +59,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mixed": ((len(inputs["queries"]), inputs["values"].shape[1]), "f")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the answer would be with one idea missing."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     scores = q @ k.T
@@ -83,20 +82,10 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the mixture lacks."""
-    q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
-    right = np.asarray(ma.softmax(q @ k.T)) @ v
-    mixed = outputs["mixed"]
-    if _close(mixed, right):
-        return None
-    if idea := explain(mixed, _guesses(inputs), _close):
-        return idea
-    worst = np.abs(mixed - right).max()
-    return (
-        "The result is not the values mixed by the softmax of the dot products: it differs by up "
-        f"to {worst:.3g} for {len(q)} queries and {len(k)} keys."
-    )
+def right(inputs: Inputs) -> np.ndarray:
+    """The values mixed by the softmax of the dot products."""
+    scores = inputs["queries"] @ inputs["keys"].T
+    return np.asarray(ma.softmax(scores)) @ inputs["values"]
 
 
 EXERCISE = Exercise(
@@ -123,5 +112,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

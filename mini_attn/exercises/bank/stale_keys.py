@@ -8,8 +8,7 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.config import DynamicNTK
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This is a decode step under dynamic NTK (factor 1, trained on 4 tokens, base 100, layout `half`).
@@ -79,13 +78,17 @@ def _scores(inputs: Inputs, query: int, keys: list[int], *, first: int = 0) -> n
     return np.stack(turned) @ q / size**0.5
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the scores lack."""
-    kv_len, size = len(inputs["k"]), len(inputs["q"])
+def right(inputs: Inputs) -> np.ndarray:
+    """All turned by the rule of the present length."""
+    kv_len = len(inputs["k"])
+    return _scores(inputs, kv_len, [kv_len] * kv_len)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the scores would be with one idea missing."""
+    kv_len, root = len(inputs["k"]), len(inputs["q"]) ** 0.5
     now = [kv_len] * kv_len
-    right = _scores(inputs, kv_len, now)
-    plain = inputs["k"] @ inputs["q"]
-    guesses = [
+    return [
         (_scores(inputs, kv_len, [j + 1 for j in range(kv_len)]),
          "Each key is turned with the base of the step in which it came, the query with the "
          "present one. Two vectors that were turned by different rules do not meet in their "
@@ -95,26 +98,28 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         (_scores(inputs, kv_len, [TRAINED] * kv_len),
          "The keys are turned with the trained base and the query with the present one: both need "
          "the same."),
-        (_scores(inputs, kv_len, now) * size**0.5, "The scores are not divided by the root of "
-         "head_dim."),
+        (_scores(inputs, TRAINED, now),
+         "The query is turned with the trained base and the keys with the present one: both need "
+         "the same."),
+        (right(inputs) * root, "The scores are not divided by the root of head_dim."),
         (np.array([_scores(inputs, j + 1, [j + 1] * kv_len)[j] for j in range(kv_len)]),
          "The query is turned by each key's old rule. Then the pairs agree, but a distance means "
          "something else for every key. One rule has to hold for all: that of the present length."),
-        (plain / size**0.5, "Nothing is turned: the scores do not depend on positions."),
+        (inputs["k"] @ inputs["q"] / root,
+         "Nothing is turned: the scores do not depend on positions."),
         (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
          "The base is that of one token more: the present length is the number of keys."),
         (_scores(inputs, max(kv_len - 1, 1), [max(kv_len - 1, 1)] * kv_len),
          "The base is that of one token less: the new token counts."),
     ]  # fmt: skip
-    if _close(outputs["scores"], right):
-        return None
-    if idea := explain(outputs["scores"], guesses, _close):
-        return idea
-    worst = int(np.abs(outputs["scores"] - right).argmax())
-    return (
-        f"The score of key {worst} is {outputs['scores'][worst]:.4g} and should be "
-        f"{right[worst]:.4g}. Which base turns the query, and which one this key?"
-    )
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Which keys are wrong."""
+    wrong = np.flatnonzero(np.abs(outputs["scores"] - right(inputs)) > 1e-8)
+    which = "key" if len(wrong) == 1 else "keys"
+    numbers = ", ".join(map(str, wrong))
+    return f"Of {len(inputs['k'])} keys, the scores are wrong for {which} {numbers}."
 
 
 EXERCISE = Exercise(
@@ -142,5 +147,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+    same=_close,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Compute the column *step* and what binds it. `flops` and `n_bytes` are arrays of the same shape
@@ -51,41 +51,56 @@ def _near(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=1e-9, atol=0))
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the seconds or the verdicts lack."""
+def _seconds(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    """Of the arithmetic, and of the reading."""
     computing = inputs["flops"] / inputs["flops_per_second"]
-    reading = inputs["n_bytes"] / inputs["bytes_per_second"]
-    got = outputs["seconds"]
-    if not _near(got, np.maximum(computing, reading)):
-        guesses = [
-            (computing + reading, "The two are added. At best reading and computing overlap, and "
-             "the bound is the longer of the two."),
-            (np.minimum(computing, reading), "That is the shorter of the two. A step is over when "
-             "both are done."),
-            (computing, "Only the arithmetic is counted: reading takes time as well."),
-            (reading, "Only the reading is counted: arithmetic takes time as well."),
-            (np.maximum(inputs["flops"] / inputs["bytes_per_second"],
-                        inputs["n_bytes"] / inputs["flops_per_second"]),
-             "The rates are swapped: bytes go with bytes per second."),
-        ]  # fmt: skip
-        return explain(got, guesses, _near) or (
-            "Seconds are a quantity divided by its rate; the bound is the longer of two such."
-        )
-    right = reading >= computing
-    verdict = outputs["memory_bound"]
-    if np.array_equal(verdict, right):
-        return None
-    guesses = [
-        (reading > computing,
+    return computing, inputs["n_bytes"] / inputs["bytes_per_second"]
+
+
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The longer of the two, and which it is."""
+    computing, reading = _seconds(inputs)
+    return {"seconds": np.maximum(computing, reading), "memory_bound": reading >= computing}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the seconds or the verdicts would be with one idea missing."""
+    computing, reading = _seconds(inputs)
+    swapped = np.maximum(inputs["flops"] / inputs["bytes_per_second"],
+                         inputs["n_bytes"] / inputs["flops_per_second"])  # fmt: skip
+    return [
+        ({"seconds": computing + reading}, "The two are added. At best reading and computing "
+         "overlap, and the bound is the longer of the two."),
+        ({"seconds": np.minimum(computing, reading)}, "That is the shorter of the two. A step is "
+         "over when both are done."),
+        ({"seconds": computing}, "Only the arithmetic is counted: reading takes time as well."),
+        ({"seconds": reading}, "Only the reading is counted: arithmetic takes time as well."),
+        ({"seconds": swapped}, "The rates are swapped: bytes go with bytes per second."),
+        ({"memory_bound": reading > computing},
          "On the ridge both take equally long; call that memory-bound, too."),
-        (~right, "The verdict is turned round: memory-bound means that reading takes longer."),
-        (inputs["flops"] < inputs["n_bytes"],
+        ({"memory_bound": reading < computing},
+         "The verdict is turned round: memory-bound means that reading takes longer."),
+        ({"memory_bound": reading <= computing},
+         "The verdict is turned round: memory-bound means that reading takes longer."),
+        ({"memory_bound": inputs["flops"] < inputs["n_bytes"]},
          "FLOPs and bytes are compared as they are. What binds depends on the device: compare "
          "the seconds, or the intensity with the ridge."),
     ]  # fmt: skip
-    return explain(verdict, guesses, np.array_equal) or (
-        "memory_bound is True exactly where the reading takes at least as long."
-    )
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a, b) if b.dtype == bool else _near(a, b)
+
+
+SHOULD_BE = {
+    "seconds": "Seconds are a quantity divided by its rate; the bound is the longer of two such.",
+    "memory_bound": "It is True exactly where the reading takes at least as long.",
+}
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """What the first wrong output should be."""
+    return SHOULD_BE[first_wrong(outputs, right(inputs), _same) or "seconds"]
 
 
 EXERCISE = Exercise(
@@ -115,5 +130,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+    same=_same,
 )

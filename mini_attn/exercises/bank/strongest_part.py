@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -57,14 +56,16 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"key": ((len(inputs["weights"]),), "iu")}
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """By what the keys were chosen instead."""
+def right(inputs: Inputs) -> np.ndarray:
+    """The key with the longest part."""
+    return np.asarray((inputs["weights"] * np.linalg.norm(inputs["v"], axis=1)).argmax(axis=1))
+
+
+def slips(inputs: Inputs) -> Slips:
+    """Which keys would be chosen with one idea missing."""
     weights, v = inputs["weights"], inputs["v"]
     lengths = np.linalg.norm(v, axis=1)
-    right = (weights * lengths).argmax(axis=1)
-    if np.array_equal(outputs["key"], right):
-        return None
-    guesses = [
+    return [
         (weights.argmax(axis=1), "These keys have the most weight. A part is the weight times the "
          "value, and a large weight on a short value adds little."),
         (np.full(len(weights), lengths.argmax()), "These are the longest values. A query takes of "
@@ -78,16 +79,17 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         ((weights * lengths).argmin(axis=1), "These are the smallest parts."),
         ((weights @ v @ v.T).argmax(axis=1), "These values are most like the output. The question "
          "is which of its parts is the longest."),
+        (right(inputs) + 1, "Keys are counted from 0, not from 1."),
     ]  # fmt: skip
-    if idea := explain(outputs["key"], guesses, np.array_equal):
-        return idea
-    query = int((outputs["key"] != right).argmax())
-    if not 0 <= outputs["key"][query] < len(v):
-        return f"There is no key {outputs['key'][query]}: keys count from 0 to {len(v) - 1}."
-    return (
-        f"For query {query} the part of key {right[query]} is longer than that of key "
-        f"{outputs['key'][query]}."
-    )
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first query with another key."""
+    got, wanted, count = outputs["key"], right(inputs), len(inputs["v"])
+    query = int((got != wanted).argmax())
+    if not 0 <= got[query] < count:
+        return f"There is no key {got[query]}: keys count from 0 to {count - 1}."
+    return f"For query {query} the part of key {wanted[query]} is longer than that of {got[query]}."
 
 
 EXERCISE = Exercise(
@@ -114,5 +116,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

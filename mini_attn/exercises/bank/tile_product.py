@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and one test
@@ -62,7 +61,7 @@ def _whole(size: int, tile: int) -> int:
     return size - size % tile
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the product would be with one idea missing."""
     a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
     (m, k), n = a.shape, b.shape[1]
@@ -93,19 +92,9 @@ _OVERWRITTEN = (
 )
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the product lacks."""
-    out, right = outputs["out"], inputs["a"] @ inputs["b"]
-    if _close(out, right):
-        return None
-    if idea := explain(out, _guesses(inputs), _close):
-        return idea
-    i, j = np.argwhere(~np.isclose(out, right, rtol=0, atol=TOLERANCE))[0]
-    return (
-        f"Entry ({i}, {j}) is {out[i, j]:.4g}; row {i} of a times column {j} of b is "
-        f"{right[i, j]:.4g}. Sizes here: a {inputs['a'].shape}, b {inputs['b'].shape}, tile "
-        f"{inputs['tile']}."
-    )
+def right(inputs: Inputs) -> np.ndarray:
+    """The product."""
+    return np.asarray(inputs["a"] @ inputs["b"])
 
 
 EXERCISE = Exercise(
@@ -132,5 +121,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from operator import eq
-
 import numpy as np
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 A product of `(m, k)` and `(k, n)` is computed with square tiles of side `tile`, one of each
@@ -43,7 +40,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"counts": ((3,), "i")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
+def slips(inputs: Inputs) -> Slips:
     """The counts with one idea missing."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
     across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
@@ -66,19 +63,18 @@ def _guesses(inputs: Inputs) -> list[tuple[tuple[float, ...], str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the counts lack."""
-    right = cost.product_traffic(**inputs)
-    counts = tuple(int(x) for x in outputs["counts"])
-    if counts == right:
-        return None
-    if idea := explain(counts, _guesses(inputs), eq):
-        return idea
+def right(inputs: Inputs) -> np.ndarray:
+    """The three counts."""
+    return np.array(cost.product_traffic(**inputs))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Which count is wrong, and which way."""
+    pairs = zip(outputs["counts"], right(inputs), strict=True)
     names = ("numbers read of a", "numbers read of b", "numbers written")
-    wrong = next(i for i in range(3) if counts[i] != right[i])
-    much = "many" if counts[wrong] > right[wrong] else "few"
-    sizes = ", ".join(f"{name} = {value}" for name, value in inputs.items())
-    return f"{counts[wrong]:,} is too {much} {names[wrong]} for {sizes}."
+    said = [f"too {'many' if got > true else 'few'} {name}"
+            for name, (got, true) in zip(names, pairs, strict=True) if got != true]  # fmt: skip
+    return f"These are {', '.join(said)}."
 
 
 EXERCISE = Exercise(
@@ -111,5 +107,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

@@ -6,8 +6,7 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn import config
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -67,24 +66,28 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"k": (inputs["k"].shape, "f")}
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """By which angles the keys were turned instead."""
+def right(inputs: Inputs) -> Array:
+    """Turned on by the new angle minus the old one."""
+    k, positions, old, new = inputs.values()
+    return _turned(k, positions[:, None] * (new - old))
+
+
+def _same(found: Array, wanted: Array) -> bool:
+    return np.allclose(found, wanted, rtol=1e-6, atol=1e-8)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the keys would be with one idea missing."""
     k, positions, old, new = inputs.values()
 
     def by(speeds: Array, places: Array = positions) -> Array:
         return _turned(k, places[:, None] * speeds)
 
-    def same(found: Array, wanted: Array) -> bool:
-        return np.allclose(found, wanted, rtol=1e-6, atol=1e-8)
-
-    if same(outputs["k"], by(new - old)):
-        return None
-    half = k.shape[1] // 2
-    order = np.arange(k.shape[1]).reshape(2, half).T.ravel()  # half to neighbours
+    order = np.arange(k.shape[1]).reshape(2, -1).T.ravel()  # half to neighbours
     angles = positions[:, None] * (new - old)
-    cos, sin = np.cos(angles), np.sin(angles)
-    neighbours = ma.apply_rope(k[None, None], cos, sin, layout="interleaved")[0, 0]
-    guesses = [
+    tables = np.cos(angles), np.sin(angles)
+    neighbours = ma.apply_rope(k[None, None], *tables, layout="interleaved")[0, 0]
+    return [
         (by(new), "The new angle was put on top of the old one: cached keys are turned already."),
         (by(-old), "The keys have been turned back, and not forward again."),
         (by(old - new), "The keys have moved the wrong way: they have to end at the new angle, so "
@@ -99,9 +102,11 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
          "i + d/2 make a plane."),
         (by(new - old)[:, order], "The keys are right and stand in the order of another layout."),
     ]  # fmt: skip
-    if idea := explain(outputs["k"], guesses, same):
-        return idea
-    if not same(np.square(outputs["k"]).sum(1), np.square(k).sum(1)):
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Whether lengths or angles are wrong."""
+    if not _same(np.square(outputs["k"]).sum(1), np.square(inputs["k"]).sum(1)):
         return "The lengths of the keys have changed. Turning leaves them as they are."
     return (
         "The lengths are right and the angles are not. By which angle is each plane of a key "
@@ -133,5 +138,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_same,
+    symptom=symptom,
 )

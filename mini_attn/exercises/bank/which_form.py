@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the rule that chooses the form. `q_len` and `kv_len` are integer arrays `(n,)`: new tokens,
@@ -63,19 +62,13 @@ def _sizes(inputs: Inputs) -> SimpleNamespace:
     )
 
 
-def _right(inputs: Inputs) -> np.ndarray:
-    pairs = zip(inputs["q_len"].tolist(), inputs["kv_len"].tolist(), strict=True)
-    chosen = [cost.cheaper_form(_sizes(inputs), q_len=q, kv_len=kv) for q, kv in pairs]
-    return np.array([form == "absorbed" for form in chosen])
-
-
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the choice would be with one idea missing."""
     q, kv, rank = inputs["q_len"], inputs["kv_len"], inputs["kv_lora_rank"]
     both = inputs["qk_nope_head_dim"] + inputs["v_head_dim"]
     made, wide, narrow = rank * both, 2 * rank, both
     return [
-        (~_right(inputs), "Upside down: True means that the absorbed form has fewer FLOPs."),
+        (~right(inputs), "Upside down: True means that the absorbed form has fewer FLOPs."),
         (made * (kv - q) >= (wide - narrow) * q * kv,
          "Where both are alike nothing is gained: absorb only when it has fewer FLOPs."),
         (q == 1, "Only single tokens absorb here. A short chunk behind a long past absorbs too: "
@@ -97,19 +90,23 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the choice lacks."""
-    right, absorb = _right(inputs), outputs["absorb"]
-    if np.array_equal(absorb, right):
-        return None
-    if idea := explain(absorb, _guesses(inputs), lambda a, guess: (a == guess).all()):
-        return idea
-    i = int(np.argwhere(absorb != right)[0, 0])
-    verb = "fewer" if right[i] else "no fewer"
+def right(inputs: Inputs) -> np.ndarray:
+    """The form with fewer multiplications, pass by pass."""
+    pairs = zip(inputs["q_len"].tolist(), inputs["kv_len"].tolist(), strict=True)
+    chosen = [cost.cheaper_form(_sizes(inputs), q_len=q, kv_len=kv) for q, kv in pairs]
+    return np.array([form == "absorbed" for form in chosen])
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first pass that takes the dearer form."""
+    wanted = right(inputs)
+    i = int((outputs["absorb"] != wanted).argmax())
+    verb = "fewer" if wanted[i] else "no fewer"
     return (
         f"With {inputs['q_len'][i]} new of {inputs['kv_len'][i]} tokens, rank "
         f"{inputs['kv_lora_rank']}, key part {inputs['qk_nope_head_dim']} and value "
-        f"{inputs['v_head_dim']}, absorbing has {verb} FLOPs. Write down both sums and compare."
+        f"{inputs['v_head_dim']}, absorbing takes {verb} multiplications. Write down both sums and "
+        "compare."
     )
 
 
@@ -140,5 +137,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function is meant to say which keys each query may see: causally, at most `window` keys with
@@ -55,7 +54,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the mask would be with one idea missing."""
     kv, window = inputs["kv_positions"], inputs["window"]
     behind = inputs["q_positions"][:, None] - kv
@@ -88,20 +87,21 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the mask lacks."""
-    q, kv, window = inputs["q_positions"], inputs["kv_positions"], inputs["window"]
-    behind = q[:, None] - kv
-    right, mask = (kv >= 0) & (behind >= 0) & (behind < window), outputs["mask"]
-    if np.array_equal(mask, right):
-        return None
-    if idea := explain(mask, _guesses(inputs), np.array_equal):
-        return idea
-    i, j = np.argwhere(mask != right)[0]
-    verb = "may" if right[i, j] else "may not"
+def right(inputs: Inputs) -> np.ndarray:
+    """Keys that are there, not ahead, and inside the window."""
+    kv = inputs["kv_positions"]
+    behind = inputs["q_positions"][:, None] - kv
+    return np.asarray((kv >= 0) & (behind >= 0) & (behind < inputs["window"]))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first pair that is wrong."""
+    wanted, q, kv = right(inputs), inputs["q_positions"], inputs["kv_positions"]
+    i, j = np.argwhere(outputs["mask"] != wanted)[0]
+    verb = "should" if wanted[i, j] else "must not"
     return (
-        f"With a window of {window}, the query at position {q[i]} {verb} see the key at position "
-        f"{kv[j]}."
+        f"With a window of {inputs['window']}, the query at position {q[i]} {verb} see the key at "
+        f"position {kv[j]}."
     )
 
 
@@ -130,5 +130,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from mini_attn.config import YaRN
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.numpy.rope import rope_frequencies
 from mini_attn.numpy.rope_scaling import scale_frequencies
 
@@ -60,7 +59,7 @@ def _blend(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
     return np.asarray(kept * inv + (1 - kept) * inv / inputs["factor"])
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
+def slips(inputs: Inputs) -> Slips:
     """What the frequencies would be with one idea missing."""
     inv, factor, trained = inputs["inv_freq"], inputs["factor"], inputs["trained"]
     turns = inv * trained / math.tau
@@ -88,22 +87,21 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the frequencies lack."""
+def right(inputs: Inputs) -> np.ndarray:
+    """The rule of the paper."""
     rule = YaRN(inputs["factor"], inputs["trained"], rule="paper")
     size = 2 * len(inputs["inv_freq"])
-    right = scale_frequencies(inputs["inv_freq"], rule, theta=10000.0, rotary_dim=size)[0]
-    got = outputs["scaled"]
-    if _close(got, right):
-        return None
-    if idea := explain(got, _guesses(inputs), _close):
-        return idea
-    i = int(np.abs(got / right - 1).argmax())
-    turns = inputs["inv_freq"][i] * inputs["trained"] / math.tau
+    return scale_frequencies(inputs["inv_freq"], rule, theta=10000.0, rotary_dim=size)[0]
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The plane that is furthest off."""
+    inv, got, wanted = inputs["inv_freq"], outputs["scaled"], right(inputs)
+    i = int(np.abs(got / wanted - 1).argmax())
+    turns = inv[i] * inputs["trained"] / math.tau
     return (
         f"Plane {i} came round {turns:.4g} times in training; its frequency should be "
-        f"{right[i] / inputs['inv_freq'][i]:.4g} of what it was, it is "
-        f"{got[i] / inputs['inv_freq'][i]:.4g}."
+        f"{wanted[i] / inv[i]:.4g} of what it was, it is {got[i] / inv[i]:.4g}."
     )
 
 
@@ -132,5 +130,8 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
 )

@@ -1,0 +1,129 @@
+"""One rule for what is said about a wrong answer.
+
+A foreseen mistake explains an answer if it gives what the answer gave in every case: where it
+failed, and where it passed. Of those that do, the simplest is named, which is the first. An answer
+that is repaired in part has its mistake in some cases alone: if just one explains all that fail,
+it is named as such. Else the smallest failing case is shown, and no more is claimed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.comparing import Inputs, Outputs, first_wrong, named
+from mini_attn.exercises.spec import GROUPS, Exercise
+
+__all__ = ["Tried", "what_to_say"]
+
+
+@dataclass(eq=False)
+class Tried:
+    """What an answer gave to one case.
+
+    Parameters
+    ----------
+    group : str
+        The check that the case belongs to.
+    inputs, outputs : dict
+        The case, and the arrays that are asked for.
+    fault : str or None
+        What is wrong with them in this case, None where nothing is.
+    finite : bool
+        False where an output holds NaN or infinity, which is then the fault.
+    """
+
+    group: str
+    inputs: Inputs
+    outputs: Outputs
+    fault: str | None = None
+    finite: bool = True
+
+
+def _gives(task: Exercise, case: Tried, mistake: Outputs, *, whole: bool) -> bool:
+    """Whether a mistake would have given the same in this case.
+
+    Unless the whole counts, numbers that are not finite are left out: what overflowed on the way
+    to a mistake is another matter.
+    """
+    for name, foreseen in mistake.items():
+        got = case.outputs[name]
+        if foreseen.dtype == object or foreseen.shape != got.shape:
+            return False
+        if got.dtype.kind == "f":
+            known = np.isfinite(got)
+            if whole and not np.array_equal(np.isfinite(foreseen), known):
+                return False
+            if not known.all():
+                got, foreseen = got[known], foreseen[known]
+        if not task.same(got, foreseen):
+            return False
+    return True
+
+
+def _speaks_of(task: Exercise, first: Tried) -> str | None:
+    """The output that a mistake has to speak of: the first that is wrong in the first case."""
+    if task.right is None:
+        return None
+    right = named(task.right(first.inputs), list(first.outputs))
+    return first_wrong(first.outputs, right, task.same)
+
+
+def _explain(task: Exercise, tried: list[Tried], first: Tried) -> str | None:
+    """The idea of the first mistake that explains every case.
+
+    Where none does, that of the only one that explains every failing case: then the answer has it
+    in these alone, which is said.
+    """
+    names, about = list(first.outputs), _speaks_of(task, first)
+    table = [task.slips(case.inputs) for case in tried]
+    partly: list[str] = []
+    for number, (_, idea) in enumerate(table[tried.index(first)]):
+        foreseen: list[Any] = [slips[number][0] for slips in table]
+        gives = [
+            one is not None
+            and (about is None or about in named(one, names))
+            and _gives(task, case, named(one, names), whole=case.finite or case is first)
+            for one, case in zip(foreseen, tried, strict=True)
+        ]
+        if all(gives):
+            return idea
+        if all(same for same, case in zip(gives, tried, strict=True) if case.fault):
+            partly.append(idea)
+    sure = first.finite and len(set(partly)) == 1
+    return f"Some cases are right. In the others: {partly[0]}" if sure else None
+
+
+def _effort(case: Tried) -> tuple[bool, int]:
+    """What it takes to see the fault: whole numbers come first, then how many there are."""
+    numbers = sum(np.size(value) for value in (*case.inputs.values(), *case.outputs.values()))
+    return case.group != GROUPS[0], numbers
+
+
+def what_to_say(task: Exercise, tried: list[Tried]) -> tuple[str, str] | None:
+    """The check that failed, and the idea that the answer lacks.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    tried : list of Tried
+        All cases that could be judged, in the order of checking.
+
+    Returns
+    -------
+    tuple of two str, or None
+        None where no case has a fault.
+    """
+    failing = [case for case in tried if case.fault]
+    if not failing:
+        return None
+    first = failing[0]
+    check = first.group if first.finite else "finite"
+    if idea := _explain(task, tried, first):
+        return check, idea
+    if first.finite and task.right is not None:
+        first = min((case for case in failing if case.finite), key=_effort)
+    return check, str(first.fault)
