@@ -61,6 +61,33 @@ def _number(first, second, eps):
     return np.abs(first - second).max()
 
 
+def _within(scale, finite=None, alike=True):
+    """The reference with another scale, another question for finite numbers, or any shapes."""
+
+    def answer(first, second, eps):
+        if alike and first.shape != second.shape:
+            return np.bool_(False)
+        asked = np.isfinite(first).all() and np.isfinite(second).all()
+        if not (asked if finite is None else finite(first, second)):
+            return np.bool_(False)
+        with np.errstate(invalid="ignore"):
+            return np.bool_(not (np.abs(first - second) > 8 * eps * scale(first, second)).any())
+
+    return answer
+
+
+def _right_scale(first, second):
+    return max(1.0, np.abs(second).max())
+
+
+def _no_nan(first, second):
+    return not (np.isnan(first).any() or np.isnan(second).any())
+
+
+def _no_shapes(first, second, eps):
+    return np.bool_((np.abs(first - second) <= 8 * eps).all())
+
+
 WRONG = [
     ("starter: NaN passes", _broken, "property", "NaN or infinity passed"),
     ("signed", _signed, "by hand", "absolute value"),
@@ -68,7 +95,26 @@ WRONG = [
     ("only relative", _only_relative, "edges", "does not shrink"),
     ("shapes broadcast", _broadcast, "edges", "broadcasting"),
     ("NaN equals NaN", _nan_is_nan, "property", "NaN or infinity passed"),
-    ("always the same", _always, "by hand", "largest number"),
+    ("always the same", _always, "by hand", "always says"),
     ("number by number", _each_number, "shape", "shape"),
     ("the difference itself", _number, "dtype", "boolean"),
+    (
+        "no NaN in first",
+        _within(_right_scale, lambda f, s: np.isfinite(f).all()),
+        "property",
+        "in `second` passes",
+    ),
+    (
+        "no NaN in second",
+        _within(_right_scale, lambda f, s: np.isfinite(s).all()),
+        "property",
+        "in `first` passes",
+    ),
+    ("infinity passes", _within(_right_scale, _no_nan), "property", "Infinity passes"),
+    ("a bound for each", _within(lambda f, s: np.maximum(1, np.abs(s))), "edges", "of its own"),
+    ("as np.allclose", _within(lambda f, s: 1 + np.abs(s)), "edges", "as in np.allclose"),
+    ("scale of first", _within(lambda f, s: max(1, np.abs(f).max())), "edges", "under test"),
+    ("scales added", _within(lambda f, s: 1 + np.abs(s).max()), "edges", "larger of the two"),
+    ("largest with its sign", _within(lambda f, s: max(1, s.max())), "edges", "with its sign"),
+    ("only NaN mended", _no_shapes, "edges", "rounding grows"),
 ]
