@@ -82,6 +82,16 @@ def slips(inputs: Inputs) -> Slips:
          "The keys meet the vectors here. It is the query that is multiplied with them."),
         (score(most + clipped, place=0.0) + scale * table[most + clipped].sum(axis=2),
          "The vectors are summed up instead of being multiplied with the query."),
+        (score(most + clipped, words=0.0),
+         "Only the distances score here: q · k is missing. The vector of the distance is added to "
+         "the key, it does not replace it."),
+        (np.where(ahead > 0, -np.inf, score(most + clipped)),
+         "Keys ahead are hidden. There is no mask here: all pairs have a score."),
+        (score(most + np.clip(ahead, 1 - most, most - 1)),
+         "Distances are clipped one too early: −most and most have rows of their own, the first "
+         "and the last of the table."),
+        (score(most + abs(clipped)),
+         "Keys behind get the vectors of keys ahead: the distance has lost its sign."),
     ]  # fmt: skip
 
 
