@@ -60,6 +60,21 @@ def _degrees(positions, d_model):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), -1)
 
 
+def _with_speeds(speeds):
+    def answer(positions, d_model):
+        angles = positions[:, None] * speeds(d_model)
+        return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), -1)
+
+    return answer
+
+
+def _short(positions, d_model):
+    speeds = (10000.0 ** (-np.arange(0, d_model, 2) / d_model)).astype(np.float32)
+    angles = positions.astype(np.float32)[:, None] * speeds
+    rows = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    return rows.reshape(len(positions), -1).astype(np.float64)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("cosine first", _cosine_first, "by hand", "exchanged"),
@@ -76,4 +91,9 @@ WRONG = [
      "random", "should be"),
     ("tested below 1000", lambda positions, d_model: sinusoids(positions % 1000, d_model),
      "edges", "positions that are given"),
+    ("short angles", _short, "edges", "float32 has too few digits"),
+    ("another base", _with_speeds(lambda d: 1000.0 ** (-np.arange(0, d, 2) / d)), "random",
+     "base is 10,000"),
+    ("up to the base itself", _with_speeds(lambda d: 10000.0 ** -np.linspace(0, 1, d // 2)),
+     "random", "still below 1"),
 ]  # fmt: skip

@@ -36,6 +36,12 @@ def _angles(positions: Array, d_model: int, power: float = 2.0, base: float = 10
     return np.asarray(positions[:, None] * base ** (-power * i / d_model))
 
 
+def _short(positions: Array, d_model: int) -> Array:
+    """The angles in float32."""
+    speeds = _angles(np.ones(1), d_model).astype("float32")
+    return (positions.astype("float32")[:, None] * speeds).astype("float64")
+
+
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: a single pair, positions 0 and 1. The property: the positions that are given."""
 
@@ -77,6 +83,13 @@ def slips(inputs: Inputs) -> Slips:
         (_woven(_angles(positions, d_model, power=-2)),
          "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
         (np.repeat(np.sin(angles), 2, axis=1), "The cosines are missing."),
+        (_woven(_angles(positions, d_model, base=1000.0)), "The base is 10,000, not 1,000."),
+        (_woven(positions[:, None] * 10000.0 ** -np.linspace(0, 1, d_model // 2)),
+         "Here the last pair turns by exactly 1 / 10,000. The exponent is 2i / d_model, which is "
+         "still below 1 for the last pair."),
+        (_woven(_short(positions, d_model)),
+         "The angles are rounded: at such a position float32 has too few digits. Multiply "
+         "position and speed in float64."),
     ]  # fmt: skip
 
 
