@@ -44,6 +44,7 @@ def slips(inputs: Inputs) -> Slips:
     """The counts with one idea missing."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
     across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
+    tiles = across * down * along
     return [
         ((k * n * down, m * k * across, m * n), "The two operands are swapped: the counts of a "
          "come first, then those of b."),
@@ -57,9 +58,19 @@ def slips(inputs: Inputs) -> Slips:
          "of it stays in fast memory until its sums are complete."),
         ((m * k * (n // tile), k * n * (m // tile), m * n), "A last, smaller tile is a tile too: "
          "the number of tiles is rounded up."),
-        ((m * k * n // tile, k * n * m // tile, m * n), "With sizes that the tile does not divide "
-         "the number of tiles is no fraction: round it up before you multiply."),
+        *(((reads, reads, m * n), "With sizes that the tile does not divide the number of tiles "
+           "is no fraction: round it up before you multiply.")
+          for reads in (m * k * n // tile, round(m * k * n / tile), -(-m * k * n // tile))),
         ((across, down, down * across), "Those are tiles. Count the numbers in them."),
+        ((tiles, tiles, down * across), "Those are tiles. Count the numbers in them."),
+        ((tiles * tile**2, tiles * tile**2, down * across * tile**2), "Tiles at the edge are "
+         "counted as full ones. They are smaller, and no number is read beyond the edge."),
+        ((m * k * (n // tile + 1), k * n * (m // tile + 1), m * n), "One tile too many where the "
+         "tile divides the size: n // tile + 1 does not round up."),
+        ((m * k, k * n * down, m * n), "a is read only once here, as if its tiles stayed. Only a "
+         "tile of the result stays: a is read again for each tile across the columns of b."),
+        ((m * k * across, k * n, m * n), "b is read only once here, as if its tiles stayed. Only "
+         "a tile of the result stays: b is read again for each tile down the rows of a."),
     ]  # fmt: skip
 
 
