@@ -83,9 +83,11 @@ def slips(inputs: Inputs) -> Slips:
     def by(speeds: Array, places: Array = positions) -> Array:
         return _turned(k, places[:, None] * speeds)
 
+    a, b = np.hsplit(k, 2)
     order = np.arange(k.shape[1]).reshape(2, -1).T.ravel()  # half to neighbours
     angles = positions[:, None] * (new - old)
     tables = np.cos(angles), np.sin(angles)
+    first = a * tables[0] - b * tables[1]
     neighbours = ma.apply_rope(k[None, None], *tables, layout="interleaved")[0, 0]
     return [
         (by(new), "The new angle was put on top of the old one: cached keys are turned already."),
@@ -101,6 +103,15 @@ def slips(inputs: Inputs) -> Slips:
         (neighbours, "Neighbours were turned together. In the layout `half` the numbers i and "
          "i + d/2 make a plane."),
         (by(new - old)[:, order], "The keys are right and stand in the order of another layout."),
+        (by(new - old, positions - positions[0]), "The positions were counted from the first key "
+         "that is left. Take them as they are: the keys were turned by them."),
+        (by(new - old, np.ones(len(k))), "Every key is turned as if it stood at position 1. Speeds "
+         "are angles per token: multiply them by the positions."),
+        (np.concatenate([first, first * tables[1] + b * tables[0]], axis=1), "The second half is "
+         "computed from the first after that was overwritten. Both need the old numbers."),
+        (np.concatenate([a * tables[0] + b * tables[1], a * tables[1] + b * tables[0]], axis=1),
+         "The two sines have the same sign here. In a rotation one is subtracted: a cos − b sin, "
+         "a sin + b cos."),
     ]  # fmt: skip
 
 
