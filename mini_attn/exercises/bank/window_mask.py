@@ -58,7 +58,8 @@ def slips(inputs: Inputs) -> Slips:
     """What the mask would be with one idea missing."""
     kv, window = inputs["kv_positions"], inputs["window"]
     behind = inputs["q_positions"][:, None] - kv
-    there = kv >= 0
+    there, ordered = kv >= 0, np.sort(kv)
+    later = inputs["q_positions"][:, None] - ordered
     q_len, kv_len = behind.shape
     off = kv_len - q_len
     triangle = np.tril(np.ones((q_len, kv_len), bool), off)
@@ -74,8 +75,17 @@ def slips(inputs: Inputs) -> Slips:
          f"Two things. {order}compare positions. And one key too many is seen: the window counts "
          "the token's own key."),
         (triangle & (place < window), f"{order}compare the positions of queries and keys."),
+        (triangle & (place < window) & there,
+         f"{order}compare the positions of queries and keys."),
         (there & (behind > 0) & (behind <= window),
          "The token does not see itself: its own key belongs to the window."),
+        (there & (behind > 0) & (behind < window),
+         "The token does not see itself: its own key belongs to the window."),
+        ((kv > 0) & (behind >= 0) & (behind < window),
+         "The token at position 0 is not seen: only a slot at position −1 is empty."),
+        ((ordered >= 0) & (later >= 0) & (later < window),
+         "The keys were sorted. Column j belongs to the key in slot j, wherever it stands in the "
+         "text: leave the slots in their order."),
         (there & (behind >= 0) & (behind < window - 1),
          f"One key too few: {window} keys are seen, the token's own included."),
         (there & (behind < window), "Later tokens are seen: the mask is causal as well."),
