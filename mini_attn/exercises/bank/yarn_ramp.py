@@ -59,6 +59,9 @@ def _blend(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
     return np.asarray(kept * inv + (1 - kept) * inv / inputs["factor"])
 
 
+_WIDTH = "The ramp is at 0 for 1 turn and at 1 for 32 turns: it begins at 1 and is 31 turns wide."
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the frequencies would be with one idea missing."""
     inv, factor, trained = inputs["inv_freq"], inputs["factor"], inputs["trained"]
@@ -82,8 +85,17 @@ def slips(inputs: Inputs) -> Slips:
          "Radians are taken for turns: a turn is 2π of them."),
         (inv / (kept + (1 - kept) * factor),
          "The ramp blends wavelengths. YaRN blends the frequencies."),
-        (_blend(inputs, (turns > (SLOW + FAST) / 2).astype(float)),
-         "There is a step instead of a ramp: between 1 and 32 turns the two speeds are mixed."),
+        *((_blend(inputs, (turns > at).astype(float)),
+           "There is a step instead of a ramp: between 1 and 32 turns the two speeds are mixed.")
+          for at in ((SLOW + FAST) / 2, SLOW, FAST)),
+        (_blend(inputs, np.where(turns > SLOW, np.minimum(turns / FAST, 1), 0)), _WIDTH),
+        (_blend(inputs, np.minimum(turns / FAST, 1)), _WIDTH),
+        (_blend(inputs, np.clip(np.log(turns) / np.log(FAST), 0, 1)),
+         "The ramp runs over the logarithm of the turns. It should be proportional to their "
+         "number."),
+        (inv * (kept + (1 - kept) * inputs["factor"]),
+         "Slow planes are multiplied by the factor here. To stretch the context they have to "
+         "slow down: divide."),
     ]  # fmt: skip
 
 
@@ -97,6 +109,13 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The plane that is furthest off."""
     inv, got, wanted = inputs["inv_freq"], outputs["scaled"], right(inputs)
+    kept = (got / inv * inputs["factor"] - 1) / (inputs["factor"] - 1)
+    between = kept[(kept > 1e-6) & (kept < 1 - 1e-6)]
+    if len(between) > 3 and np.allclose(np.diff(between, 2), 0, atol=1e-6):
+        return (
+            "From plane to plane the ramp falls by the same amount. It should follow the number of "
+            "turns, not the number of the plane."
+        )
     i = int(np.abs(got / wanted - 1).argmax())
     turns = inv[i] * inputs["trained"] / math.tau
     return (
