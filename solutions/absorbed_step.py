@@ -44,6 +44,29 @@ def _variant(*, scale=None, content=True, place=True, axis=-1, soft=True, read=N
     return answer
 
 
+def _softmax(scores):
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _expanded(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
+    with np.errstate(all="ignore"):
+        keys = latent @ w_uk  # (n_heads, kv_len, nope)
+        scores = (keys @ q_nope[:, :, None])[:, :, 0] + q_rope @ rope_key.T
+        weights = _softmax(scores / np.sqrt(q_nope.shape[1] + q_rope.shape[1]))
+        return weights @ latent, np.einsum("ht,htv->hv", weights, latent @ w_uv)
+
+
+def _values(**inputs):
+    mixed, _ = absorbed_step(**inputs)
+    scores = np.einsum("hn,hrn->hr", inputs["q_nope"], inputs["w_uk"]) @ inputs["latent"].T
+    scores = scores + inputs["q_rope"] @ inputs["rope_key"].T
+    weights = _softmax(scores / np.sqrt(inputs["q_nope"].shape[1] + inputs["q_rope"].shape[1]))
+    with np.errstate(all="ignore"):
+        values = inputs["latent"] @ inputs["w_uv"]
+        return mixed, np.einsum("ht,htv->hv", weights, values)
+
+
 def _starter(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
     raise NotImplementedError
 
@@ -102,6 +125,8 @@ WRONG = [
     ("output alone", _output_only, "type", "2 arrays"),
     ("heads run together", _all_heads, "shape", "out should have shape"),
     ("infinite", _infinite, "finite", "infinity"),
+    ("keys and values made", _expanded, "finite", "Keys are made"),
+    ("values made", _values, "finite", "Values are made"),
     ("scale of the latent and the rotated key",
      _variant(scale=lambda nope, rope, rank: (rank + rope) ** -0.5), "by hand", "same number"),
     ("scale of the latent", _variant(scale=lambda nope, rope, rank: rank**-0.5), "by hand",

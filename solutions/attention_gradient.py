@@ -66,7 +66,7 @@ def _minus(q, k, v, d_out):
 WRONG = [
     ("no scale", _variant(scale_q=0, scale_k=0), "by hand", "scale is missing"),
     ("scale twice", _variant(scale_q=2, scale_k=2), "by hand", "twice"),
-    ("no scale in d_k", _variant(scale_k=0), "by hand", "in d_k the scale"),
+    ("no scale in d_k", _variant(scale_k=0), "by hand", "in d_k: The scale"),
     ("diagonal", _variant(d_scores=lambda w, d: w * (1 - w) * d), "by hand", "own weight only"),
     ("no mean", _variant(d_scores=lambda w, d: w * d), "by hand", "own weight only"),
     ("no softmax", _variant(d_scores=lambda w, d: d), "by hand", "softmax lies between"),
@@ -82,7 +82,7 @@ WRONG = [
         "by hand",
         "gradient of the scores",
     ),
-    ("sign", _minus, "by hand", "d_v is right. "),
+    ("sign", _minus, "by hand", "sign is turned round"),
     ("transposed", _transposed, "shape", "d_k should have shape"),
     ("order", _swapped, "shape", "d_q should have shape"),
     ("one of three", _one, "type", "3 arrays"),

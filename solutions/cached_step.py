@@ -92,7 +92,13 @@ def _zeros_when_empty(q, k_new, v_new, k_cache, v_cache, length):
     return (out if length else np.zeros_like(q)), k, v
 
 
+def _in_place(q, k_new, v_new, k_cache, v_cache, length):
+    out, k_cache[:], v_cache[:] = cached_step(q, k_new, v_new, k_cache, v_cache, length)
+    return out, k_cache, v_cache
+
+
 WRONG = [
+    ("in place", _in_place, "repeatable", "writes into k_cache and v_cache"),
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("shapes that do not fit", _crash, "runs", "ValueError"),
     ("output alone", _output_only, "type", "3 arrays"),

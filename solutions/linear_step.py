@@ -68,7 +68,14 @@ def _not_itself(q, k, old, old_total, state, total):
     return q @ old / (q @ old_total)
 
 
+def _in_place(q, k, v, state, total):
+    state += np.outer(k, v)
+    total += k
+    return q @ state / (q @ total), state, total
+
+
 WRONG = [
+    ("in place", _in_place, "repeatable", "writes into state and total"),
     ("old state", _state_unchanged, "by hand", "the old one"),
     ("new token only", _state_new_only, "by hand", "new token only"),
     ("state of queries", _state_of_q, "by hand", "took q for k"),
@@ -84,7 +91,8 @@ WRONG = [
     ("sum of the total", _with_out(lambda q, k, o, ot, s, t: q @ s / t.sum()), "by hand",
      "q · total"),
     ("k asks", _with_out(lambda q, k, o, ot, s, t: k @ s / (k @ t)), "by hand", "query asks"),
-    ("half", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ t) / 2), "by hand", "state, total are right"),
+    ("half", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ t) / 2), "by hand",
+     "state, total are right"),
     ("a list", _list, "type", "NumPy array"),
     ("out only", _out_only, "type", "3 arrays"),
     ("a row", _row, "shape", "shape"),

@@ -79,6 +79,23 @@ def _empty_nan(q, k, v, mask):
     return weights / weights.sum(axis=1, keepdims=True) @ v
 
 
+def _guarded(q, k, v, mask):
+    weights = _stable(_scores(q, k)) * mask
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total == 0, 1, total) @ v
+
+
+def _top_of_all(q, k, v, mask):
+    scores = _scores(q, k)
+    weights = np.exp(np.where(mask, scores, -np.inf) - scores.max(axis=1, keepdims=True))
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total == 0, 1, total) @ v
+
+
+def _two(q, k, v, mask):
+    return (_stable(q @ k.T) * mask) @ v
+
+
 def _transposed(q, k, v, mask):
     return masked_attention(q, k, v, mask).T
 
@@ -102,9 +119,12 @@ WRONG = [
     ("over the queries", _over_queries, "by hand", "over the queries"),
     ("no softmax", _no_softmax, "by hand", "softmax is missing"),
     ("minus a billion", _minus_billion, "edges", "average of all values"),
-    ("renormalised", _renormalised, "finite", "NaN"),
-    ("overflow", _overflows, "finite", "NaN"),
-    ("an empty row", _empty_nan, "finite", "NaN"),
+    ("renormalised", _renormalised, "finite", "hidden ones too"),
+    ("renormalised, with a guard", _guarded, "property", "hidden ones too"),
+    ("the largest of all", _top_of_all, "property", "hidden ones too"),
+    ("overflow", _overflows, "finite", "exponential overflows"),
+    ("an empty row", _empty_nan, "finite", "comes out as NaN"),
+    ("no scale, masked too late", _two, "by hand", "Two things. The scores are not scaled"),
     ("half", _half_of_it, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),

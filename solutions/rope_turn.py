@@ -87,7 +87,13 @@ def _short(x, positions, theta):
     return _woven(a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles))
 
 
+def _in_place(x, positions, theta):
+    x[:] = rope_turn(x, positions, theta)
+    return x
+
+
 WRONG = [
+    ("in place", _in_place, "repeatable", "writes into x"),
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("nothing turned", lambda x, positions, theta: x, "by hand", "Nothing has turned"),
     ("the other way", _minus, "by hand", "wrong way"),

@@ -52,6 +52,21 @@ def _transposed(queries, keys, values):
     return soft_lookup(queries, keys, values).T
 
 
+def _axes(top, total):
+    """One of the two axes mended."""
+
+    def answer(queries, keys, values):
+        scores = queries @ keys.T
+        powers = np.exp(scores - scores.max(axis=top, keepdims=True))
+        return powers / powers.sum(axis=total, keepdims=True) @ values
+
+    return answer
+
+
+def _unlike(queries, keys, values):
+    return soft_lookup(-queries, keys, values)
+
+
 def _list(queries, keys, values):
     return soft_lookup(queries, keys, values).tolist()
 
@@ -63,8 +78,12 @@ WRONG = [
     ("hard lookup", _hard, "by hand", "hard lookup"),
     ("the mean", _mean, "by hand", "same weight"),
     ("scaled", _scaled, "by hand", "next chapter"),
-    ("queries mixed up", _mean_of_queries, "random", "should be"),
+    ("queries mixed up", _mean_of_queries, "random", "same mixture"),
     ("too much", _times, "by hand", "number of keys"),
+    ("the sum mended", _axes(0, -1), "by hand", "largest score still over"),
+    ("the largest mended", _axes(-1, 0), "by hand", "sum still over"),
+    ("least similar", _unlike, "by hand", "turned round"),
+    ("half", lambda **inputs: soft_lookup(**inputs) / 2, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
 ]

@@ -57,13 +57,18 @@ def _list(q, k):
 WRONG = [
     ("starter: own step", _with(lambda n: n, lambda n, j: j + 1), "by hand", "different rules"),
     ("nothing grows", _with(lambda n: 4, lambda n, j: 4), "by hand", "Nothing grows"),
-    ("trained keys", _with(lambda n: n, lambda n, j: 4), "by hand", "both need the same"),
+    ("trained keys", _with(lambda n: n, lambda n, j: 4), "by hand", "Both need the same"),
     ("each pair by its old rule", _old_rules, "by hand", "key's old rule"),
     ("one more", _with(lambda n: n + 1, lambda n, j: n + 1), "by hand", "one token more"),
     ("one less", _with(lambda n: n - 1, lambda n, j: n - 1), "by hand", "one token less"),
     ("no scale", _with(lambda n: n, lambda n, j: n, scaled=False), "by hand", "not divided"),
     ("not turned", _unturned, "by hand", "Nothing is turned"),
-    ("backwards", _backwards, "by hand", "scores are wrong for keys"),
+    ("backwards", _backwards, "by hand", "wrong order"),
+    ("trained query", _with(lambda n: 4, lambda n, j: n), "by hand", "the query with the trained"),
+    ("two old bases", _with(lambda n: 4, lambda n, j: j + 1), "by hand", "in which it came"),
+    ("the step before", _with(lambda n: n, lambda n, j: n if j == n - 1 else n - 1), "by hand",
+     "step before, the new key"),
+    ("half", lambda q, k: dynamic_scores(q, k) / 2, "by hand", "scores are wrong for keys"),
     ("a column", _column, "shape", "scores should have shape"),
     ("a list", _list, "type", "NumPy array"),
-]
+]  # fmt: skip

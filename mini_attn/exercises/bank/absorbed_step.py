@@ -14,7 +14,8 @@ Write one decode step without making a key or a value. Given are the new token's
 cache `latent` `(kv_len, kv_lora_rank)` and `rope_key` `(kv_len, qk_rope_head_dim)`, and the
 weights `w_uk` `(n_heads, kv_lora_rank, qk_nope_head_dim)` and `w_uv` `(n_heads, kv_lora_rank,
 v_head_dim)`. The new token is in the cache already and sees everything. Return `mixed` `(n_heads,
-kv_lora_rank)`, the weighted sum of latents of each head, and `out` `(n_heads, v_head_dim)`.
+kv_lora_rank)`, the weighted sum of latents of each head, and `out` `(n_heads, v_head_dim)`. In one
+check a token gets no weight, and its key and its value would be too large for float64.
 """
 STARTER = '''
 def absorbed_step(q_nope, q_rope, latent, rope_key, w_uk, w_uv):
@@ -37,21 +38,34 @@ def _case(rng: np.random.Generator, *sizes: int) -> Inputs:
     return dict(zip(NAMES, drawn, strict=True))
 
 
+def _huge(inputs: Inputs) -> Inputs:
+    """Token 1 has no weight, and neither its key nor its value fits into float64."""
+    inputs["latent"][:, 0], inputs["latent"][1, 0] = 0.0, 1e200
+    inputs["w_uk"][:, 0], inputs["w_uk"][:, 0, 0] = 0.0, 1e200
+    inputs["w_uv"][:, 0] = 1e200
+    inputs["q_nope"][:, 0] = 0.0  # what meets the huge weight is nothing
+    inputs["q_rope"] = np.abs(inputs["q_rope"]) + 1
+    inputs["rope_key"][1] = -1e6
+    return inputs
+
+
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: one head, two tokens. The property: nothing but sizes decides which factor."""
+    """By hand: one head, two tokens. The property: only sizes decide the scale."""
     by_hand = {
         "q_nope": np.array([[1.0]]), "q_rope": np.array([[0.0, 3.0]]),
         "latent": np.array([[2.0, 0.0], [0.0, 1.0]]),
         "rope_key": np.array([[1.0, 0.0], [0.0, 1.0]]),
         "w_uk": np.array([[[1.0], [4.0]]]), "w_uv": np.array([[[1.0, 0.0, 1.0], [2.0, 3.0, 1.0]]]),
     }  # fmt: skip
-    return {
+    drawn = {
         "by hand": [by_hand],
         "random": [_case(rng, 2, 5, 6, 4, 2, 5), _case(rng, 4, 7, 4, 4, 2, 4)],
         # A latent wider than a key, and one that is narrower.
         "property": [_case(rng, 3, 6, 24, 4, 2, 3), _case(rng, 2, 4, 2, 12, 4, 6)],
         "edges": [_case(rng, 1, 1, 1, 1, 2, 1), _case(rng, 3, 1, 5, 2, 2, 4)],
     }
+    drawn["property"].append(_huge(_case(rng, 2, 5, 4, 3, 2, 3)))
+    return drawn
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -120,11 +134,34 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
     return {"mixed": mixed, "out": np.einsum("hr,hrv->hv", mixed, inputs["w_uv"])}
 
 
+def _expanded(inputs: Inputs) -> Slips:
+    """The same by way of keys, or of values, where they can be made."""
+    with np.errstate(all="ignore"):
+        keys = np.einsum("tr,hrn->htn", inputs["latent"], inputs["w_uk"])
+        scores = np.einsum("hn,htn->ht", inputs["q_nope"], keys)
+        scores = scores + inputs["q_rope"] @ inputs["rope_key"].T
+        size = inputs["q_nope"].shape[1] + inputs["q_rope"].shape[1]
+        weights = _softmax(scores * size**-0.5)
+        mixed = weights @ inputs["latent"]
+        values = np.einsum("tr,hrv->htv", inputs["latent"], inputs["w_uv"])
+        sound = _softmax(_scores(inputs) * size**-0.5)
+        out = np.einsum("ht,htv->hv", sound, values)
+    return [
+        ({"mixed": mixed},
+         "Keys are made on the way: the latents are multiplied by W_UK. Take the query to where "
+         "the latents are instead."),
+        ({"out": out},
+         "Values are made on the way: the latents are multiplied by W_UV. Mix the latents first, "
+         "then read the mixture out."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the mixture, or the output of the right one, would be with one idea missing."""
     mixed, w_uk, w_uv = _mixed(inputs), inputs["w_uk"], inputs["w_uv"]
     fits = w_uk.shape == w_uv.shape
     return [
+        *_expanded(inputs),
         *(({"mixed": one}, idea) for one, idea in _guesses(inputs)),
         ({"out": np.einsum("hr,rv->hv", mixed, w_uv[0])},
          "Every head is read out by the first head's W_UV: each head has its own."),

@@ -70,6 +70,9 @@ def slips(inputs: Inputs) -> Slips:
          "Keys ahead of the query get a bias too. Theirs is 0: a mask hides them, not ALiBi."),
         (_of(slopes, places - keys),
          "Keys ahead of the query get a positive bias. Theirs is 0: a mask hides them, not ALiBi."),
+        (np.where(places < keys, -np.inf, _of(slopes, places - keys)),
+         "Keys ahead of the query are set to minus infinity here. That is the mask's work; what "
+         "ALiBi adds to them is 0."),
         (_of(-slopes, np.broadcast_to(keys, (q_len, kv_len))),
          "That is slope · key position. The softmax would give the same weights, as a row differs "
          "by one constant only; but asked for is minus slope times distance."),

@@ -54,36 +54,59 @@ def _right(inputs: Inputs) -> dict[str, np.ndarray]:
     return {f"d_{n}": g[0, 0] for n, g in zip("qkv", ma.attention_backward(*arrays), strict=True)}
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What a gradient would be with one idea missing."""
-    q, k, v, d_out = (inputs[name] for name in ("q", "k", "v", "d_out"))
-    size = q.shape[1]
-    weights = ma.softmax(q @ k.T * size**-0.5)
-    d_weights = d_out @ v.T
-    d_scores = ma.softmax_backward(d_weights, weights)
-    own, even = d_weights * weights * (1 - weights), d_weights * weights
-    scaled = size**-0.5
+def _ways_back(d_weights: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, str]]:
+    """What the gradient by the scores would be with one idea missing."""
+    product = d_weights * weights
     diagonal = (
         "Each score is taken to move its own weight only. The weights of a row share one sum: when "
         "one rises, the others fall."
     )
     return [
+        (product * (1 - weights), diagonal),
+        (product, diagonal),
+        (d_weights,
+         "The gradient of the weights is used as that of the scores: the softmax lies between."),
+        (product - weights * product.sum(axis=0, keepdims=True),
+         "In the softmax's gradient the weighted mean is taken over the queries. The weights of a "
+         "query sum to 1, so it is taken in each row, over the keys."),
+        (product - weights * d_weights.mean(axis=1, keepdims=True),
+         "In the softmax's gradient a plain mean is subtracted. It is a mean by weight."),
+        (product - weights * d_weights.sum(axis=1, keepdims=True),
+         "In the softmax's gradient a plain sum is subtracted. It is a mean by weight."),
+        (product - weights * product.mean(axis=1, keepdims=True),
+         "The weighted gradients of a row are averaged. Weights sum to 1: add them up."),
+        (product - product.sum(axis=1, keepdims=True),
+         "The weighted mean is subtracted behind the weight. Subtract it from the gradient of the "
+         "weights first, then multiply by the weight."),
+        (weights * product.sum(axis=1, keepdims=True) - product,
+         "The sign is turned round: more of a weight whose gradient is above the mean raises the "
+         "loss."),
+    ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What a gradient would be with one idea missing."""
+    q, k, v, d_out = (inputs[name] for name in ("q", "k", "v", "d_out"))
+    scale = q.shape[1] ** -0.5
+    weights = ma.softmax(q @ k.T * scale)
+    d_weights = d_out @ v.T
+    d_scores = ma.softmax_backward(d_weights, weights)
+    root = f"1/√{q.shape[1]}"
+    both = [
+        (d_scores, f"The scale is missing: the scores were q·k times {root}, so their gradients "
+         "have that factor too."),
+        (d_scores * scale**2, f"The scale is there twice: one factor {root} is enough."),
+        *((scale * way, idea) for way, idea in _ways_back(d_weights, weights)),
+    ]  # fmt: skip
+    return [
         ({"d_v": weights @ v if q.shape == v.shape else weights[: len(v)].T @ v[: len(q)]},
          "d_v is built from v. The value of a key collects d_out from all queries, by weight."),
         ({"d_v": np.broadcast_to(d_out.sum(axis=0), v.shape)},
          "Every value gets the whole of d_out. It gets as much as its weight lets through."),
-        ({"d_q": d_scores @ k},
-         f"The scale is missing: the scores were q·k times 1/√{size}, so its gradient has that "
-         "factor too."),
-        ({"d_q": d_scores @ k / size},
-         f"The scale is there twice: one factor 1/√{size} is enough."),
-        ({"d_q": scaled * own @ k}, diagonal),
-        ({"d_q": scaled * even @ k}, diagonal),
-        ({"d_q": scaled * d_weights @ k},
-         "The gradient of the weights is used as that of the scores: the softmax lies between."),
-        ({"d_k": d_scores.T @ q},
-         f"d_q is right, but in d_k the scale 1/√{size} is missing."),
-        ({"d_k": scaled * weights.T @ q},
+        *(({"d_q": way @ k, "d_k": way.T @ q}, idea) for way, idea in both),
+        *(({"d_q": way @ k}, f"In d_q: {idea}") for way, idea in both),
+        *(({"d_k": way.T @ q}, f"d_q is right; in d_k: {idea}") for way, idea in both),
+        ({"d_k": scale * weights.T @ q},
          "d_k is built from the weights. It takes the gradient of the scores."),
     ]  # fmt: skip
 

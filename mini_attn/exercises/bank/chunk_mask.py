@@ -59,6 +59,7 @@ def slips(inputs: Inputs) -> Slips:
     """What the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
+    slots, rows = np.arange(kv_len)[None, :], np.arange(q_len)[:, None]
     before = kv <= q
     seen = (kv >= 0) & before
     place = np.cumsum(kv >= 0, axis=1) - 1
@@ -72,6 +73,24 @@ def slips(inputs: Inputs) -> Slips:
         ((kv >= 0) & (place <= q),
          "Filled slots are counted from the left, as if they stood in the order of the text. A "
          "cache may put a new token in an old place: compare the positions themselves."),
+        ((kv >= 0) & (slots <= q),
+         "A slot's number is taken for the position of its key. The positions say where a key "
+         "really stands."),
+        (slots <= q,
+         "Two things. A slot's number is taken for the position of its key. And: empty slots are "
+         "seen."),
+        ((kv >= 0) & (kv <= rows),
+         "The queries are counted from 0, as if they were the first tokens. Their positions are "
+         "given."),
+        (kv <= rows,
+         "Two things. The queries are counted from 0, as if they were the first tokens. And: empty "
+         "slots are seen."),
+        ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool)),
+         "The triangle starts at the top left: it takes the first query for token 0. It stands at "
+         f"position {q[0, 0]}. Compare positions, not places in the array."),
+        ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
+         "The triangle is aligned to the end of the array. That holds while slots are in order and "
+         "all filled; only the positions say where a key really stands."),
         (before, "A slot at position -1 holds no token and may never be seen, but it is smaller "
          "than every position."),
         ((kv >= 0) & (kv < q), "A token does not see itself here: its own position is allowed."),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -52,55 +56,89 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
 
 
-def _out(inputs: Inputs, mask: np.ndarray | None, scale: float | None = None) -> np.ndarray:
-    q, k, v = (inputs[name][None, None] for name in "qkv")
-    out = ma.scaled_dot_product_attention(q, k, v, mask=mask, scale=scale)
-    return np.asarray(out)[0, 0]
-
-
 def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing."""
-    mask, v, size = inputs["mask"], inputs["v"], inputs["q"].shape[-1]
-    scores = inputs["q"] @ inputs["k"].T * size**-0.5
-    open_weights = ma.softmax(scores)
-    zeroed = np.where(mask, scores, 0.0)
-    empty = ~mask.any(axis=1, keepdims=True)
+def _out(
+    inputs: Inputs,
+    *,
+    scale: float | None = None,
+    hide: str = "before",
+    axis: int = 1,
+    empty: str = "zeros",
+    shift: str = "visible",
+) -> np.ndarray:
+    """The output, or what it becomes by another choice in one of the steps."""
+    q: np.ndarray = inputs["q"]
+    mask: np.ndarray = inputs["mask"]
+    scores = q @ inputs["k"].T * (q.shape[1] ** -0.5 if scale is None else scale)
+    seen: np.ndarray = {"not": np.ones_like(mask), "upside down": ~mask}.get(hide, mask)
+    hidden = np.where(seen, scores, 0.0 if hide == "zero" else -np.inf)
+    with np.errstate(all="ignore"):
+        top = (scores if shift == "all" or hide == "after" else hidden).max(axis, keepdims=True)
+        powers = np.exp(hidden - np.where(np.isfinite(top) & (shift != "none"), top, 0))
+        total = powers.sum(axis, keepdims=True)
+        if hide == "after":
+            total = np.exp(scores - top).sum(axis, keepdims=True)
+        weights = powers / np.where((total == 0) & (empty != "nan"), 1, total)
+        none = ~seen.any(axis, keepdims=True)
+        weights = np.where(none & (empty == "mean"), 1 / mask.shape[1], weights)
+        return np.asarray(weights @ inputs["v"])
+
+
+def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
+    """What can be done wrong in one step."""
+    size = inputs["q"].shape[1]
     return [
-        (_out(inputs, mask, 1.0),
+        ({"scale": 1.0},
          f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
-        (_out(inputs, mask, 1.0 / size),
+        ({"scale": 1.0 / size},
          f"The scores are divided by head_dim = {size}; it is its square root."),
-        (_out(inputs, mask, len(inputs["k"]) ** -0.5),
+        ({"scale": len(inputs["k"]) ** -0.5},
          "The scores are scaled by the number of keys. Their spread comes from head_dim, the "
          "number of terms in each dot product."),
-        (open_weights @ v, "The mask has no effect: hidden keys keep their weight."),
-        (_out(inputs, ~mask), "The mask is upside down: True means that the query may attend."),
-        ((open_weights * mask) @ v,
+        ({"hide": "not"}, "The mask has no effect: hidden keys keep their weight."),
+        ({"hide": "upside down"},
+         "The mask is upside down: True means that the query may attend."),
+        ({"hide": "after"},
          "The weights are set to 0 after the softmax, so a row no longer sums to 1: what was "
          "hidden has taken its share first. Hide the scores before the softmax."),
-        (ma.softmax(zeroed) @ v,
+        ({"hide": "zero"},
          "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
          "gives weight 0 is minus infinity."),
-        (_out(inputs, mask | empty),
+        ({"shift": "all"},
+         "The exponentials are taken against the largest score of all, hidden ones too. Where a "
+         "hidden score is huge, nothing is left of the others: hide before you look for it."),
+        ({"shift": "none"},
+         "An exponential overflows: these scores are large. Only their differences count, so a "
+         "row may be shifted first."),
+        ({"empty": "mean"},
          "A query with nothing to attend to gets the average of all values. By the rule for empty "
          "rows its output is zeros: it saw nothing."),
-        (ma.softmax(np.where(mask, scores, -np.inf), axis=0) @ v,
+        ({"empty": "nan"},
+         "A query with nothing to attend to comes out as NaN: 0 is divided by 0. By the rule for "
+         "empty rows its output is zeros."),
+        ({"axis": 0},
          "The softmax runs over the queries. The weights of each query sum to 1: it has to run "
          "over the keys, the last axis."),
+    ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the output would be with one idea missing, or two."""
+    mask, v = inputs["mask"], inputs["v"]
+    scores = inputs["q"] @ inputs["k"].T * inputs["q"].shape[1] ** -0.5
+    return [
+        *with_pairs(partial(_out, inputs), _mistakes(inputs)),
         (np.where(mask, scores, 0) @ v, "The scores are used as weights: the softmax is missing."),
-        (np.where(empty, v.mean(axis=0), _out(inputs, mask)),
-         "A query with nothing to attend to gets the average of all values. By the rule for empty "
-         "rows its output is zeros: it saw nothing."),
     ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
     """The softmax of the scaled, masked scores times the values."""
-    return _out(inputs, inputs["mask"])
+    q, k, v = (inputs[name][None, None] for name in "qkv")
+    return np.asarray(ma.scaled_dot_product_attention(q, k, v, mask=inputs["mask"]))[0, 0]
 
 
 EXERCISE = Exercise(

@@ -75,6 +75,10 @@ def slips(inputs: Inputs) -> Slips:
          "These grow from plane to plane: the sign of the exponent is missing."),
         ((theta * factor ** (size / (size - 2))) ** (exponents / 2),
          "Plane i has the exponent −2 i / rotary_dim: two numbers of a head make one plane."),
+        (of(1.0) / np.linspace(1, factor, size // 2),
+         "The ends are right, the planes between them are not: the slowing grows evenly. With one "
+         "larger base it grows by the same quotient from plane to plane."),
+        (of(factor**2), "The base grows by the square of the factor."),
         (of(factor ** (size / (size - 2)))[::-1], "The fastest plane comes first."),
     ]  # fmt: skip
 
@@ -86,13 +90,12 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """How much slower the first and the last plane have become."""
+    """How much of its speed the first and the last plane keep."""
     plain = rope_frequencies(inputs["rotary_dim"], theta=inputs["theta"])[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first, last = (float(plain[i] / outputs["inv_freq"][i]) for i in (0, -1))
+    first, last = (float(outputs["inv_freq"][i] / plain[i]) for i in (0, -1))
     return (
-        f"The first plane is {first:.4g} times slower than without the rule and the last "
-        f"{last:.4g} times; it should be 1 and {inputs['factor']:.4g}."
+        f"The first plane keeps {first:.4g} of its speed and the last one {last:.4g}; it should be "
+        f"1 and {1 / inputs['factor']:.4g}."
     )
 
 

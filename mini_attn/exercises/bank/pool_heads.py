@@ -77,6 +77,10 @@ def slips(inputs: Inputs) -> Slips:
         (_flat(blocks[:, :, -1]),
          "The last head of each group is kept and the others are dropped. The mean keeps a "
          "part of each."),
+        (_flat(blocks.max(axis=2)),
+         "The largest number of each group is taken. Take the mean."),
+        (_flat(blocks.mean(axis=2)) / group,
+         "The mean is divided by the size of the group once more."),
         (_flat(blocks.mean(axis=2)) * group**0.5,
          "The sum is divided by the root of the group's size; the mean divides by the size."),
         (np.tile(weight.reshape(d_model, heads, size).mean(axis=1), (1, kv_heads)),

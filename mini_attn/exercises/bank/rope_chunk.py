@@ -95,6 +95,8 @@ def slips(inputs: Inputs) -> Slips:
         (_scores(inputs, start, here), f"The queries are turned {from_0}"),
         (_scores(inputs, here, start), f"The new keys are turned {from_0}"),
         (_scores(inputs, start, start), f"Queries and new keys are turned {from_0}"),
+        (np.where(here[:, None] < np.arange(past + new), -np.inf, _scores(inputs, here, here)),
+         "Later keys are hidden. The scores are asked for before any mask."),
         (_scores(inputs, here + 1, here),
          "The queries stand one place too far: the first new token follows position past − 1."),
         (_scores(inputs, here, still), "The new keys are not turned, the cached ones are."),

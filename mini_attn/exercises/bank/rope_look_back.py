@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Every token of a text has the same `key`, shape `(head_dim,)`. Return one query of the same shape
@@ -30,12 +34,15 @@ def cases(rng: np.random.Generator) -> Cases:
         return {"key": rng.standard_normal(head_dim), "back": back, "theta": theta}
 
     hand = {"key": np.array([1.0, 0.0]), "back": 1, "theta": 10000.0}
-    return {
+    found = {
         "by hand": [hand],
         "random": [drawn(1, 4, 10000.0), drawn(1, 8, 10000.0)],
         "property": [drawn(3, 8, 10000.0), drawn(7, 16, 500.0), drawn(20, 32, 10000.0)],
         "edges": [drawn(0, 8, 10000.0), drawn(2, 2, 10000.0), drawn(-1, 8, 10000.0)],
     }
+    # Bases so small that all pairs are fast: with angles of another base another key is the best.
+    found["property"] += [drawn(20, 16, 3.0), drawn(13, 8, 2.0), drawn(17, 32, 5.0)]
+    return found
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
@@ -61,6 +68,69 @@ def _where(inputs: Inputs, query: Array) -> tuple[int, float]:
     return REACH - best, float(scores[best] - np.delete(scores, best).max())
 
 
+def _query(
+    inputs: Inputs,
+    *,
+    sign: int = -1,
+    power: float = 1.0,
+    base: float | None = None,
+    halves: bool = False,
+    more: int = 0,
+) -> Array:
+    """The key turned back, or what it becomes by another choice."""
+    key, pairs = inputs["key"], len(inputs["key"]) // 2
+    theta = inputs["theta"] if base is None else base
+    angles = sign * (inputs["back"] + more) * theta ** (-power * np.arange(pairs) / pairs)
+    a, b = (key[:pairs], key[pairs:]) if halves else (key[0::2], key[1::2])
+    turned = a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)
+    return np.concatenate(turned) if halves else np.stack(turned, axis=-1).reshape(key.shape)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the query would be with one idea missing, or two."""
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"sign": 1},
+         "It is turned in the other direction: query and key both turn forward with their "
+         "positions, so the query has to be turned back beforehand."),
+        ({"base": 10000.0},
+         f"The base is fixed at 10,000; this case has theta = {inputs['theta']:g}."),
+        ({"halves": True},
+         "The two halves of the head are turned together. Here neighbours make a pair: (2i, "
+         "2i + 1)."),
+        ({"power": 0.0},
+         "All pairs are turned by the same angle. Pair i turns by theta ** (-2i / head_dim) "
+         "radians a position."),
+        ({"power": -1.0},
+         "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
+        ({"power": 0.5}, "The exponent of pair i is −2i / head_dim; half of that is used."),
+        ({"power": 2.0}, "The exponent of pair i is −2i / head_dim; twice that is used."),
+        ({"more": 1}, "One off: it is turned one place too far back."),
+        ({"more": -1}, "One off: it is turned one place too few back."),
+    ]  # fmt: skip
+    return [
+        (inputs["key"], "That is the key as it is: it finds the key at its own place."),
+        *with_pairs(partial(_query, inputs), mistakes),
+        (
+            _query({**inputs, "back": abs(inputs["back"])}),
+            "The sign of `back` is lost: a negative one means ahead.",
+        ),
+        (_query({**inputs, "back": 1}), "It looks one place back, whatever `back` says."),
+    ]
+
+
+def _same(query: Array, other: Array) -> bool:
+    """Whether two queries point the same way: their lengths change no order."""
+    lengths = float(np.linalg.norm(query)), float(np.linalg.norm(other))
+    if min(lengths) == 0:
+        return max(lengths) == 0
+    return np.allclose(query / lengths[0], other / lengths[1], rtol=0, atol=1e-6)
+
+
+def _place(back: int) -> str:
+    """Where a key stands, seen from the query."""
+    return f"{back} back" if back > 0 else f"{-back} ahead" if back else "at its own place"
+
+
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """Where this query looks instead."""
     key, back, query = inputs["key"], inputs["back"], outputs["query"]
@@ -69,21 +139,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if not query.any():
         return "The query is zero: it likes all keys alike."
-    wanted = f"meant is {back} back"
-    if found == 0:
-        return f"The query likes the key at its own place best; {wanted}."
-    if found == -back:
-        return (
-            f"The query looks {abs(back)} {'place' if abs(back) == 1 else 'places'} in the other "
-            "direction: query and key both turn forward with their positions, so the query has to "
-            "be turned back beforehand."
-        )
-    where = f"{found} back" if found >= 0 else f"{-found} ahead"
-    much = "The angles are not those of the planes." if abs(found - back) > 1 else "One off."
-    return (
-        f"The best key stands {where}; {wanted}. {much} Pair by pair, the query should be what "
-        "the key would be at position −back."
-    )
+    wanted = f"with back = {back} and theta = {inputs['theta']:g} it should be"
+    if found == back:
+        return "The query likes several keys alike; one should be the best."
+    return f"The best key is the one {_place(found)}; {wanted} the one {_place(back)}."
 
 
 EXERCISE = Exercise(
@@ -116,5 +175,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
+    slips=slips,
+    same=_same,
     judge=judge,
 )

@@ -66,6 +66,8 @@ def slips(inputs: Inputs) -> Slips:
 
     return [
         (scale * q @ k.T, "The vectors of the distances are not used."),
+        (np.where(ahead > 0, -np.inf, score(most + clipped)),
+         "Keys ahead are hidden. There is no mask here: all pairs have a score."),
         (score(most - clipped),
          "The distance has the wrong sign: the vector of key j and query i is that of j − i."),
         (score(clipped),

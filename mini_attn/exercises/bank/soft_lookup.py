@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-import mini_attn.numpy as ma
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -59,33 +58,55 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mixed": ((len(inputs["queries"]), inputs["values"].shape[1]), "f")}
 
 
+def _mixed(
+    inputs: Inputs, *, top: int = 1, total: int | None = 1, scale: float = 1.0, soft: bool = True
+) -> np.ndarray:
+    """The lookup, or what it becomes by another choice of axes or of the scale."""
+    scores = inputs["queries"] @ inputs["keys"].T * scale
+    powers = np.exp(scores - scores.max(axis=top, keepdims=True)) if soft else scores
+    whole = powers.sum(axis=total, keepdims=True) if soft else 1.0
+    return np.asarray(powers / whole @ inputs["values"])
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the answer would be with one idea missing."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     scores = q @ k.T
-    rows = np.asarray(ma.softmax(scores))
+    of = partial(_mixed, inputs)
     return [
-        (np.asarray(ma.softmax(scores, axis=0)) @ v,
+        (of(top=0, total=0),
          "The weights of each key add up to 1 over the queries: the softmax runs over axis 0. Each "
          "query makes a choice among the keys, so its own row adds up to 1."),
+        (of(top=0),
+         "The sum is taken over the keys, as it should, and the largest score still over the "
+         "queries: then another number is subtracted for each key, and the weights change."),
+        (of(total=0),
+         "The largest score is taken over the keys, as it should, and the sum still over the "
+         "queries: so the weights of a query do not add up to 1."),
         (np.exp(scores) / np.exp(scores).sum() @ v,
          "All weights together add up to 1. Each query has a whole of its own to share out."),
+        (np.exp(scores) @ v, "The powers are used as weights. They have to add up to 1."),
         (scores @ v, "The scores are used as weights: the softmax is missing."),
+        (scores / scores.sum(axis=1, keepdims=True) @ v,
+         "The scores are divided by their sum, without the power of e."),
         (v[scores.argmax(axis=1)],
          "Each query takes one value whole: that is the hard lookup. A soft one mixes them."),
         (np.broadcast_to(v.mean(axis=0), (len(q), v.shape[1])),
          "Every key gets the same weight: the scores have no effect."),
-        (rows @ v * len(k), "The weights of a query add up to the number of keys instead of to 1."),
-        (np.asarray(ma.softmax(scores * q.shape[1] ** -0.5)) @ v,
+        (of() * len(k), "The weights of a query add up to the number of keys instead of to 1."),
+        (of() / len(k), "The weights of a query add up to 1 over the number of keys, not to 1."),
+        (of(scale=q.shape[1] ** -0.5),
          "The scores are divided by the root of the key's size. That comes with the next chapter; "
          "here the dot products are used as they are."),
+        (of(scale=-1.0), "The least similar key gets the most weight: the sign is turned round."),
+        (np.broadcast_to(of().mean(axis=0), (len(q), v.shape[1])),
+         "All queries get the same mixture, their mean. Each has its own."),
     ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
     """The values mixed by the softmax of the dot products."""
-    scores = inputs["queries"] @ inputs["keys"].T
-    return np.asarray(ma.softmax(scores)) @ inputs["values"]
+    return _mixed(inputs)
 
 
 EXERCISE = Exercise(

@@ -85,22 +85,32 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing."""
+    """What the scores would be with one idea missing, or with two turned by different rules."""
     kv_len, root = len(inputs["k"]), len(inputs["q"]) ** 0.5
-    now = [kv_len] * kv_len
+    now, old = [kv_len] * kv_len, [TRAINED] * kv_len
+    come, before = [j + 1 for j in range(kv_len)], max(kv_len - 1, 1)
+    unlike = "Keys and query are turned by different rules: "
     return [
-        (_scores(inputs, kv_len, [j + 1 for j in range(kv_len)]),
+        (_scores(inputs, kv_len, come),
          "Each key is turned with the base of the step in which it came, the query with the "
          "present one. Two vectors that were turned by different rules do not meet in their "
          "distance. Which base do all keys need now?"),
-        (_scores(inputs, TRAINED, [TRAINED] * kv_len),
+        (_scores(inputs, TRAINED, old),
          "Nothing grows: beyond the trained length the base follows the number of tokens."),
-        (_scores(inputs, kv_len, [TRAINED] * kv_len),
-         "The keys are turned with the trained base and the query with the present one: both need "
-         "the same."),
+        (_scores(inputs, kv_len, old),
+         f"{unlike}the keys with the trained base, the query with the present one. Both need the "
+         "same."),
         (_scores(inputs, TRAINED, now),
-         "The query is turned with the trained base and the keys with the present one: both need "
-         "the same."),
+         f"{unlike}the query with the trained base, the keys with the present one. Both need the "
+         "same."),
+        (_scores(inputs, TRAINED, come),
+         f"{unlike}each key with the base of the step in which it came, the query with the trained "
+         "one. Which base do all need now?"),
+        (_scores(inputs, kv_len, [before] * (kv_len - 1) + [kv_len]),
+         f"{unlike}the keys from the cache with the base of the step before, the new key and the "
+         "query with the present one."),
+        (_scores(inputs, before, now),
+         f"{unlike}the query with the base of the step before, the keys with the present one."),
         (right(inputs) * root, "The scores are not divided by the root of head_dim."),
         (np.array([_scores(inputs, j + 1, [j + 1] * kv_len)[j] for j in range(kv_len)]),
          "The query is turned by each key's old rule. Then the pairs agree, but a distance means "
@@ -109,8 +119,9 @@ def slips(inputs: Inputs) -> Slips:
          "Nothing is turned: the scores do not depend on positions."),
         (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
          "The base is that of one token more: the present length is the number of keys."),
-        (_scores(inputs, max(kv_len - 1, 1), [max(kv_len - 1, 1)] * kv_len),
+        (_scores(inputs, before, [before] * kv_len),
          "The base is that of one token less: the new token counts."),
+        (right(inputs)[::-1], "The scores are right and in the wrong order: key 0 comes first."),
     ]  # fmt: skip
 
 
