@@ -45,11 +45,16 @@ def cases(rng: np.random.Generator) -> Cases:
         "values": np.array([[4.0, 0.0], [0.0, 4.0], [4.0, 4.0]]),
     }
     many = _drawn(rng, 5, 4, 3, 2)
+    large = {  # scores up to 900, which overflow as powers
+        "queries": np.array([[30.0, 0.0], [0.0, 2.0]]),
+        "keys": np.array([[30.0, 0.0], [0.0, 1.0], [10.0, 0.0]]),
+        "values": np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]),
+    }
     return {
         "by hand": [hand],
         "random": [_drawn(rng, 4, 6, 3, 5), _drawn(rng, 3, 3, 2, 3)],
         "property": [{**many, "queries": many["queries"][:1]}, many],
-        "edges": [_drawn(rng, 1, 1, 1, 1), _drawn(rng, 2, 1, 4, 3)],
+        "edges": [_drawn(rng, 1, 1, 1, 1), _drawn(rng, 2, 1, 4, 3), large],
     }
 
 
@@ -72,6 +77,7 @@ def slips(inputs: Inputs) -> Slips:
     """What the answer would be with one idea missing."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     scores = q @ k.T
+    powers, stable = np.exp(scores), np.exp(scores - scores.max())
     of = partial(_mixed, inputs)
     return [
         (of(top=0, total=0),
@@ -83,9 +89,16 @@ def slips(inputs: Inputs) -> Slips:
         (of(total=0),
          "The largest score is taken over the keys, as it should, and the sum still over the "
          "queries: so the weights of a query do not add up to 1."),
-        (np.exp(scores) / np.exp(scores).sum() @ v,
-         "All weights together add up to 1. Each query has a whole of its own to share out."),
-        (np.exp(scores) @ v, "The powers are used as weights. They have to add up to 1."),
+        (powers / powers.sum(axis=1, keepdims=True) @ v,
+         "The largest score is no longer subtracted, and large scores overflow. The function did "
+         "so; only the axis was wrong."),
+        *((weights @ v,
+           "All weights together add up to 1. Each query has a whole of its own to share out.")
+          for weights in (powers / powers.sum(), stable / stable.sum())),
+        *((weights @ v, "The powers are used as weights. They have to add up to 1.")
+          for weights in (powers, stable, np.exp(scores - scores.max(axis=1, keepdims=True)))),
+        (np.broadcast_to(of()[:1], (len(q), v.shape[1])),
+         "All queries get the mixture of the first one. Each has scores of its own."),
         (scores @ v, "The scores are used as weights: the softmax is missing."),
         (scores / scores.sum(axis=1, keepdims=True) @ v,
          "The scores are divided by their sum, without the power of e."),
