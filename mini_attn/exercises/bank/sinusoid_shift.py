@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+import mini_attn.numpy as ma
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = r"""
@@ -39,6 +40,26 @@ def _plus(d_model: int, angles: Array) -> Array:
     i = np.arange(0, d_model, 2)
     out[i, i + 1] *= -1
     return out
+
+
+def _sine_first(d_model: int, angles: Array) -> Array:
+    """Such blocks with sine and cosine exchanged, and the minus sign at the end."""
+    out, i = np.zeros((d_model, d_model)), np.arange(0, d_model, 2)
+    out[i, i], out[i + 1, i + 1] = np.sin(angles), -np.sin(angles)
+    out[i, i + 1] = out[i + 1, i] = np.cos(angles)
+    return out
+
+
+def _halves(d_model: int, angles: Array) -> Array:
+    """The matrix for rows with all sines in front."""
+    cos, sin = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    return np.block([[cos, -sin], [sin, cos]])
+
+
+_HALVES = (
+    "It moves rows with all sines in front of all cosines. Here sine and cosine of a pair are "
+    "neighbours: each pair has a block of 2 × 2 on the diagonal."
+)
 
 
 def _speeds(d_model: int) -> Array:
@@ -89,11 +110,30 @@ def slips(inputs: Inputs) -> Slips:
          "All pairs turn by the same angle. Pair i turns by 10000 ** (-2i / d_model) a step."),
         (_blocks(d_model, steps * np.sqrt(speeds)),
          "The exponent of pair i is 2i / d_model; half of that is used."),
+        (_blocks(d_model, max(steps, 0) * speeds),
+         "With negative steps nothing moves. It should move back: the angle is negative then."),
+        (np.eye(d_model, k=steps),
+         "The numbers of a row are shifted along it. They should stay in their places: each pair "
+         "turns, by steps times its speed."),
+        (steps * _blocks(d_model, speeds),
+         "The matrix of one step is multiplied by steps. Several steps are several turns: "
+         "multiply the angle."),
+        (_sine_first(d_model, steps * speeds),
+         "The sine is on the diagonal of a block. The cosine belongs there: with 0 steps the "
+         "matrix leaves every row as it is."),
+        (_halves(d_model, steps * speeds), _HALVES),
+        (_halves(d_model, -steps * speeds), _HALVES),
     ]  # fmt: skip
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether pairs are mixed."""
+    """Whether the first rows alone arrive, or pairs are mixed."""
+    rows, moved = (
+        ma.sinusoidal_positions(np.arange(2) + steps, inputs["d_model"], dtype="float64")
+        for steps in (0, inputs["steps"])
+    )
+    if _close(rows @ outputs["matrix"], moved):
+        return "The rows of positions 0 and 1 arrive, others do not. One matrix moves every row."
     outside = outputs["matrix"] * (1 - np.kron(np.eye(inputs["d_model"] // 2), np.ones((2, 2))))
     if np.abs(outside).max() > TOLERANCE:
         return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."
