@@ -46,7 +46,7 @@ def cases(rng: np.random.Generator) -> Cases:
                      _case([100, 150, 170, 171], [200, 4096, 100000, 100000])],
         # A first token alone, a tie, and a latent smaller than half of a key and a value.
         "edges": [_case([1], [1]), _case([1, 5, 9], [9, 9, 9], 16, 32, 32),
-                  _case([2, 7], [7, 7], 8, 8, 8)],
+                  _case([2, 7], [7, 7], 8, 8, 8), _case([1, 4], [40, 40], 8, 128, 128)],
     }  # fmt: skip
 
 
@@ -62,6 +62,12 @@ def _sizes(inputs: Inputs) -> SimpleNamespace:
     )
 
 
+_EXPANDS_ALL = (
+    "The expanded form makes keys and values of all kv_len tokens, not of the new ones only: just "
+    "their latents are cached."
+)
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the choice would be with one idea missing."""
     q, kv, rank = inputs["q_len"], inputs["kv_len"], inputs["kv_lora_rank"]
@@ -69,6 +75,8 @@ def slips(inputs: Inputs) -> Slips:
     made, wide, narrow = rank * both, 2 * rank, both
     return [
         (~right(inputs), "Upside down: True means that the absorbed form has fewer FLOPs."),
+        (made * (kv - q) < (wide - narrow) * q * kv,
+         "Upside down: True means that the absorbed form has fewer FLOPs."),
         (made * (kv - q) >= (wide - narrow) * q * kv,
          "Where both are alike nothing is gained: absorb only when it has fewer FLOPs."),
         (q == 1, "Only single tokens absorb here. A short chunk behind a long past absorbs too: "
@@ -82,11 +90,18 @@ def slips(inputs: Inputs) -> Slips:
          "The expanded form has pairs to multiply too: their cost is missing on its side."),
         (made * (kv - q) > (rank - narrow) * q * kv,
          "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
+        (made * q + wide * q * kv < made * q + narrow * q * kv, _EXPANDS_ALL),
+        (made * q + wide * q * kv < narrow * q * kv,
+         "The expanded form multiplies every token with W_UK and W_UV before it can attend: that "
+         "part is missing on its side."),
+        *((rank * twice * (kv - q) > (wide - twice) * q * kv,
+           "Keys and values have widths of their own: qk_nope_head_dim and v_head_dim.")
+          for twice in (2 * inputs["qk_nope_head_dim"], 2 * inputs["v_head_dim"])),
+        (made * kv > (wide - narrow) * q * (q + kv),
+         "kv_len counts the new tokens already: here they are added once more."),
         (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
         (np.zeros(q.shape, bool),
-         "Nothing absorbs, not even a single token behind a long past. The expanded form makes "
-         "keys and values of all kv_len tokens, not of the new ones only: just their latents are "
-         "cached."),
+         "Nothing absorbs, not even a single token behind a long past."),
     ]  # fmt: skip
 
 
