@@ -76,6 +76,9 @@ def _slips_of_angles(inputs: Inputs) -> list[tuple[Array, str]]:
          f"The base is fixed at 10,000; this case has theta = {theta:,.0f}."),
         (_turned(x, positions, theta ** (-power / 2)),
          "The exponent is 2i / head_dim for pair i; half of that is used."),
+        (_turned(x, positions, theta ** (-2 * power)),
+         "The exponent is 2i / head_dim for pair i; twice that is used, as if 2i were divided by "
+         "the number of pairs."),
         (_turned(x, positions, theta ** -(power + 1 / pairs)),
          "The first pair turns by 1 radian a position: i is counted from 0."),
         (_turned(x, positions, np.ones(pairs)),
@@ -94,6 +97,7 @@ def _slips_of_pairs(inputs: Inputs) -> list[tuple[Array, str]]:
     right = ma.rope_frequencies(x.shape[1], theta=inputs["theta"])[0]
     cos, sin = ma.rope_table(positions, right, dtype="float64")
     a, b = x[:, 0::2], x[:, 1::2]
+    first = a * cos - b * sin
     return [
         (_turned(x, positions, right, sign=-1),
          "It turns the wrong way: the first number is a cos − b sin, the second a sin + b cos."),
@@ -104,6 +108,12 @@ def _slips_of_pairs(inputs: Inputs) -> list[tuple[Array, str]]:
          "of the result are a pair again."),
         (_woven(a * cos - b * sin, b * cos - a * sin),
          "The second number is a sin + b cos: one minus sign too many."),
+        (_woven(first, first * sin + b * cos),
+         "The second number of a pair is computed from the first after that was overwritten. Both "
+         "need the old pair."),
+        (_woven(a * cos + b * sin, a * sin + b * cos),
+         "The two sines have the same sign here. In a rotation one is subtracted: a cos − b sin, "
+         "a sin + b cos."),
         (_woven(a * cos, b * cos), "The sines are missing: each number also gets its partner's."),
     ]  # fmt: skip
 
