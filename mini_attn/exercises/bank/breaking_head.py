@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import block_row, maps_of
 
 TEXT = """
@@ -80,17 +79,22 @@ def _place(scores: np.ndarray) -> list[int]:
     return [int(n) for n in np.unravel_index(scores.argmax(), scores.shape)]
 
 
-def _guesses(maps: np.ndarray) -> list[tuple[list[int], str]]:
+def slips(inputs: Inputs) -> Slips:
+    """Which head would be chosen with one idea missing."""
+    maps = inputs["maps"]
     layer, head = _place(_before(maps)[:-1])
     copying = np.array([[_behind(one) for one in heads] for heads in maps])
     last = len(maps) - 1
+    decoy = (
+        "That head looks at the word before, but it stands in the last layer. Who could still "
+        "read what it writes?"
+    )
     return [
         (_place(copying),
          "That head looks behind the copies. Look at the others of its layer: is it the only one, "
          "and whose work do all of them rest on?"),
-        ([last, int(_before(maps)[-1].argmax())],
-         "That head looks at the word before, but it stands in the last layer. Who could still "
-         "read what it writes?"),
+        ([last, int(_before(maps)[-1].argmax())], decoy),
+        (_place(_before(maps)), decoy),
         ([head, layer], "Layer first, then the head's number."),
         ([layer + 1, head + 1], "Both are counted from 0."),
         (_place(np.diagonal(maps, 0, axis1=-2, axis2=-1).mean(axis=-1)),
@@ -100,18 +104,19 @@ def _guesses(maps: np.ndarray) -> list[tuple[list[int], str]]:
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind another head."""
-    maps, got = inputs["maps"], outputs["head"].tolist()
-    if got == _place(_before(maps)[:-1]):
-        return None
-    if idea := explain(got, _guesses(maps), lambda a, b: a == b):
-        return idea
-    n_layers, n_heads = maps.shape[:2]
-    if not (0 <= got[0] < n_layers and 0 <= got[1] < n_heads):
-        return f"There is no head {got[1]} in layer {got[0]}: {n_layers} layers of {n_heads} heads."
+def right(inputs: Inputs) -> np.ndarray:
+    """The sharpest look at the word before, in any layer but the last."""
+    return np.array(_place(_before(inputs["maps"])[:-1]))
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Whether there is such a head, and what the model does without it."""
+    n_layers, n_heads = inputs["maps"].shape[:2]
+    layer, head = outputs["head"].tolist()
+    if not (0 <= layer < n_layers and 0 <= head < n_heads):
+        return f"There is no head {head} in layer {layer}: {n_layers} layers of {n_heads} heads."
     return (
-        f"Without head {got[1]} of layer {got[0]} the model goes on copying. Follow one copied "
+        f"Without head {head} of layer {layer} the model goes on copying. Follow one copied "
         "word back: which two looks does it take?"
     )
 
@@ -140,5 +145,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -87,20 +84,20 @@ def _least(kept: Array, shares: Array) -> Array:
     return np.asarray(np.minimum(np.searchsorted(kept, shares), len(kept) - 1))
 
 
-def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
+def slips(inputs: Inputs) -> Slips:
     """Ranks with one idea missing."""
     shares, heads = inputs["shares"], len(inputs["k"])
     k, v = (_rows(inputs[name]) for name in "kv")
     both = np.concatenate([k, v], axis=1)
-    right = _least(_kept(both), shares)
+    least = _least(_kept(both), shares)
     variance = both - both.mean(axis=0)
     stacked = np.concatenate([k, v])
     alone = [_least(_kept(x), shares) for x in (k, v)]
     each = [np.concatenate([x, y], axis=1) for x, y in zip(inputs["k"], inputs["v"], strict=True)]
     by_head = [_least(_kept(x), shares) for x in each]
     return [
-        (right - 1, "That is one too few: with it the share is not yet reached."),
-        (right + 1, "That is one too many: one number fewer still keeps the share."),
+        (least - 1, "That is one too few: with it the share is not yet reached."),
+        (least + 1, "That is one too many: one number fewer still keeps the share."),
         (_least(_kept(both, 1), shares),
          "Singular values are added up as they are. The sum of the squares of all numbers is the "
          "sum of their squares."),
@@ -121,9 +118,6 @@ def _guesses(inputs: Inputs) -> list[tuple[Array, str]]:
     ]  # fmt: skip
 
 
-_same = partial(np.array_equal)
-
-
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea that the ranks lack."""
     rank, shares = outputs["rank"], inputs["shares"]
@@ -133,8 +127,6 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         enough = kept[rank] >= shares - 1e-12
         if (enough & (kept[rank - 1] < shares + 1e-12)).all():
             return None
-    if idea := explain(rank, _guesses(inputs), _same):
-        return idea
     right = _least(kept, shares)
     at = int((rank != right).argmax())
     return (
@@ -170,5 +162,6 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
+    slips=slips,
     judge=judge,
 )

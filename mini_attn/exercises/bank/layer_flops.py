@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the FLOPs of one attention layer as an array of four whole numbers: projections, scores,
@@ -48,7 +49,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"flops": ((4,), "iu")}
 
 
-def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
+def _counts(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     n, d, heads, kv_heads, size = (
         inputs[key] for key in ("seq", "d_model", "n_heads", "n_kv_heads", "head_dim")
     )
@@ -60,56 +61,64 @@ def _right(inputs: Inputs, *, shared: bool = True) -> np.ndarray:
     ], dtype=np.int64)  # fmt: skip
 
 
-def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the counts would be with one idea missing."""
-    right, n, heads = _right(inputs), inputs["seq"], inputs["n_heads"]
-    full = _right({**inputs, "causal": False})
-    half = full.copy()
-    half[1:3] //= 2
-    no_diagonal = right.copy()
-    no_diagonal[1:3] = full[1:3] // n * (n - 1) // 2
-    narrow = right.copy()
+def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, tuple[int, ...], str]]:
+    """What the counts would be with one idea missing, and the parts that it is about."""
+    counts, n, heads = _counts(inputs), inputs["seq"], inputs["n_heads"]
+    full = _counts({**inputs, "causal": False})
+    half, no_diagonal = full.copy(), full.copy()
+    if inputs["causal"]:
+        half[1:3] //= 2
+        no_diagonal[1:3] = full[1:3] // n * (n - 1) // 2
+    narrow = counts.copy()
     square = n * inputs["d_model"] ** 2
     narrow[[0, 3]] = 6 * square, 2 * square
-    one_head = right.copy()
+    one_head = counts.copy()
     one_head[1:3] //= heads
-    widened = right.copy()
+    widened = counts.copy()
     widened[1:3] *= heads
+    every, pairs = (0, 1, 2, 3), (1, 2)
     return [
-        (right // 2, "Half of everything is missing: a multiply-add is 2 FLOPs."),
-        (one_head, "The scores and the weighted sum are those of one head: there are n_heads."),
-        (widened, "The heads are counted twice in the pairs' part: all heads together have "
+        (counts // 2, every, "Half is missing: a multiply-add is 2 FLOPs."),
+        (counts.astype(np.int32), every,
+         "The number is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
+        (one_head, pairs,
+         "The scores and the weighted sum are those of one head: there are n_heads."),
+        (widened, pairs, "The heads are counted twice in the pairs' part: all heads together have "
          "n_heads · head_dim numbers a token."),
-        (full, "With causal=True only visible pairs count: the query at place i (from 1) sees i "
-         "keys."),
-        (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
-        (no_diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
-         "pairs."),
-        (_right(inputs, shared=False),
+        (full, pairs, "With causal=True only visible pairs count: the query at place i (from 1) "
+         "sees i keys."),
+        (half, pairs,
+         "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
+        (no_diagonal, pairs, "The diagonal is missing: a token sees itself, so there are "
+         "n (n + 1) / 2 pairs."),
+        (_counts(inputs, shared=False), (0,),
          "Keys and values have n_kv_heads heads, and only the queries n_heads."),
-        (_right({**inputs, "n_heads": inputs["n_kv_heads"]}),
+        (_counts({**inputs, "n_heads": inputs["n_kv_heads"]}), every,
          "Queries have n_heads heads: each needs its own scores, shared keys or not."),
-        (narrow, "The width of the heads together is n_heads · head_dim. It need not be d_model, "
-         "and keys may have fewer heads."),
+        (narrow, (0, 3), "The width of the heads together is n_heads · head_dim. It need not be "
+         "d_model, and keys may have fewer heads."),
     ]  # fmt: skip
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea that the counts lack."""
-    right = _right(inputs)
-    flops = outputs["flops"]
-    if np.array_equal(flops, right):
-        return None
-    guesses = _guesses(inputs)
-    if idea := explain(flops, guesses, np.array_equal):
-        return idea
-    # The slip, in some of the parts.
-    if idea := explain(flops, guesses, lambda a, slip: ((a == right) | (a == slip)).all()):
-        return idea
-    i = int(np.argmax(flops != right))
-    far = float(flops[i]) / float(right[i])
-    sizes = ", ".join(f"{key} = {value}" for key, value in inputs.items())
-    return f"FLOPs of {PARTS[i]}: {far:.3g} times the right count, with {sizes}."
+def right(inputs: Inputs) -> np.ndarray:
+    """The four counts."""
+    return _counts(inputs)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """The counts with one idea missing, in all parts that it is about or in some of them."""
+    counts, found = right(inputs), []
+    for slip, about, idea in _guesses(inputs):
+        for size in range(len(about), 0, -1):
+            for parts in combinations(about, size):
+                found.append((np.where(np.isin(np.arange(4), parts), slip, counts), idea))
+    return found
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Which parts are wrong."""
+    wrong = [PARTS[i] for i in np.flatnonzero(outputs["flops"] != right(inputs))]
+    return f"Wrong here: {', '.join(wrong)}."
 
 
 EXERCISE = Exercise(
@@ -137,5 +146,7 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     expected=expected,
-    judge=judge,
+    right=right,
+    slips=slips,
+    symptom=symptom,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -23,8 +24,6 @@ def same_result(first, second, eps):
 '''
 
 FACTOR = 8
-Array = np.ndarray
-Scale = Callable[[Inputs], Any]
 
 
 def _pair(first: np.ndarray, second: np.ndarray, eps: float) -> Inputs:
@@ -38,6 +37,7 @@ def cases(rng: np.random.Generator) -> Cases:
     hole = np.where(base > 3, np.nan, base)
     full = np.where(base > 3, np.inf, base)
     wide, ends = np.array([1000.0, 1.0]), np.array([0.0, 1.0])
+    many = np.eye(12)[0]  # a large difference beside many that are none
     drawn = []
     for size in (1e-9, 1e-3, 1.0, 30.0):
         x = rng.standard_normal((3, 4))
@@ -53,7 +53,8 @@ def cases(rng: np.random.Generator) -> Cases:
                   _pair(base[:1], base[[0, 0]], 1e-3), _pair(base[0], base[:1], 1e-3),
                   # Between the bound and one by each number, by both added, and by `first`.
                   _pair(wide + ends, wide, 1e-3), _pair(ends - wide, -wide, 1e-3),
-                  _pair(base * 1.009, base, 1e-3), _pair(wide * 1.065, wide, 2.0**-7)],
+                  _pair(base * 1.009, base, 1e-3), _pair(wide * 1.065, wide, 2.0**-7),
+                  _pair(ends * 1.0625, ends, 2.0**-7), _pair(many + 4e-3 * many[::-1], many, 1e-4)],
     }  # fmt: skip
 
 
@@ -62,82 +63,110 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"same": ((), "b")}
 
 
-def right(inputs: Inputs) -> Array:
-    """Alike in shape, finite, and within the bound."""
-    return np.asarray(_verdict(inputs, _largest, _all_finite, alike=True))
+def _sound(inputs: Inputs, asked: str) -> bool:
+    """Whether the numbers that are asked about are finite."""
+    arrays = {name: inputs[name] for name in ("first", "second") if asked in (name, "both")}
+    if asked == "nan":
+        return not any(np.isnan(inputs[name]).any() for name in ("first", "second"))
+    return all(np.isfinite(array).all() for array in arrays.values())
 
 
-def _largest(inputs: Inputs) -> Any:
-    """What the bound is a multiple of: the largest number of `second`, or 1."""
-    return max(1.0, float(np.abs(inputs["second"]).max()))
-
-
-def _all_finite(inputs: Inputs) -> bool:
-    return bool(np.isfinite(inputs["first"]).all() and np.isfinite(inputs["second"]).all())
+def _room(inputs: Inputs, bound: str) -> Any:
+    """What the bound is a multiple of."""
+    first, second = inputs["first"], np.abs(inputs["second"])
+    rooms = {
+        "largest": lambda: max(1.0, float(second.max())),
+        "fixed": lambda: 1.0,
+        "relative": second.max,
+        "each": lambda: np.maximum(1.0, second),
+        "each relative": lambda: second,
+        "each added": lambda: 1.0 + second,
+        "added": lambda: 1.0 + second.max(),
+        "first": lambda: max(1.0, float(np.abs(first).max())),
+        "signed": lambda: max(1.0, float(inputs["second"].max())),
+    }
+    return rooms[bound]()
 
 
 def _verdict(
-    inputs: Inputs, scale: Scale, finite: Callable[[Inputs], bool], *, alike: bool
-) -> bool:
-    """The verdict with another scale, another question for finite numbers, any shape or one."""
+    inputs: Inputs,
+    *,
+    absolute: bool = True,
+    finite: str = "both",
+    bound: str = "largest",
+    shapes: bool = True,
+    mean: bool = False,
+    below: bool = False,
+) -> np.ndarray:
+    """The verdict, or what it becomes by another choice."""
     first, second = inputs["first"], inputs["second"]
-    if (alike and first.shape != second.shape) or not finite(inputs):
-        return False
+    if (first.shape != second.shape and shapes) or not _sound(inputs, finite):
+        return np.array(False)
     with np.errstate(invalid="ignore"):
-        return not (np.abs(first - second) > FACTOR * inputs["eps"] * scale(inputs)).any()
+        away = np.abs(first - second) if absolute else first - second
+        room = FACTOR * inputs["eps"] * _room(inputs, bound)
+        away = away.mean() if mean else away
+        return np.array(not ((away >= room) if below else (away > room)).any())
 
 
-_ENOUGH = "ask whether all numbers of both are finite."
-_FINITE: tuple[tuple[Callable[[Inputs], bool], str], ...] = (
-    (_all_finite, ""),
-    (lambda i: True, "A result with NaN or infinity passed. Every comparison with NaN is False, so "
-     f'"nothing is larger than the bound" holds: {_ENOUGH}'),
-    (lambda i: bool(np.isfinite(i["first"]).all()),
-     f"A NaN or an infinity in `second` passes: {_ENOUGH}"),
-    (lambda i: bool(np.isfinite(i["second"]).all()),
-     f"A NaN or an infinity in `first` passes: {_ENOUGH}"),
-    (lambda i: not (np.isnan(i["first"]).any() or np.isnan(i["second"]).any()),
-     "Infinity passes. Infinity minus infinity is NaN, and no comparison with NaN is true: "
-     f"{_ENOUGH}"),
-)  # fmt: skip
-_SCALES: tuple[tuple[Scale, str], ...] = (
-    (_largest, ""),
-    (lambda i: 1.0, "The bound is fixed, but rounding grows with the numbers: it is 8 · eps times "
-     "the largest absolute number of `second`, if that is above 1."),
-    (lambda i: np.abs(i["second"]).max(), "Where all numbers are small the bound does not shrink "
-     "with them: it is at least 8 · eps, as inputs of size 1 were rounded on the way."),
-    (lambda i: np.maximum(1.0, np.abs(i["second"])), "Each number has a bound of its own here. One "
-     "bound holds for the whole array, by the largest absolute number of `second`."),
-    (lambda i: 1.0 + np.abs(i["second"]), "Each number has a bound of its own here, as in "
-     "np.allclose. One bound holds for the whole array, by the largest absolute number of "
-     "`second`."),
-    (lambda i: max(1.0, float(np.abs(i["first"]).max())), "The bound follows the numbers of "
-     "`first`, the result under test: one that is too large widens its own bound. Take those of "
-     "`second`."),
-    (lambda i: 1.0 + np.abs(i["second"]).max(), "1 and the largest number are added. The bound "
-     "takes the larger of the two."),
-    (lambda i: max(1.0, float(i["second"].max())), "The largest number of `second` is taken with "
-     "its sign. Negative numbers are rounded as well: take absolute values first."),
-)  # fmt: skip
-_SHAPES = "The shapes are not compared: broadcasting compares one row with several and hides it."
+def right(inputs: Inputs) -> np.ndarray:
+    """Whether the two are the same by the rule."""
+    return _verdict(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """The verdict with one idea missing, or several: then the first of them is named."""
-    first, second, eps = inputs["first"], inputs["second"], inputs["eps"]
-    signed = alike = first.shape == second.shape
-    if alike and _all_finite(inputs):
-        signed = bool((first - second).max() <= FACTOR * eps * _largest(inputs))
-    else:
-        signed = False
+    """What the verdict would be with one idea missing, or two."""
+    first, second = inputs["first"], inputs["second"]
+    away = FACTOR * inputs["eps"]
+    near = first.shape == second.shape and np.allclose(first, second, away, away, equal_nan=True)
     return [
-        (True, "It always says that the two are the same."),
-        (False, "It always says that the two are not the same."),
-        (signed, "A difference below zero passed: take its absolute value."),
-        *((_verdict(inputs, scale, finite, alike=shapes), lost or bound or _SHAPES)
-          for finite, lost in _FINITE for scale, bound in _SCALES for shapes in (True, False)
-          if lost or bound or not shapes),
+        *with_pairs(partial(_verdict, inputs), MISTAKES),
+        (np.array(near), "A result with NaN or infinity passed where both have it in the same "
+         "place. It should be false as soon as one number is not finite."),
+        (_verdict(inputs, finite="none", bound="fixed", shapes=False), MISTAKES[0][1]),
+        (_verdict(inputs, finite="nan", bound="each added", shapes=False), "As in allclose, equal "
+         "infinities pass, shapes are not compared, and each number has a bound of its own. "
+         f"{_ONE}"),
+        (np.array(True), "The answer is always true, whatever the two arrays are."),
+        (np.array(False), "The answer is always false, whatever the two arrays are."),
+        (~_verdict(inputs), "The verdict is turned round."),
     ]  # fmt: skip
+
+
+_ONE = "One bound holds for the whole array, by the largest absolute number of `second`."
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"finite": "none"},
+     "A result with NaN or infinity passed. Every comparison with NaN is False, so that "
+     '"nothing is larger than the bound" holds: ask whether all are finite.'),
+    ({"absolute": False}, "A difference below zero passed: take its absolute value."),
+    ({"bound": "fixed"},
+     f"Rounding grows with the numbers: the bound is {FACTOR} · eps times the largest absolute "
+     "number of `second`, where that is more than 1."),
+    ({"bound": "relative"},
+     "Where all numbers are small the bound does not shrink with them: it is at least "
+     f"{FACTOR} · eps, as inputs of size 1 were rounded on the way."),
+    ({"shapes": False},
+     "Arrays of different shapes passed: broadcasting compared one row with several and hid it."),
+    ({"finite": "first"}, "NaN or infinity in `second` passed: ask about both arrays."),
+    ({"finite": "second"}, "NaN or infinity in `first` passed: ask about both arrays."),
+    ({"finite": "nan"},
+     "Infinity passed: ask whether all numbers are finite, not only whether they are numbers."),
+    ({"bound": "each"}, f"Each number has a bound of its own here. {_ONE}"),
+    ({"bound": "each relative"}, f"Each number has a bound of its own here. {_ONE}"),
+    ({"bound": "each added"}, f"Each number has a bound of its own here, as in allclose. {_ONE}"),
+    ({"bound": "added"},
+     "1 and the largest number are added. The bound takes the larger of the two."),
+    ({"bound": "first"},
+     "The bound follows `first`, the result under test: one that is too large widens its own "
+     "bound. Take the numbers of `second`."),
+    ({"bound": "signed"},
+     "The largest number of `second` is taken with its sign. Negative numbers are rounded as well: "
+     "take absolute values first."),
+    ({"mean": True},
+     "The mean of the differences is compared. One number that is far off hides in it: take the "
+     "largest."),
+    ({"below": True}, "A difference exactly at the bound failed: at most includes it."),
+]  # fmt: skip
 
 
 EXERCISE = Exercise(
