@@ -117,4 +117,24 @@ WRONG = [
     ("pairs alone", lambda x, positions, theta: x[:, ::2], "shape", "shape"),
     ("no minus", _no_minus, "by hand", "same sign"),
     ("over the number of pairs", _with_power(lambda i, d: -4 * i / d), "random", "twice that"),
+    (
+        "from the first row on",
+        lambda x, positions, theta: rope_turn(x, positions - positions[0], theta),
+        "property",
+        "that of the first row",
+    ),
+    (
+        "degrees",
+        lambda x, positions, theta: _with_power(lambda i, d: -2 * i / d)(
+            x, np.radians(positions), theta
+        ),
+        "by hand",
+        "taken for degrees",
+    ),
+    (
+        "halves, the wrong way",
+        lambda x, positions, theta: _half(x, -positions, theta),
+        "by hand",
+        "wrong way",
+    ),
 ]
