@@ -99,4 +99,20 @@ WRONG = [
     ("position 0 empty", _zero_is_empty, "random", "position −1 is empty"),
     ("sorted", _sorted, "property", "slots in their order"),
     ("places of tokens", _places_of_tokens, "property", "made from places"),
+    (
+        "by rows",
+        lambda q_positions, kv_positions, window: window_mask(
+            np.arange(len(q_positions)) + len(kv_positions) - len(q_positions), kv_positions, window
+        ),
+        "property",
+        "placed by their rows",
+    ),
+    (
+        "one too many, empty slots",
+        lambda q_positions, kv_positions, window: _empty_slots(
+            q_positions, kv_positions, window + 1
+        ),
+        "by hand",
+        "Two things",
+    ),
 ]
