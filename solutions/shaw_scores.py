@@ -96,4 +96,11 @@ WRONG = [
      "by hand", "rows of their own"),
     ("sign lost", _with_rows(lambda d, most: np.minimum(abs(d), most) + most), "by hand",
      "lost its sign"),
+    ("divided by head_dim", lambda q, k, table: shaw_scores(q, k, table) / q.shape[1] ** 0.5,
+     "random", "Its root is meant"),
+    ("far ones get nothing", lambda q, k, table: np.where(
+        abs(np.subtract.outer(np.arange(len(q)), np.arange(len(q)))) > len(table) // 2,
+        _words_only(q, k, table), shaw_scores(q, k, table)), "property", "get no vector"),
+    ("other sign, half the scale", lambda q, k, table: _half_scale(q, k, table[::-1]), "by hand",
+     "wrong sign"),
 ]  # fmt: skip

@@ -111,4 +111,30 @@ WRONG = [
     ("right stays", _right_stays, "by hand", "b is read only once"),
     ("rounded at the end", _rounded_last, "property", "no fraction"),
     ("rounded down, at least 1", _rounded_down_to_one, "property", "rounded up"),
+    (
+        "result read as well",
+        lambda m, k, n, tile: tile_traffic(m, k, n, tile) * np.array([1, 1, 2]),
+        "by hand",
+        "never read",
+    ),
+    (
+        "along the contracted axis",
+        lambda m, k, n, tile: np.array([m * k * -(-k // tile), k * n * -(-k // tile), m * n]),
+        "by hand",
+        "contracted axis",
+    ),
+    (
+        "both across",
+        lambda m, k, n, tile: np.array([m * k * -(-n // tile), k * n * -(-n // tile), m * n]),
+        "by hand",
+        "not across its own",
+    ),
+    (
+        "rounded down, written again",
+        lambda m, k, n, tile: np.array(
+            [m * k * (n // tile), k * n * (m // tile), m * n * (k // tile)]
+        ),
+        "by hand",
+        "written too often",
+    ),
 ]

@@ -108,4 +108,24 @@ WRONG = [
     ("positions left out", _one_token, "by hand", "angles per token"),
     ("first half overwritten", _overwritten, "by hand", "was overwritten"),
     ("no minus", _no_minus, "by hand", "same sign"),
+    (
+        "sum of the speeds",
+        lambda k, positions, old, new: _turn(k, np.outer(positions, new + old)),
+        "by hand",
+        "added once more",
+    ),
+    (
+        "all at the last",
+        lambda k, positions, old, new: _turn(
+            k, np.outer(np.full(len(k), positions.max()), new - old)
+        ),
+        "by hand",
+        "last position",
+    ),
+    (
+        "the wrong way, rows counted",
+        lambda k, positions, old, new: _turn(k, np.outer(np.arange(len(k)), old - new)),
+        "by hand",
+        "wrong way",
+    ),
 ]

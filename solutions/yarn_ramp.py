@@ -113,4 +113,21 @@ WRONG = [
     ),
     ("a step at 32", _of_kept(lambda turns: 1.0 * (turns >= 32)), "by hand", "a step"),
     ("multiplied", _multiplied, "by hand", "multiplied by the factor"),
+    (
+        "whole turns",
+        lambda inv_freq, factor, trained: _of_kept(
+            lambda turns: np.clip((np.floor(turns) - 1) / 31, 0, 1)
+        )(inv_freq, factor, trained),
+        "by hand",
+        "Only whole turns",
+    ),
+    (
+        "wavelengths as turns",
+        lambda inv_freq, factor, trained: _of_kept(
+            lambda turns: np.clip((2 * np.pi / inv_freq - 1) / 31, 0, 1)
+        )(inv_freq, factor, trained),
+        "by hand",
+        "taken for turns",
+    ),
+    ("turned round, radians", _variant(flip=True, turn=1.0), "by hand", "Two things"),
 ]

@@ -120,8 +120,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"pairs": "halves"},
      "The pairs are the two halves of the head. Here neighbours turn together: (2i, 2i + 1)."),
     ({"pairs": "not woven"},
-     "The turned numbers are right, but not where they belong: number 2i and number 2i + 1 of the "
-     "result are a pair again."),
+     "The turned numbers are not where they belong: number 2i and number 2i + 1 of the result are "
+     "a pair again."),
     ({"form": "new"},
      "The second number of a pair is computed from the first after that was overwritten. Both "
      "need the old pair."),
