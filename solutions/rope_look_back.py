@@ -93,4 +93,11 @@ WRONG = [
     ("one pair", lambda key, back, theta: key[:1], "shape", "shape"),
     ("first number overwritten", _overwritten, "by hand", "was overwritten"),
     ("no minus", _no_minus, "random", "same sign"),
+    ("degrees", _turned_by(lambda p, b, t: np.radians(-b * t**-p)), "by hand", "taken for degrees"),
+    (
+        "halves, ahead",
+        lambda key, back, theta: _halves(key, -back, theta),
+        "by hand",
+        "other direction",
+    ),
 ]

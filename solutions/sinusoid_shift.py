@@ -92,4 +92,12 @@ WRONG = [
     ("both sines positive", _blocks(lambda cos, sin: [[cos, sin], [sin, cos]]), "by hand",
      "the same sign"),
     ("fitted to two rows", _fitted, "random", "positions 0 and 1 arrive"),
+    ("one step too many", lambda d_model, steps: shift_matrix(d_model, steps + 1), "by hand",
+     "one step too many"),
+    ("i from 1", _of_angles(lambda i, d, steps: steps * 10000.0 ** (-2 * (i + 1) / d)), "by hand",
+     "counted from 0"),
+    ("cosines only", _blocks(lambda cos, sin: [[cos, 0], [0, cos]]), "by hand",
+     "sines are missing"),
+    ("transposed, half the exponent",
+     _of_angles(lambda i, d, steps: -steps * 10000.0 ** (-i / d)), "by hand", "Two things"),
 ]  # fmt: skip

@@ -78,11 +78,12 @@ def _query(
     more: int = 0,
     minus: bool = True,
     fresh: bool = False,
+    unit: float = 1.0,
 ) -> Array:
     """The key turned back, or what it becomes by another choice."""
     key, pairs = inputs["key"], len(inputs["key"]) // 2
     theta = inputs["theta"] if base is None else base
-    angles = sign * (inputs["back"] + more) * theta ** (-power * np.arange(pairs) / pairs)
+    angles = unit * sign * (inputs["back"] + more) * theta ** (-power * np.arange(pairs) / pairs)
     a, b = (key[:pairs], key[pairs:]) if halves else (key[0::2], key[1::2])
     cos, sin = np.cos(angles), np.sin(angles)
     first = a * cos - b * sin if minus else a * cos + b * sin
@@ -111,6 +112,8 @@ def slips(inputs: Inputs) -> Slips:
         ({"fresh": True},
          "The second number of a pair is computed from the first after that was overwritten. Both "
          "need the old pair."),
+        ({"unit": np.pi / 180},
+         "The angles are taken for degrees. They are radians, as np.cos expects them."),
         ({"minus": False},
          "The two sines have the same sign. In a turn one is subtracted: a cos − b sin, a sin + "
          "b cos."),
