@@ -111,4 +111,30 @@ WRONG = [
     ("one whole, stable", _whole_stable, "random", "whole of its own"),
     ("undivided", _undivided, "by hand", "have to add up to 1"),
     ("the first query's for all", _first_for_all, "random", "the first one"),
+    (
+        "averaged queries",
+        lambda queries, keys, values: soft_lookup(
+            np.repeat(queries.mean(axis=0, keepdims=True), len(queries), axis=0), keys, values
+        ),
+        "random",
+        "averaged before",
+    ),
+    (
+        "cosines",
+        lambda queries, keys, values: soft_lookup(
+            queries, keys / np.linalg.norm(keys, axis=1, keepdims=True), values
+        ),
+        "by hand",
+        "cosines",
+    ),
+    (
+        "distances",
+        lambda queries, keys, values: soft_lookup(
+            np.c_[queries, np.ones(len(queries))],
+            np.c_[2 * keys, -np.square(keys).sum(axis=1)],
+            values,
+        ),
+        "by hand",
+        "Distances are compared",
+    ),
 ]
