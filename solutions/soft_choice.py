@@ -136,4 +136,16 @@ WRONG = [
     ("an empty row is NaN", _empty_is_nan, "finite", "becomes NaN"),
     ("one minus infinity empties", _any_empties, "edges", "nothing else"),
     ("more below the line", _more_below, "by hand", "added to the sum"),
+    ("NaN made zero", lambda scores: np.nan_to_num(_naive(scores)), "property", "e to the 900"),
+    (
+        "divided by the largest",
+        lambda scores: soft_choice(
+            scores
+            / np.abs(np.where(np.isfinite(scores), scores, 0))
+            .max(axis=1, keepdims=True)
+            .clip(1e-300)
+        ),
+        "by hand",
+        "subtracting the largest does not",
+    ),
 ]

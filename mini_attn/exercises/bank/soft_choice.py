@@ -96,14 +96,11 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def _shared(powers: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The powers over their sum: as it comes, with zeros for 0 / 0, and for an empty row only."""
+    """The powers over their sum: as it comes, and with zeros for some or all of what is NaN."""
     weights = powers / powers.sum(axis=1, keepdims=True)
     none = np.isneginf(scores).all(axis=1, keepdims=True)
-    return (
-        weights,
-        np.where(powers.sum(axis=1, keepdims=True) == 0, 0, weights),
-        np.where(none, 0, weights),
-    )
+    filled = np.where(powers.sum(axis=1, keepdims=True) == 0, 0, weights)
+    return weights, filled, np.where(none, 0, weights), np.nan_to_num(weights)
 
 
 def _slips_of_range(scores: np.ndarray) -> Slips:
@@ -114,6 +111,7 @@ def _slips_of_range(scores: np.ndarray) -> Slips:
     mean = known / np.maximum(np.isfinite(scores).sum(axis=1, keepdims=True), 1)
     least, largest = scores.min(axis=1, keepdims=True), scores.max(axis=1, keepdims=True)
     stable = np.exp(scores - np.where(none, 0, largest))
+    sizes = np.abs(np.where(np.isfinite(scores), scores, 0)).max(axis=1, keepdims=True)
     many = [
         (np.exp(scores), "e to the 900 is too large for a number. Subtract the largest score of "
          "each row first."),
@@ -121,6 +119,8 @@ def _slips_of_range(scores: np.ndarray) -> Slips:
          "far below it every power becomes 0: each row needs its own."),
         (np.exp(scores - mean), "The mean of each row is subtracted. A score far above the mean "
          "still overflows: subtract the largest."),
+        (np.exp(scores / np.where(sizes == 0, 1, sizes)), "The scores are divided by the largest. "
+         "That changes the weights; subtracting the largest does not."),
         (np.exp(scores - least), "The smallest score of each row is subtracted, so that large ones "
          "overflow: subtract the largest."),
         *((np.exp(np.clip(scores, low, high)), "Scores beyond a limit are cut off and become "
