@@ -96,4 +96,10 @@ WRONG = [
     ("all at one position", _at(lambda n: n - 1, lambda n, j: n - 1), "by hand",
      "do not depend on positions"),
     ("turned twice", _twice, "by hand", "turned twice"),
+    ("query not turned", _at(lambda n: 0, lambda n, j: j), "by hand", "query is not turned"),
+    ("keys not turned", _at(lambda n: n - 1, lambda n, j: 0), "by hand", "keys are not turned"),
+    ("scaled by the keys", lambda q, k: dynamic_scores(q, k) * np.sqrt(len(q) / len(k)), "by hand",
+     "number of keys"),
+    ("keys for the next step", _with(lambda n: n, lambda n, j: n + 1), "by hand",
+     "one token more than the query"),
 ]  # fmt: skip
