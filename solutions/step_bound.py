@@ -72,4 +72,21 @@ WRONG = [
         "by hand",
         "as they are",
     ),
+    (
+        "multiplied",
+        lambda flops, n_bytes, flops_per_second, bytes_per_second: step_bound(
+            flops, n_bytes, 1 / flops_per_second, 1 / bytes_per_second
+        ),
+        "by hand",
+        "multiplied",
+    ),
+    (
+        "verdict by products",
+        lambda flops, n_bytes, flops_per_second, bytes_per_second: (
+            step_bound(flops, n_bytes, flops_per_second, bytes_per_second)[0],
+            flops * flops_per_second <= n_bytes * bytes_per_second,
+        ),
+        "by hand",
+        "multiplied",
+    ),
 ]
