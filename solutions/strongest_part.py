@@ -102,4 +102,17 @@ WRONG = [
     ("closest", _closest, "by hand", "closest to the output"),
     ("of the last query", _of_one_query, "by hand", "weights of its own"),
     ("a query for each key", _down, "shape", "shape"),
+    (
+        "weight plus length",
+        lambda weights, v: (weights + np.linalg.norm(v, axis=1)).argmax(axis=1),
+        "by hand",
+        "were added",
+    ),
+    ("weight twice", lambda weights, v: strongest_part(weights**2, v), "random", "counts twice"),
+    (
+        "first number",
+        lambda weights, v: strongest_part(weights, v[:, :1]),
+        "random",
+        "Only the first number",
+    ),
 ]

@@ -95,6 +95,12 @@ def slips(inputs: Inputs) -> Slips:
          "Each has weights of its own."),
         (np.full(len(weights), right(inputs)[0]), "Every query gets the key of the first one. "
          "Each has weights of its own."),
+        ((weights + lengths).argmax(axis=1), "Weight and length were added. A part is the weight "
+         "times the value: its length is their product."),
+        ((weights**2 * lengths).argmax(axis=1), "The weight counts twice here. A part is the "
+         "weight, once, times the value."),
+        ((weights * sizes[:, 0]).argmax(axis=1), "Only the first number of each value counts here. "
+         "The length of a vector takes all its numbers."),
         (right(inputs) + 1, "Keys are counted from 0, not from 1."),
     ]  # fmt: skip
 
