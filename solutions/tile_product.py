@@ -147,4 +147,16 @@ WRONG = [
     ("last tile moved back", _moved_back, "property", "count twice"),
     ("one tile each", _own_tile, "by hand", "one product of tiles only"),
     ("cut to whole numbers", _cut_to_whole, "random", "array of floats"),
+    (
+        "columns dropped",
+        _loops(lambda m, *_: m, lambda m, k, n, tile: n - tile + 1, lambda m, k, n, tile: k),
+        "property",
+        "stay zero",
+    ),
+    (
+        "steps of 1",
+        lambda a, b, tile: sum(a[:, p : p + tile] @ b[p : p + tile] for p in range(len(b))),
+        "by hand",
+        "steps of 1",
+    ),
 ]

@@ -101,8 +101,12 @@ def slips(inputs: Inputs) -> Slips:
          "the other tiles, and add them up."),
         (a[:, :cut] @ b[:cut], "The last, smaller tile of the contracted axis is missing: every "
          "sum lacks its last terms."),
-        (np.where(inside, a @ b, 0), "Rows or columns at the edge stay zero: a tile there is "
-         "smaller, but it belongs to the product."),
+        *((np.where(kept, a @ b, 0), "Rows or columns at the edge stay zero: a tile there is "
+           "smaller, but it belongs to the product.")
+          for kept in (inside, rows[:, None], np.arange(n) < columns)),
+        (sum((a[:, p : p + tile] @ b[p : p + tile] for p in range(k)), np.zeros((m, n))),
+         "The inner loop takes steps of 1. A tile of the contracted axis is as wide as `tile`: "
+         "with smaller steps its numbers count several times."),
         (np.where(inside, a[:, :cut] @ b[:cut], 0), _EDGES),
         (np.abs(a) @ np.abs(b), "The signs are lost on the way."),
         (_tiled(inputs, *(max(size - tile, 1) for size in (m, n, k))),
