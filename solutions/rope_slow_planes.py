@@ -23,4 +23,6 @@ WRONG = [
     ("not whole", 23.8, "by hand", "whole number"),
     ("a guess", 30, "by hand", "logarithms"),
     ("a text", "23", "type", "one number"),
+    ("numbers of the others", 82, "by hand", "numbers of the planes that do"),
+    ("a share", 23 / 64, "by hand", "That is a share"),
 ]

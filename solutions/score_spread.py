@@ -22,4 +22,5 @@ WRONG = [
     ("far too little", 0.001, "by hand", "too small by a factor"),
     ("negative", -0.58, "by hand", "above 0"),
     ("a text", "0.58", "type", "one number"),
+    ("both roots", 2 / math.sqrt(768), "by hand", "both roots"),
 ]

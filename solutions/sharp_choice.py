@@ -20,4 +20,5 @@ WRONG = [
     ("another", 5.0, "by hand", "gives the weight"),
     ("sign", -math.log(36), "by hand", "below 0"),
     ("a text", "3.58", "type", "one number"),
+    ("ratio of the weights", 9, "by hand", "ratio of exponentials"),
 ]

@@ -20,7 +20,9 @@ WRONG = [
     ("one left out", 2 * (each - 1) ** 2, "by hand", "the 1 is missing"),
     ("0.1 outside", 2 * (0.1 * (math.log(16) + 1)) ** 2, "by hand", "the logarithm alone"),
     ("score squared", 4 * each**2, "by hand", "not the score"),
-    ("far off", 32.0, "by hand", "times the old score"),
+    ("far off", 50.0, "by hand", "times the old score"),
     ("negative", -3.26, "by hand", "positive factor"),
     ("a text", "3.26", "type", "one number"),
+    ("the stretch", 32, "by hand", "how far the context is stretched"),
+    ("0.1 left out", 2 * (math.log(16) + 1) ** 2, "by hand", "The 0.1 is missing"),
 ]

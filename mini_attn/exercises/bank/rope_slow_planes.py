@@ -37,6 +37,7 @@ MISTAKES = {
     _slow(_FREQUENCIES, math.pi): "That is half a turn: a full one is 2π radians.",
     _slow(THETA ** (-np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): _TOO_MANY_PLANES,
     _slow(THETA ** (-2 * np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): _TOO_MANY_PLANES,
+    2 * (PAIRS - ANSWER): "Those are the numbers of the planes that do come full circle.",
     2 * ANSWER: f"Those are numbers of a head. Two numbers make a plane: there are {PAIRS} planes.",
     0: "That would mean that every plane comes full circle. Check the speeds: plane i turns by "
     "theta to the power -2i / 128, not -i / 128.",
@@ -59,6 +60,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
             f"That is where the planes stop coming full circle: plane {_LAST_TURNING} still does, "
             f"the next does not. Now count from there to plane {PAIRS - 1}."
         )
+    if 0 < value < 1:
+        return "That is a share. The question is how many planes."
     if value != int(value):
         return "A plane comes full circle or it does not: the answer is a whole number."
     if not 0 < value < PAIRS:

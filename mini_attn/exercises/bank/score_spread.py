@@ -35,6 +35,9 @@ MISTAKES = {
     ),
     _DOT**2 / WIDTH: "That is the variance of the scores. Their spread is its root.",
     _DOT / WIDTH: "That is divided by d_model itself; it was divided by its root.",
+    _DOT / math.sqrt(SIZE * WIDTH): (
+        "That is divided by both roots. Somebody divided by the root of d_model alone."
+    ),
     _DOT / SIZE: "That is divided by head_dim itself, without a root. Somebody divided by the "
     "root of d_model.",
     math.sqrt(SIZE) * (Q_SPREAD + K_SPREAD) / math.sqrt(WIDTH): (

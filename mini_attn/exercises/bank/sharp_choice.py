@@ -23,6 +23,8 @@ MISTAKES = {
         "exponential."
     ),
     RATIO * OTHERS: "That is the exponential of the score. The score is its logarithm.",
+    RATIO: "That is the weight 0.9 over the 0.1 of all the others. It is a ratio of exponentials, "
+    "not a score.",
     math.log10(RATIO * OTHERS): "The softmax has the base e: take the natural logarithm.",
     math.log2(RATIO * OTHERS): "The softmax has the base e: take the natural logarithm.",
     math.log(RATIO / OTHERS): (

@@ -34,6 +34,9 @@ MISTAKES = {
         "That multiplies by the root of the factor. Query and key have the factor each, so the "
         "score gets its square."
     ),
+    SCORE * FACTOR: "16 is how far the context is stretched. The factor of queries and keys is "
+    "0.1 · ln 16 + 1.",
+    SCORE * (math.log(FACTOR) + 1) ** 2: "The 0.1 is missing: the factor is 0.1 · ln 16 + 1.",
     SCORE * (0.1 * math.log(FACTOR)) ** 2: "The factor is 0.1 · ln 16 plus 1: the 1 is missing.",
     SCORE * (0.1 * (math.log(FACTOR) + 1)) ** 2: (
         "The 0.1 belongs to the logarithm alone: 0.1 · ln 16, and then 1 is added."
