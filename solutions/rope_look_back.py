@@ -51,6 +51,20 @@ def _position(key, back, theta):
     return np.full_like(key, float(back))
 
 
+def _overwritten(key, back, theta):
+    angles = -back * theta ** (-np.arange(0, len(key), 2) / len(key))
+    out = key.copy()
+    out[0::2] = out[0::2] * np.cos(angles) - out[1::2] * np.sin(angles)
+    out[1::2] = out[0::2] * np.sin(angles) + out[1::2] * np.cos(angles)
+    return out
+
+
+def _no_minus(key, back, theta):
+    angles = -back * theta ** (-np.arange(0, len(key), 2) / len(key))
+    a, b, cos, sin = key[0::2], key[1::2], np.cos(angles), np.sin(angles)
+    return np.stack([a * cos + b * sin, a * sin + b * cos], axis=-1).reshape(key.shape)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("the key itself", lambda key, back, theta: key, "by hand", "own place"),
@@ -77,4 +91,13 @@ WRONG = [
     ),
     ("a number", lambda key, back, theta: float(back), "type", "NumPy array"),
     ("one pair", lambda key, back, theta: key[:1], "shape", "shape"),
+    ("first number overwritten", _overwritten, "by hand", "was overwritten"),
+    ("no minus", _no_minus, "random", "same sign"),
+    ("degrees", _turned_by(lambda p, b, t: np.radians(-b * t**-p)), "by hand", "taken for degrees"),
+    (
+        "halves, ahead",
+        lambda key, back, theta: _halves(key, -back, theta),
+        "by hand",
+        "other direction",
+    ),
 ]

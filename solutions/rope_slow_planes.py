@@ -11,6 +11,10 @@ WRONG = [
     ("one radian", 11, "by hand", "one radian"),
     ("half a turn", 18, "by hand", "half a turn"),
     ("twice as many planes", 47, "by hand", "128 planes"),
+    ("planes 0 to 127", 87, "by hand", "128 planes"),
+    ("numbers of a head", 46, "by hand", "Two numbers make a plane"),
+    ("exponent without the 2", 0, "by hand", "not -i / 128"),
+    ("where they stop", 40.2, "by hand", "count from there"),
     ("one too many", 24, "by hand", "One too many"),
     ("one too few", 22, "by hand", "One too few"),
     ("all", 64, "by hand", "all planes"),
@@ -19,4 +23,6 @@ WRONG = [
     ("not whole", 23.8, "by hand", "whole number"),
     ("a guess", 30, "by hand", "logarithms"),
     ("a text", "23", "type", "one number"),
+    ("numbers of the others", 82, "by hand", "numbers of the planes that do"),
+    ("a share", 23 / 64, "by hand", "That is a share"),
 ]

@@ -92,6 +92,11 @@ def _in_place(x, positions, theta):
     return x
 
 
+def _no_minus(x, positions, theta):
+    a, b, cos, sin = _parts(x, positions, theta)
+    return _woven(a * cos + b * sin, a * sin + b * cos)
+
+
 WRONG = [
     ("in place", _in_place, "repeatable", "writes into x"),
     ("starter", _starter, "attempted", "NotImplementedError"),
@@ -99,7 +104,7 @@ WRONG = [
     ("the other way", _minus, "by hand", "wrong way"),
     ("two minus signs", _two_minus, "by hand", "minus sign too many"),
     ("cosines only", _cosines_only, "by hand", "sines are missing"),
-    ("first numbers overwritten", _overwritten, "by hand", "length changes"),
+    ("first numbers overwritten", _overwritten, "by hand", "was overwritten"),
     ("halves", _half, "random", "neighbours turn together"),
     ("not woven back", _not_woven, "random", "a pair again"),
     ("half the exponent", _with_power(lambda i, d: -i / d), "random", "half of that"),
@@ -110,4 +115,26 @@ WRONG = [
     ("fixed base", _fixed_base, "property", "base is fixed"),
     ("short angles", _short, "edges", "float32 has too few digits"),
     ("pairs alone", lambda x, positions, theta: x[:, ::2], "shape", "shape"),
+    ("no minus", _no_minus, "by hand", "same sign"),
+    ("over the number of pairs", _with_power(lambda i, d: -4 * i / d), "random", "twice that"),
+    (
+        "from the first row on",
+        lambda x, positions, theta: rope_turn(x, positions - positions[0], theta),
+        "property",
+        "that of the first row",
+    ),
+    (
+        "degrees",
+        lambda x, positions, theta: _with_power(lambda i, d: -2 * i / d)(
+            x, np.radians(positions), theta
+        ),
+        "by hand",
+        "taken for degrees",
+    ),
+    (
+        "halves, the wrong way",
+        lambda x, positions, theta: _half(x, -positions, theta),
+        "by hand",
+        "wrong way",
+    ),
 ]

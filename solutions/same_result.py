@@ -61,6 +61,51 @@ def _number(first, second, eps):
     return np.abs(first - second).max()
 
 
+def _within(scale, finite=None, alike=True):
+    """The reference with another scale, another question for finite numbers, or any shapes."""
+
+    def answer(first, second, eps):
+        if alike and first.shape != second.shape:
+            return np.bool_(False)
+        asked = np.isfinite(first).all() and np.isfinite(second).all()
+        if not (asked if finite is None else finite(first, second)):
+            return np.bool_(False)
+        with np.errstate(invalid="ignore"):
+            return np.bool_(not (np.abs(first - second) > 8 * eps * scale(first, second)).any())
+
+    return answer
+
+
+def _right_scale(first, second):
+    return max(1.0, np.abs(second).max())
+
+
+def _no_nan(first, second):
+    return not (np.isnan(first).any() or np.isnan(second).any())
+
+
+def _mean(first, second, eps):
+    if first.shape != second.shape or not np.isfinite(first + second).all():
+        return np.bool_(False)
+    return np.abs(first - second).mean() <= 8 * eps * max(1.0, np.abs(second).max())
+
+
+def _below(first, second, eps):
+    if first.shape != second.shape or not np.isfinite(first + second).all():
+        return np.bool_(False)
+    return np.abs(first - second).max() < 8 * eps * max(1.0, np.abs(second).max())
+
+
+def _allclose(first, second, eps):
+    return np.bool_(
+        first.shape == second.shape and np.allclose(first, second, rtol=8 * eps, atol=0)
+    )
+
+
+def _no_shapes(first, second, eps):
+    return np.bool_((np.abs(first - second) <= 8 * eps).all())
+
+
 WRONG = [
     ("starter: NaN passes", _broken, "property", "NaN or infinity passed"),
     ("signed", _signed, "by hand", "absolute value"),
@@ -71,4 +116,32 @@ WRONG = [
     ("always the same", _always, "by hand", "always true"),
     ("number by number", _each_number, "shape", "shape"),
     ("the difference itself", _number, "dtype", "boolean"),
+    (
+        "no NaN in first",
+        _within(_right_scale, lambda f, s: np.isfinite(f).all()),
+        "property",
+        "in `second` passed",
+    ),
+    (
+        "no NaN in second",
+        _within(_right_scale, lambda f, s: np.isfinite(s).all()),
+        "property",
+        "in `first` passed",
+    ),
+    ("infinity passes", _within(_right_scale, _no_nan), "property", "Infinity passed"),
+    ("a bound for each", _within(lambda f, s: np.maximum(1, np.abs(s))), "edges", "of its own"),
+    ("as np.allclose", _within(lambda f, s: 1 + np.abs(s)), "edges", "as in allclose"),
+    ("scale of first", _within(lambda f, s: max(1, np.abs(f).max())), "edges", "under test"),
+    ("scales added", _within(lambda f, s: 1 + np.abs(s).max()), "edges", "larger of the two"),
+    ("largest with its sign", _within(lambda f, s: max(1, s.max())), "edges", "with its sign"),
+    ("only NaN mended", _no_shapes, "edges", "Rounding grows"),
+    ("the mean difference", _mean, "edges", "hides in it"),
+    ("below the bound", _below, "edges", "at most includes it"),
+    ("allclose, relative", _allclose, "random", "of its own"),
+    (
+        "allclose alone",
+        lambda first, second, eps: np.bool_(np.allclose(first, second, 8 * eps, 8 * eps)),
+        "property",
+        "As in allclose",
+    ),
 ]

@@ -15,8 +15,12 @@ WRONG = [
     ("variance", 256 / 768, "by hand", "variance of the scores"),
     ("no root", 16 / 768, "by hand", "by its root"),
     ("spreads added", 128 / math.sqrt(768), "by hand", "Variances add"),
+    ("divided by head_dim", 16 / 64, "by hand", "without a root"),
+    ("spreads of a product added", 24 / math.sqrt(768), "by hand", "1 · 2, not 1 + 2"),
+    ("variances of a product added", math.sqrt(64 * 5 / 768), "by hand", "variances were added"),
     ("far off", 100, "by hand", "too large by a factor"),
     ("far too little", 0.001, "by hand", "too small by a factor"),
     ("negative", -0.58, "by hand", "above 0"),
     ("a text", "0.58", "type", "one number"),
+    ("both roots", 2 / math.sqrt(768), "by hand", "both roots"),
 ]

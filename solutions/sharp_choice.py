@@ -15,7 +15,10 @@ WRONG = [
     ("divided by four", math.log(9 / 4), "by hand", "not divided"),
     ("the weight", 0.9, "by hand", "That is the weight"),
     ("half", math.log(4), "by hand", "weight 0.5"),
+    ("its own power left out", math.log(3.6), "by hand", "five terms"),
+    ("a score of 0 counts nothing", math.log(0.9), "by hand", "e to the 0 is 1"),
     ("another", 5.0, "by hand", "gives the weight"),
-    ("negative", -3.6, "by hand", "gives the weight"),
+    ("sign", -math.log(36), "by hand", "below 0"),
     ("a text", "3.58", "type", "one number"),
+    ("ratio of the weights", 9, "by hand", "ratio of exponentials"),
 ]

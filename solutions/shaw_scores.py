@@ -62,6 +62,14 @@ def _twice(q, k, table):
     return 2 * shaw_scores(q, k, table)
 
 
+def _distances_only(q, k, table):
+    return shaw_scores(q, k, table) - _words_only(q, k, table)
+
+
+def _hidden(q, k, table):
+    return shaw_scores(q, k, table) + np.triu(np.full((len(q), len(q)), -np.inf), 1)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("words only", _words_only, "by hand", "not used"),
@@ -82,4 +90,17 @@ WRONG = [
     ("twice", _twice, "by hand", "should be"),
     ("one token is nothing", lambda q, k, table: _twice(q, k, table) if len(q) == 1
      else shaw_scores(q, k, table), "edges", "should be"),
+    ("distances only", _distances_only, "by hand", "q · k is missing"),
+    ("keys ahead hidden", _hidden, "finite", "Keys ahead are hidden"),
+    ("clipped too early", _with_rows(lambda d, most: np.clip(d, 1 - most, most - 1) + most),
+     "by hand", "rows of their own"),
+    ("sign lost", _with_rows(lambda d, most: np.minimum(abs(d), most) + most), "by hand",
+     "lost its sign"),
+    ("divided by head_dim", lambda q, k, table: shaw_scores(q, k, table) / q.shape[1] ** 0.5,
+     "random", "Its root is meant"),
+    ("far ones get nothing", lambda q, k, table: np.where(
+        abs(np.subtract.outer(np.arange(len(q)), np.arange(len(q)))) > len(table) // 2,
+        _words_only(q, k, table), shaw_scores(q, k, table)), "property", "get no vector"),
+    ("other sign, half the scale", lambda q, k, table: _half_scale(q, k, table[::-1]), "by hand",
+     "wrong sign"),
 ]  # fmt: skip

@@ -60,10 +60,25 @@ def _degrees(positions, d_model):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), -1)
 
 
+def _with_speeds(speeds):
+    def answer(positions, d_model):
+        angles = positions[:, None] * speeds(d_model)
+        return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), -1)
+
+    return answer
+
+
+def _short(positions, d_model):
+    speeds = (10000.0 ** (-np.arange(0, d_model, 2) / d_model)).astype(np.float32)
+    angles = positions.astype(np.float32)[:, None] * speeds
+    rows = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    return rows.reshape(len(positions), -1).astype(np.float64)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("cosine first", _cosine_first, "by hand", "exchanged"),
-    ("degrees", _degrees, "by hand", "should be"),
+    ("degrees", _degrees, "by hand", "taken for degrees"),
     ("counted from 1", _from_one, "by hand", "counted from 0"),
     ("no cosine", _no_cosine, "by hand", "cosines are missing"),
     ("all sines first", _halves, "random", "neighbours"),
@@ -75,5 +90,18 @@ WRONG = [
     ("for 12 numbers", lambda positions, d_model: sinusoids(positions, 12)[:, :d_model],
      "random", "should be"),
     ("tested below 1000", lambda positions, d_model: sinusoids(positions % 1000, d_model),
-     "edges", "positions that are given"),
+     "edges", "is that of 0"),
+    ("short angles", _short, "edges", "float32 has too few digits"),
+    ("another base", _with_speeds(lambda d: 1000.0 ** (-np.arange(0, d, 2) / d)), "random",
+     "base is 10,000"),
+    ("up to the base itself", _with_speeds(lambda d: 10000.0 ** -np.linspace(0, 1, d // 2)),
+     "random", "still below 1"),
+    ("counted from 1 in the pair", _with_power(lambda i, d: -2 * (i + 1) / d), "by hand",
+     "i is counted from 0"),
+    ("over the number of pairs", _with_power(lambda i, d: -4 * i / d), "random", "too slow"),
+    ("full turns", lambda positions, d_model: _with_speeds(
+        lambda d: 2 * np.pi * 10000.0 ** (-np.arange(0, d, 2) / d))(positions, d_model),
+     "by hand", "2π times too large"),
+    ("cosine first, counted from 1",
+     lambda positions, d_model: _cosine_first(positions + 1, d_model), "by hand", "Two things"),
 ]  # fmt: skip

@@ -73,9 +73,45 @@ def _whole_numbers(scores):
     return soft_choice(scores).round().astype(int)
 
 
+def _shared_by(powers):
+    """The powers over their sum, with zeros for rows without any."""
+
+    def answer(scores):
+        with np.errstate(all="ignore"):
+            total = powers(scores).sum(axis=1, keepdims=True)
+            return powers(scores) / np.where(total == 0, 1, total)
+
+    return answer
+
+
+def _mean(scores):
+    seen = np.isfinite(scores)
+    count = np.maximum(seen.sum(axis=1, keepdims=True), 1)
+    return np.exp(scores - np.where(seen, scores, 0).sum(axis=1, keepdims=True) / count)
+
+
+def _floor(scores):
+    empty = np.isneginf(scores).all(axis=1, keepdims=True)
+    return np.where(empty, 0, soft_choice(np.maximum(scores, -700.0)))
+
+
+def _any_empties(scores):
+    return np.where(np.isneginf(scores).any(axis=1, keepdims=True), 0, soft_choice(scores))
+
+
+def _empty_is_nan(scores):
+    with np.errstate(all="ignore"):
+        return _naive(scores - scores.max(axis=1, keepdims=True))
+
+
+def _more_below(scores):
+    powers = np.exp(scores - np.maximum(scores.max(axis=1, keepdims=True), -1e300))
+    return powers / (powers.sum(axis=1, keepdims=True) + 1e-3)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("powers of large scores", _naive, "finite", "NaN"),
+    ("powers of large scores", _naive, "finite", "e to the 900"),
     ("not divided", _not_divided, "by hand", "not divided"),
     ("columns", _columns, "by hand", "last axis"),
     ("one sum for all", _whole, "by hand", "sum of its own"),
@@ -83,8 +119,33 @@ WRONG = [
     ("hard choice", _hard, "by hand", "hard choice"),
     ("smallest wins", _smallest, "by hand", "turned round"),
     ("base 2", _base, "by hand", "base is e"),
-    ("clipped", _clipped, "property", "should be"),
+    ("clipped", _clipped, "property", "cut off"),
     ("an empty row shared", _evenly, "edges", "nothing to choose from"),
     ("one row", _one_row, "shape", "shape"),
     ("whole numbers", _whole_numbers, "dtype", "floating point"),
+    ("powers of large scores, zeros for none", _shared_by(np.exp), "finite", "e to the 900"),
+    (
+        "one maximum",
+        _shared_by(lambda s: np.exp(s - s.max())),
+        "property",
+        "each row needs its own",
+    ),
+    ("mean subtracted", _shared_by(_mean), "finite", "The mean of each row"),
+    ("cut off above", _shared_by(lambda s: np.exp(np.minimum(s, 700))), "property", "cut off"),
+    ("minus infinity as -700", _floor, "property", "for a score of −700"),
+    ("an empty row is NaN", _empty_is_nan, "finite", "becomes NaN"),
+    ("one minus infinity empties", _any_empties, "edges", "nothing else"),
+    ("more below the line", _more_below, "by hand", "added to the sum"),
+    ("NaN made zero", lambda scores: np.nan_to_num(_naive(scores)), "property", "e to the 900"),
+    (
+        "divided by the largest",
+        lambda scores: soft_choice(
+            scores
+            / np.abs(np.where(np.isfinite(scores), scores, 0))
+            .max(axis=1, keepdims=True)
+            .clip(1e-300)
+        ),
+        "by hand",
+        "subtracting the largest does not",
+    ),
 ]

@@ -71,6 +71,27 @@ def _list(queries, keys, values):
     return soft_lookup(queries, keys, values).tolist()
 
 
+def _no_largest(queries, keys, values):
+    with np.errstate(all="ignore"):
+        powers = np.exp(queries @ keys.T)
+        return powers / powers.sum(axis=1, keepdims=True) @ values
+
+
+def _whole_stable(queries, keys, values):
+    scores = queries @ keys.T
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum() @ values
+
+
+def _undivided(queries, keys, values):
+    scores = queries @ keys.T
+    return np.exp(scores - scores.max(axis=1, keepdims=True)) @ values
+
+
+def _first_for_all(queries, keys, values):
+    return np.repeat(soft_lookup(queries[:1], keys, values), len(queries), axis=0)
+
+
 WRONG = [
     ("starter: over the queries", _starter, "by hand", "axis 0"),
     ("one whole for all", _whole, "random", "whole of its own"),
@@ -86,4 +107,34 @@ WRONG = [
     ("half", lambda **inputs: soft_lookup(**inputs) / 2, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
+    ("no largest score", _no_largest, "finite", "no longer subtracted"),
+    ("one whole, stable", _whole_stable, "random", "whole of its own"),
+    ("undivided", _undivided, "by hand", "have to add up to 1"),
+    ("the first query's for all", _first_for_all, "random", "the first one"),
+    (
+        "averaged queries",
+        lambda queries, keys, values: soft_lookup(
+            np.repeat(queries.mean(axis=0, keepdims=True), len(queries), axis=0), keys, values
+        ),
+        "random",
+        "averaged before",
+    ),
+    (
+        "cosines",
+        lambda queries, keys, values: soft_lookup(
+            queries, keys / np.linalg.norm(keys, axis=1, keepdims=True), values
+        ),
+        "by hand",
+        "cosines",
+    ),
+    (
+        "distances",
+        lambda queries, keys, values: soft_lookup(
+            np.c_[queries, np.ones(len(queries))],
+            np.c_[2 * keys, -np.square(keys).sum(axis=1)],
+            values,
+        ),
+        "by hand",
+        "Distances are compared",
+    ),
 ]

@@ -54,6 +54,21 @@ def _list(q, k):
     return dynamic_scores(q, k).tolist()
 
 
+def _at(query, key):
+    """The present base, with other positions of the query and of the keys."""
+
+    def answer(q, k):
+        n = len(k)
+        rows = np.stack([turn(row, key(n, j), n) for j, row in enumerate(k)])
+        return rows @ turn(q, query(n), n) / np.sqrt(len(q))
+
+    return answer
+
+
+def _twice(q, k):
+    return dynamic_scores(q, np.stack([turn(row, j, j + 1) for j, row in enumerate(k)]))
+
+
 WRONG = [
     ("starter: own step", _with(lambda n: n, lambda n, j: j + 1), "by hand", "different rules"),
     ("nothing grows", _with(lambda n: 4, lambda n, j: 4), "by hand", "Nothing grows"),
@@ -62,7 +77,7 @@ WRONG = [
     ("one more", _with(lambda n: n + 1, lambda n, j: n + 1), "by hand", "one token more"),
     ("one less", _with(lambda n: n - 1, lambda n, j: n - 1), "by hand", "one token less"),
     ("no scale", _with(lambda n: n, lambda n, j: n, scaled=False), "by hand", "not divided"),
-    ("not turned", _unturned, "by hand", "Nothing is turned"),
+    ("not turned", _unturned, "by hand", "nothing is turned"),
     ("backwards", _backwards, "by hand", "wrong order"),
     ("trained query", _with(lambda n: 4, lambda n, j: n), "by hand", "the query with the trained"),
     ("two old bases", _with(lambda n: 4, lambda n, j: j + 1), "by hand", "in which it came"),
@@ -71,4 +86,20 @@ WRONG = [
     ("half", lambda q, k: dynamic_scores(q, k) / 2, "by hand", "scores are wrong for keys"),
     ("a column", _column, "shape", "scores should have shape"),
     ("a list", _list, "type", "NumPy array"),
+    ("keys one less", _with(lambda n: n, lambda n, j: n - 1), "by hand", "one token fewer"),
+    ("keys from four on", _with(lambda n: n, lambda n, j: n if j >= 4 else 4), "by hand",
+     "keep the trained base"),
+    ("keys counted from 1", _at(lambda n: n - 1, lambda n, j: j + 1), "by hand",
+     "The keys are one place too far"),
+    ("query one place on", _at(lambda n: n, lambda n, j: j), "by hand",
+     "The query is one place too far"),
+    ("all at one position", _at(lambda n: n - 1, lambda n, j: n - 1), "by hand",
+     "do not depend on positions"),
+    ("turned twice", _twice, "by hand", "turned twice"),
+    ("query not turned", _at(lambda n: 0, lambda n, j: j), "by hand", "query is not turned"),
+    ("keys not turned", _at(lambda n: n - 1, lambda n, j: 0), "by hand", "keys are not turned"),
+    ("scaled by the keys", lambda q, k: dynamic_scores(q, k) * np.sqrt(len(q) / len(k)), "by hand",
+     "number of keys"),
+    ("keys for the next step", _with(lambda n: n, lambda n, j: n + 1), "by hand",
+     "one token more than the query"),
 ]  # fmt: skip

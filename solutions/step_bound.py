@@ -53,5 +53,40 @@ WRONG = [
     ("turned round", _with(None, lambda c, r, f, b: r < c), "by hand", "turned round"),
     ("the ridge itself", _with(None, lambda c, r, f, b: r > c), "edges", "On the ridge"),
     ("numbers compared", _with(None, lambda c, r, f, b: f < b), "by hand", "as they are"),
-    ("all of it", _with(None, lambda c, r, f, b: r == r), "by hand", "exactly where"),
+    ("all of it", _with(None, lambda c, r, f, b: r == r), "by hand", "One verdict"),
+    (
+        "the longest step",
+        _with(lambda c, r: np.full(c.shape, max(c.max(), r.max()))),
+        "by hand",
+        "a bound of its own",
+    ),
+    (
+        "all steps together",
+        _with(None, lambda c, r, f, b: np.full(c.shape, r.sum() >= c.sum())),
+        "by hand",
+        "One verdict",
+    ),
+    (
+        "numbers compared, with ties",
+        _with(None, lambda c, r, f, b: b >= f),
+        "by hand",
+        "as they are",
+    ),
+    (
+        "multiplied",
+        lambda flops, n_bytes, flops_per_second, bytes_per_second: step_bound(
+            flops, n_bytes, 1 / flops_per_second, 1 / bytes_per_second
+        ),
+        "by hand",
+        "multiplied",
+    ),
+    (
+        "verdict by products",
+        lambda flops, n_bytes, flops_per_second, bytes_per_second: (
+            step_bound(flops, n_bytes, flops_per_second, bytes_per_second)[0],
+            flops * flops_per_second <= n_bytes * bytes_per_second,
+        ),
+        "by hand",
+        "multiplied",
+    ),
 ]

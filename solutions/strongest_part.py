@@ -55,6 +55,34 @@ def _all_parts(weights, v):
     return weights * np.linalg.norm(v, axis=1)
 
 
+def _absolute(weights, v):
+    return (weights * np.abs(v).sum(axis=1)).argmax(axis=1)
+
+
+def _largest_size(weights, v):
+    return (weights * np.abs(v).max(axis=1)).argmax(axis=1)
+
+
+def _squared(weights, v):
+    return (weights * (v**2).sum(axis=1)).argmax(axis=1)
+
+
+def _along(weights, v):
+    return (weights * (weights @ v @ v.T)).argmax(axis=1)
+
+
+def _closest(weights, v):
+    return np.square((weights @ v)[:, None] - v).sum(axis=2).argmin(axis=1)
+
+
+def _of_one_query(weights, v):
+    return np.full(len(weights), strongest_part(weights[-1:], v)[0])
+
+
+def _down(weights, v):
+    return (weights * np.linalg.norm(v, axis=1)).argmax(axis=0)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("most weight", _most_weight, "by hand", "a short value adds little"),
@@ -67,4 +95,24 @@ WRONG = [
     ("counted from 1", _from_one, "by hand", "from 0, not from 1"),
     ("the lengths", _the_lengths, "dtype", "whole numbers"),
     ("all parts", _all_parts, "shape", "(3, 3)"),
+    ("absolute numbers", _absolute, "property", "sum of their squares"),
+    ("largest size", _largest_size, "random", "takes all its numbers"),
+    ("squared", _squared, "random", "squared lengths"),
+    ("along the output", _along, "random", "whatever its direction"),
+    ("closest", _closest, "by hand", "closest to the output"),
+    ("of the last query", _of_one_query, "by hand", "weights of its own"),
+    ("a query for each key", _down, "shape", "shape"),
+    (
+        "weight plus length",
+        lambda weights, v: (weights + np.linalg.norm(v, axis=1)).argmax(axis=1),
+        "by hand",
+        "were added",
+    ),
+    ("weight twice", lambda weights, v: strongest_part(weights**2, v), "random", "counts twice"),
+    (
+        "first number",
+        lambda weights, v: strongest_part(weights, v[:, :1]),
+        "random",
+        "Only the first number",
+    ),
 ]

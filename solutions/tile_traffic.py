@@ -60,6 +60,37 @@ def _large_tile(m, k, n, tile):
     return tile_traffic(m, k, n, min(tile, 8)) + (tile > 8)
 
 
+def _full_tiles(m, k, n, tile):
+    across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
+    return tile**2 * np.array([across * down * along, across * down * along, across * down])
+
+
+def _one_more(m, k, n, tile):
+    return np.array([m * k * (n // tile + 1), k * n * (m // tile + 1), m * n])
+
+
+def _tiles_moved(m, k, n, tile):
+    across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
+    return np.array([across * down * along, across * down * along, across * down])
+
+
+def _left_stays(m, k, n, tile):
+    return np.array([m * k, k * n * -(-m // tile), m * n])
+
+
+def _right_stays(m, k, n, tile):
+    return np.array([m * k * -(-n // tile), k * n, m * n])
+
+
+def _rounded_last(m, k, n, tile):
+    reads = round(m * k * n / tile)
+    return np.array([reads, reads, m * n])
+
+
+def _rounded_down_to_one(m, k, n, tile):
+    return np.array([m * k * max(n // tile, 1), k * n * max(m // tile, 1), m * n])
+
+
 WRONG = [
     ("swapped", _swapped, "property", "swapped"),
     ("wrong axis", _wrong_axis, "by hand", "the other way round"),
@@ -73,4 +104,37 @@ WRONG = [
     ("a tuple", _tuple, "type", "NumPy array"),
     ("the sum", _sum, "shape", "shape"),
     ("a large tile", _large_tile, "edges", "too many numbers read of a"),
+    ("full tiles at the edge", _full_tiles, "property", "as full ones"),
+    ("one tile more", _one_more, "by hand", "One tile too many"),
+    ("tiles that are moved", _tiles_moved, "by hand", "Those are tiles"),
+    ("left stays", _left_stays, "by hand", "a is read only once"),
+    ("right stays", _right_stays, "by hand", "b is read only once"),
+    ("rounded at the end", _rounded_last, "property", "no fraction"),
+    ("rounded down, at least 1", _rounded_down_to_one, "property", "rounded up"),
+    (
+        "result read as well",
+        lambda m, k, n, tile: tile_traffic(m, k, n, tile) * np.array([1, 1, 2]),
+        "by hand",
+        "never read",
+    ),
+    (
+        "along the contracted axis",
+        lambda m, k, n, tile: np.array([m * k * -(-k // tile), k * n * -(-k // tile), m * n]),
+        "by hand",
+        "contracted axis",
+    ),
+    (
+        "both across",
+        lambda m, k, n, tile: np.array([m * k * -(-n // tile), k * n * -(-n // tile), m * n]),
+        "by hand",
+        "not across its own",
+    ),
+    (
+        "rounded down, written again",
+        lambda m, k, n, tile: np.array(
+            [m * k * (n // tile), k * n * (m // tile), m * n * (k // tile)]
+        ),
+        "by hand",
+        "written too often",
+    ),
 ]

@@ -12,6 +12,8 @@ WRONG = [
     ("one for each", 8, "by hand", "never met"),
     ("one too many", 5, "by hand", "One too many"),
     ("one too few", 3, "by hand", "one too few"),
+    ("six groups", 6, "by hand", "at most one gets it"),
+    ("all groups but one", 7, "by hand", "at most one gets it"),
     ("another number", 16, "by hand", "count where the two agree"),
     ("a fraction", 0.125, "by hand", "whole number"),
     ("a text", "4", "type", "one number"),

@@ -68,6 +68,29 @@ def _one_place_on(k, positions, old, new):
     return _turn(k, np.outer(positions + 1, new - old))
 
 
+def _from_the_first_left(k, positions, old, new):
+    return _turn(k, np.outer(positions - positions[0], new - old))
+
+
+def _one_token(k, positions, old, new):
+    return _turn(k, np.outer(np.ones(len(k)), new - old))
+
+
+def _overwritten(k, positions, old, new):
+    angles = np.outer(positions, new - old)
+    out, half = k.copy(), k.shape[1] // 2
+    out[:, :half] = out[:, :half] * np.cos(angles) - out[:, half:] * np.sin(angles)
+    out[:, half:] = out[:, :half] * np.sin(angles) + out[:, half:] * np.cos(angles)
+    return out
+
+
+def _no_minus(k, positions, old, new):
+    first, second = np.split(k, 2, axis=1)
+    angles = np.outer(positions, new - old)
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([first * cos + second * sin, first * sin + second * cos], axis=1)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("on top", _on_top, "by hand", "put on top"),
@@ -81,4 +104,28 @@ WRONG = [
     ("one speed", _one_speed, "random", "the angles are not"),
     ("mixed up", _transposed, "by hand", "lengths of the keys"),
     ("one position on", _one_place_on, "by hand", "the angles are not"),
+    ("from the first left", _from_the_first_left, "property", "first key that is left"),
+    ("positions left out", _one_token, "by hand", "angles per token"),
+    ("first half overwritten", _overwritten, "by hand", "was overwritten"),
+    ("no minus", _no_minus, "by hand", "same sign"),
+    (
+        "sum of the speeds",
+        lambda k, positions, old, new: _turn(k, np.outer(positions, new + old)),
+        "by hand",
+        "added once more",
+    ),
+    (
+        "all at the last",
+        lambda k, positions, old, new: _turn(
+            k, np.outer(np.full(len(k), positions.max()), new - old)
+        ),
+        "by hand",
+        "last position",
+    ),
+    (
+        "the wrong way, rows counted",
+        lambda k, positions, old, new: _turn(k, np.outer(np.arange(len(k)), old - new)),
+        "by hand",
+        "wrong way",
+    ),
 ]

@@ -66,6 +66,23 @@ def _additive(q_positions, kv_positions, window):
     return np.where(window_mask(q_positions, kv_positions, window), 0.0, -np.inf)
 
 
+def _not_itself_one_fewer(q_positions, kv_positions, window):
+    behind = _behind(q_positions, kv_positions)
+    return (kv_positions >= 0) & (behind > 0) & (behind < window)
+
+
+def _zero_is_empty(q_positions, kv_positions, window):
+    return window_mask(q_positions, kv_positions, window) & (kv_positions > 0)
+
+
+def _sorted(q_positions, kv_positions, window):
+    return window_mask(q_positions, np.sort(kv_positions), window)
+
+
+def _places_of_tokens(q_positions, kv_positions, window):
+    return _places(q_positions, kv_positions, window) & (kv_positions >= 0)
+
+
 WRONG = [
     ("starter", _starter, "by hand", "one key too many"),
     ("one too many", _too_many, "by hand", "One key too many"),
@@ -78,4 +95,24 @@ WRONG = [
     ("upside down", _upside_down, "by hand", "upside down"),
     ("transposed", _transposed, "shape", "shape"),
     ("additive", _additive, "dtype", "boolean"),
+    ("itself unseen, one fewer", _not_itself_one_fewer, "by hand", "does not see itself"),
+    ("position 0 empty", _zero_is_empty, "random", "position −1 is empty"),
+    ("sorted", _sorted, "property", "slots in their order"),
+    ("places of tokens", _places_of_tokens, "property", "made from places"),
+    (
+        "by rows",
+        lambda q_positions, kv_positions, window: window_mask(
+            np.arange(len(q_positions)) + len(kv_positions) - len(q_positions), kv_positions, window
+        ),
+        "property",
+        "placed by their rows",
+    ),
+    (
+        "one too many, empty slots",
+        lambda q_positions, kv_positions, window: _empty_slots(
+            q_positions, kv_positions, window + 1
+        ),
+        "by hand",
+        "Two things",
+    ),
 ]

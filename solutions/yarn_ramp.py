@@ -58,6 +58,27 @@ def _list(inv_freq, factor, trained):
     return yarn_ramp(inv_freq, factor, trained).tolist()
 
 
+def _of_kept(share):
+    """The blend by another share, a function of the turns."""
+
+    def answer(inv_freq, factor, trained):
+        kept = share(inv_freq * trained / (2 * np.pi))
+        return kept * inv_freq + (1 - kept) * inv_freq / factor
+
+    return answer
+
+
+def _over_planes(inv_freq, factor, trained):
+    turns = inv_freq * trained / (2 * np.pi)
+    first, last = (turns >= 32).sum() - 1, (turns > 1).sum()
+    places = (last - np.arange(len(turns))) / max(last - first, 1)
+    return _of_kept(lambda turns: np.clip(places, 0, 1))(inv_freq, factor, trained)
+
+
+def _multiplied(inv_freq, factor, trained):
+    return yarn_ramp(inv_freq, 1 / factor, trained)
+
+
 WRONG = [
     ("nothing", _nothing, "by hand", "Nothing has changed"),
     ("all", _all, "by hand", "position interpolation"),
@@ -71,4 +92,42 @@ WRONG = [
     ("the ramp itself", _ramp_itself, "shape", "scaled should have shape"),
     ("factor of one", _divides, "finite", "NaN"),
     ("a list", _list, "type", "NumPy array"),
+    ("over the planes", _over_planes, "random", "number of the plane"),
+    (
+        "32 turns wide",
+        _of_kept(lambda turns: np.clip(turns / 32, 0, 1)),
+        "by hand",
+        "31 turns wide",
+    ),
+    (
+        "32 turns wide above 1",
+        _of_kept(lambda turns: np.where(turns <= 1, 0, np.clip(turns / 32, 0, 1))),
+        "by hand",
+        "31 turns wide",
+    ),
+    (
+        "over the logarithm",
+        _of_kept(lambda turns: np.clip(np.log(turns) / np.log(32), 0, 1)),
+        "by hand",
+        "logarithm",
+    ),
+    ("a step at 32", _of_kept(lambda turns: 1.0 * (turns >= 32)), "by hand", "a step"),
+    ("multiplied", _multiplied, "by hand", "multiplied by the factor"),
+    (
+        "whole turns",
+        lambda inv_freq, factor, trained: _of_kept(
+            lambda turns: np.clip((np.floor(turns) - 1) / 31, 0, 1)
+        )(inv_freq, factor, trained),
+        "by hand",
+        "Only whole turns",
+    ),
+    (
+        "wavelengths as turns",
+        lambda inv_freq, factor, trained: _of_kept(
+            lambda turns: np.clip((2 * np.pi / inv_freq - 1) / 31, 0, 1)
+        )(inv_freq, factor, trained),
+        "by hand",
+        "taken for turns",
+    ),
+    ("turned round, radians", _variant(flip=True, turn=1.0), "by hand", "Two things"),
 ]

@@ -76,13 +76,18 @@ def _query(
     base: float | None = None,
     halves: bool = False,
     more: int = 0,
+    minus: bool = True,
+    fresh: bool = False,
+    unit: float = 1.0,
 ) -> Array:
     """The key turned back, or what it becomes by another choice."""
     key, pairs = inputs["key"], len(inputs["key"]) // 2
     theta = inputs["theta"] if base is None else base
-    angles = sign * (inputs["back"] + more) * theta ** (-power * np.arange(pairs) / pairs)
+    angles = unit * sign * (inputs["back"] + more) * theta ** (-power * np.arange(pairs) / pairs)
     a, b = (key[:pairs], key[pairs:]) if halves else (key[0::2], key[1::2])
-    turned = a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)
+    cos, sin = np.cos(angles), np.sin(angles)
+    first = a * cos - b * sin if minus else a * cos + b * sin
+    turned = first, (first if fresh else a) * sin + b * cos
     return np.concatenate(turned) if halves else np.stack(turned, axis=-1).reshape(key.shape)
 
 
@@ -104,6 +109,14 @@ def slips(inputs: Inputs) -> Slips:
          "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
         ({"power": 0.5}, "The exponent of pair i is −2i / head_dim; half of that is used."),
         ({"power": 2.0}, "The exponent of pair i is −2i / head_dim; twice that is used."),
+        ({"fresh": True},
+         "The second number of a pair is computed from the first after that was overwritten. Both "
+         "need the old pair."),
+        ({"unit": np.pi / 180},
+         "The angles are taken for degrees. They are radians, as np.cos expects them."),
+        ({"minus": False},
+         "The two sines have the same sign. In a turn one is subtracted: a cos − b sin, a sin + "
+         "b cos."),
         ({"more": 1}, "One off: it is turned one place too far back."),
         ({"more": -1}, "One off: it is turned one place too few back."),
     ]  # fmt: skip

@@ -29,13 +29,18 @@ def _slow(frequencies: np.ndarray, turn: float) -> int:
 _FREQUENCIES = rope_frequencies(HEAD_DIM, theta=THETA)[0]
 ANSWER = _slow(_FREQUENCIES, 2 * math.pi)
 
+_TOO_MANY_PLANES = f"That counts {HEAD_DIM} planes. Two numbers make a plane: there are {PAIRS}."
+_LAST_TURNING = PAIRS - ANSWER - 1
 MISTAKES = {
     PAIRS - ANSWER: "Those are the planes that do come full circle, not the others.",
     _slow(_FREQUENCIES, 1): "That compares with one radian. A full turn is 2π radians.",
     _slow(_FREQUENCIES, math.pi): "That is half a turn: a full one is 2π radians.",
-    _slow(THETA ** (-np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): (
-        f"That counts {HEAD_DIM} planes. Two numbers make a plane: there are {PAIRS}."
-    ),
+    _slow(THETA ** (-np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): _TOO_MANY_PLANES,
+    _slow(THETA ** (-2 * np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): _TOO_MANY_PLANES,
+    2 * (PAIRS - ANSWER): "Those are the numbers of the planes that do come full circle.",
+    2 * ANSWER: f"Those are numbers of a head. Two numbers make a plane: there are {PAIRS} planes.",
+    0: "That would mean that every plane comes full circle. Check the speeds: plane i turns by "
+    "theta to the power -2i / 128, not -i / 128.",
     ANSWER + 1: "One too many: the plane at the edge just comes full circle. Planes count from 0.",
     ANSWER - 1: "One too few: planes are counted from 0, so the last one has number 63.",
     PAIRS: "Those are all planes. The fast ones turn many times within the context.",
@@ -50,6 +55,13 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if idea := explain(value, MISTAKES.items(), eq):
         return idea
+    if _LAST_TURNING < value < _LAST_TURNING + 1:
+        return (
+            f"That is where the planes stop coming full circle: plane {_LAST_TURNING} still does, "
+            f"the next does not. Now count from there to plane {PAIRS - 1}."
+        )
+    if 0 < value < 1:
+        return "That is a share. The question is how many planes."
     if value != int(value):
         return "A plane comes full circle or it does not: the answer is a whole number."
     if not 0 < value < PAIRS:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -24,13 +26,6 @@ def rope_turn(x, positions, theta):
 TOLERANCE = 1e-5
 Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
-
-
-def _turned(
-    x: Array, positions: Array, frequencies: Array, layout: str = "interleaved", sign: int = 1
-) -> Array:
-    cos, sin = ma.rope_table(positions, frequencies, dtype="float64")
-    return np.asarray(ma.apply_rope(x[None, None], cos, sign * sin, layout=layout)[0, 0])
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -56,67 +51,94 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": (inputs["x"].shape, "f")}
 
 
-def _woven(first: Array, second: Array) -> Array:
-    return np.stack([first, second], axis=-1).reshape(len(first), -1)
+def _turned(
+    inputs: Inputs,
+    *,
+    power: float = 1.0,
+    first: int = 0,
+    base: float | None = None,
+    unit: float = 1.0,
+    places: str = "given",
+    short: bool = False,
+    form: str = "turn",
+    pairs: str = "neighbours",
+) -> Array:
+    """The rows turned to their positions, or what they become by another choice."""
+    x, given = inputs["x"], inputs["positions"]
+    at = {"given": given, "rows": np.arange(len(x)), "relative": given - given[0]}[places]
+    size, theta = x.shape[1], inputs["theta"] if base is None else base
+    speeds = theta ** (-power * (np.arange(0, size, 2) + 2 * first) / size)
+    angles = unit * at[:, None] * speeds
+    if short:
+        angles = unit * at.astype("float32")[:, None] * speeds.astype("float32")
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = np.hsplit(x, 2) if pairs == "halves" else (x[:, 0::2], x[:, 1::2])
+    one, other = {
+        "turn": (a * cos - b * sin, a * sin + b * cos),
+        "back": (a * cos + b * sin, b * cos - a * sin),
+        "new": (new := a * cos - b * sin, new * sin + b * cos),
+        "plus": (a * cos + b * sin, a * sin + b * cos),
+        "minus": (a * cos - b * sin, b * cos - a * sin),
+        "cosines": (a * cos, b * cos),
+    }[form]
+    if pairs == "neighbours":
+        return np.stack([one, other], axis=-1).reshape(x.shape)
+    return np.concatenate([one, other], axis=1)
 
 
-def _slips_of_angles(inputs: Inputs) -> list[tuple[Array, str]]:
-    """What the result would be with other angles."""
-    x, positions, theta = inputs["x"], inputs["positions"], inputs["theta"]
-    pairs = x.shape[1] // 2
-    power = np.arange(pairs) / pairs
-    right = theta**-power
-    short = (positions.astype("float32")[:, None] * right.astype("float32")).astype("float64")
-    a, b, cos, sin = x[:, 0::2], x[:, 1::2], np.cos(short), np.sin(short)
-    return [
-        (x, "Nothing has turned."),
-        (_turned(x, np.arange(len(x)), right),
+def slips(inputs: Inputs) -> Slips:
+    """What the result would be with one idea missing, or two."""
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"places": "rows"},
          "The rows are turned as if they stood at 0, 1, 2 …: take the positions that are given."),
-        (_turned(x, positions, 10000.0**-power),
-         f"The base is fixed at 10,000; this case has theta = {theta:,.0f}."),
-        (_turned(x, positions, theta ** (-power / 2)),
-         "The exponent is 2i / head_dim for pair i; half of that is used."),
-        (_turned(x, positions, theta ** -(power + 1 / pairs)),
-         "The first pair turns by 1 radian a position: i is counted from 0."),
-        (_turned(x, positions, np.ones(pairs)),
-         "All pairs turn alike. Pair i turns by theta ** (-2i / head_dim) radians a position."),
-        (_turned(x, positions, np.asarray(theta**power)),
-         "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
-        (_woven(a * cos - b * sin, a * sin + b * cos),
-         "The angles are rounded: at such a position float32 has too few digits. "
-         "Multiply position and frequency in float64."),
+        ({"base": 10000.0},
+         f"The base is fixed at 10,000; this case has theta = {inputs['theta']:,.0f}."),
+        ({"short": True},
+         "The angles are rounded: at such a position float32 has too few digits. Multiply "
+         "position and frequency in float64."),
+        *MISTAKES,
     ]  # fmt: skip
+    return [(inputs["x"], "Nothing has turned."), *with_pairs(partial(_turned, inputs), mistakes)]
 
 
-def _slips_of_pairs(inputs: Inputs) -> list[tuple[Array, str]]:
-    """What the result would be with other pairs, or another turn."""
-    x, positions = inputs["x"], inputs["positions"]
-    right = ma.rope_frequencies(x.shape[1], theta=inputs["theta"])[0]
-    cos, sin = ma.rope_table(positions, right, dtype="float64")
-    a, b = x[:, 0::2], x[:, 1::2]
-    return [
-        (_turned(x, positions, right, sign=-1),
-         "It turns the wrong way: the first number is a cos − b sin, the second a sin + b cos."),
-        (_turned(x, positions, right, layout="half"),
-         "The pairs are the two halves of the head. Here neighbours turn together: (2i, 2i + 1)."),
-        (np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1),
-         "The turned numbers are right, but not where they belong: number 2i and number 2i + 1 "
-         "of the result are a pair again."),
-        (_woven(a * cos - b * sin, b * cos - a * sin),
-         "The second number is a sin + b cos: one minus sign too many."),
-        (_woven(a * cos, b * cos), "The sines are missing: each number also gets its partner's."),
-    ]  # fmt: skip
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"power": 0.5}, "The exponent is 2i / head_dim for pair i; half of that is used."),
+    ({"power": 2.0},
+     "The exponent is 2i / head_dim for pair i; twice that is used, as if 2i were divided by the "
+     "number of pairs."),
+    ({"first": 1}, "The first pair turns by 1 radian a position: i is counted from 0."),
+    ({"power": 0.0},
+     "All pairs turn alike. Pair i turns by theta ** (-2i / head_dim) radians a position."),
+    ({"power": -1.0},
+     "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
+    ({"places": "relative"},
+     "The positions are counted from that of the first row: take them as they are given."),
+    ({"unit": np.pi / 180},
+     "The angles are taken for degrees. They are radians, as np.cos expects them."),
+    ({"form": "back"},
+     "It turns the wrong way: the first number is a cos − b sin, the second a sin + b cos."),
+    ({"pairs": "halves"},
+     "The pairs are the two halves of the head. Here neighbours turn together: (2i, 2i + 1)."),
+    ({"pairs": "not woven"},
+     "The turned numbers are not where they belong: number 2i and number 2i + 1 of the result are "
+     "a pair again."),
+    ({"form": "new"},
+     "The second number of a pair is computed from the first after that was overwritten. Both "
+     "need the old pair."),
+    ({"form": "plus"},
+     "The two sines have the same sign here. In a rotation one is subtracted: a cos − b sin, "
+     "a sin + b cos."),
+    ({"form": "minus"}, "The second number is a sin + b cos: one minus sign too many."),
+    ({"form": "cosines"}, "The sines are missing: each number also gets its partner's."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
     """Every row turned to its position."""
-    frequencies = ma.rope_frequencies(inputs["x"].shape[1], theta=inputs["theta"])[0]
-    return _turned(inputs["x"], inputs["positions"], frequencies)
-
-
-def slips(inputs: Inputs) -> Slips:
-    """What the result would be with one idea missing."""
-    return _slips_of_angles(inputs) + _slips_of_pairs(inputs)
+    x = inputs["x"]
+    frequencies = ma.rope_frequencies(x.shape[1], theta=inputs["theta"])[0]
+    cos, sin = ma.rope_table(inputs["positions"], frequencies, dtype="float64")
+    return np.asarray(ma.apply_rope(x[None, None], cos, sin, layout="interleaved")[0, 0])
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:

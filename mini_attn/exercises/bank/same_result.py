@@ -36,6 +36,8 @@ def cases(rng: np.random.Generator) -> Cases:
     tiny, huge = base * 1e-6, base * 1e6
     hole = np.where(base > 3, np.nan, base)
     full = np.where(base > 3, np.inf, base)
+    wide, ends = np.array([1000.0, 1.0]), np.array([0.0, 1.0])
+    many = np.eye(12)[0]  # a large difference beside many that are none
     drawn = []
     for size in (1e-9, 1e-3, 1.0, 30.0):
         x = rng.standard_normal((3, 4))
@@ -49,7 +51,11 @@ def cases(rng: np.random.Generator) -> Cases:
                      _pair(full, base, 1e-3), _pair(full, full, 1e-3)],
         "edges": [_pair(huge * (1 + 1e-3), huge, 1e-3), _pair(huge * 1.1, huge, 1e-3),
                   _pair(tiny + 1e-3, tiny, 1e-3), _pair(tiny + 0.1, tiny, 1e-3),
-                  _pair(base[:1], base[[0, 0]], 1e-3), _pair(base[0], base[:1], 1e-3)],
+                  _pair(base[:1], base[[0, 0]], 1e-3), _pair(base[0], base[:1], 1e-3),
+                  # Between the bound and one by each number, by both added, and by `first`.
+                  _pair(wide + ends, wide, 1e-3), _pair(ends - wide, -wide, 1e-3),
+                  _pair(base * 1.009, base, 1e-3), _pair(wide * 1.065, wide, 2.0**-7),
+                  _pair(ends * 1.0625, ends, 2.0**-7), _pair(many + 4e-3 * many[::-1], many, 1e-4)],
     }  # fmt: skip
 
 
@@ -58,26 +64,50 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"same": ((), "b")}
 
 
+def _sound(inputs: Inputs, asked: str) -> bool:
+    """Whether the numbers that are asked about are finite."""
+    arrays = {name: inputs[name] for name in ("first", "second") if asked in (name, "both")}
+    if asked == "nan":
+        return not any(np.isnan(inputs[name]).any() for name in ("first", "second"))
+    return all(np.isfinite(array).all() for array in arrays.values())
+
+
+def _room(inputs: Inputs, bound: str) -> Any:
+    """What the bound is a multiple of."""
+    first, second = inputs["first"], np.abs(inputs["second"])
+    rooms = {
+        "largest": lambda: max(1.0, float(second.max())),
+        "fixed": lambda: 1.0,
+        "relative": second.max,
+        "each": lambda: np.maximum(1.0, second),
+        "each relative": lambda: second,
+        "each added": lambda: 1.0 + second,
+        "added": lambda: 1.0 + second.max(),
+        "first": lambda: max(1.0, float(np.abs(first).max())),
+        "signed": lambda: max(1.0, float(inputs["second"].max())),
+    }
+    return rooms[bound]()
+
+
 def _verdict(
     inputs: Inputs,
     *,
     absolute: bool = True,
-    finite: bool = True,
-    bound: str = "both",
+    finite: str = "both",
+    bound: str = "largest",
     shapes: bool = True,
+    mean: bool = False,
+    below: bool = False,
 ) -> np.ndarray:
     """The verdict, or what it becomes by another choice."""
-    first, second, eps = inputs["first"], inputs["second"], inputs["eps"]
-    if first.shape != second.shape and shapes:
+    first, second = inputs["first"], inputs["second"]
+    if (first.shape != second.shape and shapes) or not _sound(inputs, finite):
         return np.array(False)
-    sound = bool(np.isfinite(first).all() and np.isfinite(second).all())
-    if not sound and finite:
-        return np.array(False)
-    largest = float(np.abs(second).max())
     with np.errstate(invalid="ignore"):
         away = np.abs(first - second) if absolute else first - second
-        room = {"both": max(1.0, largest), "fixed": 1.0, "relative": largest}[bound]
-        return np.array(not (away > FACTOR * eps * room).any())
+        room = FACTOR * inputs["eps"] * _room(inputs, bound)
+        away = away.mean() if mean else away
+        return np.array(not ((away >= room) if below else (away > room)).any())
 
 
 def right(inputs: Inputs) -> np.ndarray:
@@ -87,34 +117,56 @@ def right(inputs: Inputs) -> np.ndarray:
 
 def slips(inputs: Inputs) -> Slips:
     """What the verdict would be with one idea missing, or two."""
-    first, second, eps = inputs["first"], inputs["second"], inputs["eps"]
-    away = FACTOR * eps
-    alike = first.shape == second.shape
+    first, second = inputs["first"], inputs["second"]
+    away = FACTOR * inputs["eps"]
+    near = first.shape == second.shape and np.allclose(first, second, away, away, equal_nan=True)
     return [
         *with_pairs(partial(_verdict, inputs), MISTAKES),
-        (np.array(alike and np.allclose(first, second, rtol=away, atol=away, equal_nan=True)),
-         "A result with NaN or infinity passed where both have it in the same place. It should "
-         "be false as soon as one number is not finite."),
-        (_verdict(inputs, finite=False, bound="fixed", shapes=False), MISTAKES[0][1]),
+        (np.array(near), "A result with NaN or infinity passed where both have it in the same "
+         "place. It should be false as soon as one number is not finite."),
+        (_verdict(inputs, finite="none", bound="fixed", shapes=False), MISTAKES[0][1]),
+        (_verdict(inputs, finite="nan", bound="each added", shapes=False), "As in allclose, equal "
+         "infinities pass, shapes are not compared, and each number has a bound of its own. "
+         f"{_ONE}"),
         (np.array(True), "The answer is always true, whatever the two arrays are."),
         (np.array(False), "The answer is always false, whatever the two arrays are."),
         (~_verdict(inputs), "The verdict is turned round."),
     ]  # fmt: skip
 
 
+_ONE = "One bound holds for the whole array, by the largest absolute number of `second`."
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"finite": False},
+    ({"finite": "none"},
      "A result with NaN or infinity passed. Every comparison with NaN is False, so that "
      '"nothing is larger than the bound" holds: ask whether all are finite.'),
     ({"absolute": False}, "A difference below zero passed: take its absolute value."),
     ({"bound": "fixed"},
-     f"Rounding grows with the numbers: the bound is {FACTOR} · eps times the largest number of "
-     "`second`, where that is more than 1."),
+     f"Rounding grows with the numbers: the bound is {FACTOR} · eps times the largest absolute "
+     "number of `second`, where that is more than 1."),
     ({"bound": "relative"},
      "Where all numbers are small the bound does not shrink with them: it is at least "
      f"{FACTOR} · eps, as inputs of size 1 were rounded on the way."),
     ({"shapes": False},
      "Arrays of different shapes passed: broadcasting compared one row with several and hid it."),
+    ({"finite": "first"}, "NaN or infinity in `second` passed: ask about both arrays."),
+    ({"finite": "second"}, "NaN or infinity in `first` passed: ask about both arrays."),
+    ({"finite": "nan"},
+     "Infinity passed: ask whether all numbers are finite, not only whether they are numbers."),
+    ({"bound": "each"}, f"Each number has a bound of its own here. {_ONE}"),
+    ({"bound": "each relative"}, f"Each number has a bound of its own here. {_ONE}"),
+    ({"bound": "each added"}, f"Each number has a bound of its own here, as in allclose. {_ONE}"),
+    ({"bound": "added"},
+     "1 and the largest number are added. The bound takes the larger of the two."),
+    ({"bound": "first"},
+     "The bound follows `first`, the result under test: one that is too large widens its own "
+     "bound. Take the numbers of `second`."),
+    ({"bound": "signed"},
+     "The largest number of `second` is taken with its sign. Negative numbers are rounded as well: "
+     "take absolute values first."),
+    ({"mean": True},
+     "The mean of the differences is compared. One number that is far off hides in it: take the "
+     "largest."),
+    ({"below": True}, "A difference exactly at the bound failed: at most includes it."),
 ]  # fmt: skip
 
 

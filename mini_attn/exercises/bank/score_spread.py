@@ -35,6 +35,18 @@ MISTAKES = {
     ),
     _DOT**2 / WIDTH: "That is the variance of the scores. Their spread is its root.",
     _DOT / WIDTH: "That is divided by d_model itself; it was divided by its root.",
+    _DOT / math.sqrt(SIZE * WIDTH): (
+        "That is divided by both roots. Somebody divided by the root of d_model alone."
+    ),
+    _DOT / SIZE: "That is divided by head_dim itself, without a root. Somebody divided by the "
+    "root of d_model.",
+    math.sqrt(SIZE) * (Q_SPREAD + K_SPREAD) / math.sqrt(WIDTH): (
+        "The two spreads were added. In a product they multiply: 1 · 2, not 1 + 2."
+    ),
+    math.sqrt(SIZE * (Q_SPREAD**2 + K_SPREAD**2) / WIDTH): (
+        "The two variances were added. The 64 terms of the sum add their variances, but within "
+        "each term, q times k, they multiply: 1 · 4."
+    ),
     SIZE * K_SPREAD / math.sqrt(WIDTH): (
         "Variances add over the 64 products, so the spread grows with the root of 64."
     ),

@@ -23,12 +23,19 @@ MISTAKES = {
         "exponential."
     ),
     RATIO * OTHERS: "That is the exponential of the score. The score is its logarithm.",
+    RATIO: "That is the weight 0.9 over the 0.1 of all the others. It is a ratio of exponentials, "
+    "not a score.",
     math.log10(RATIO * OTHERS): "The softmax has the base e: take the natural logarithm.",
     math.log2(RATIO * OTHERS): "The softmax has the base e: take the natural logarithm.",
     math.log(RATIO / OTHERS): (
         "The four others add up: their exponentials are multiplied by four, not divided."
     ),
     WEIGHT: "That is the weight. The softmax takes the exponential of the score first.",
+    math.log(WEIGHT * OTHERS): (
+        "The denominator has five terms: the fifth key's own exponential is one of them."
+    ),
+    math.log(WEIGHT): "A score of 0 still counts: e to the 0 is 1, so the four others add 4 to the "
+    "sum.",
     math.log(OTHERS): "That makes the fifth equal to the four others together: weight 0.5.",
 }
 _near = partial(math.isclose, rel_tol=0.003)
@@ -41,7 +48,12 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if idea := explain(value, MISTAKES.items(), _near):
         return idea
-    weight = 1 / (1 + OTHERS * math.exp(-max(min(value, 700.0), -700.0)))
+    if value < 0:
+        return (
+            "With a score below 0 the fifth key gets less weight than each of the others. It "
+            "should get far more, so its score is above 0. Did a sign get lost?"
+        )
+    weight = 1 / (1 + OTHERS * math.exp(-min(value, 700.0)))
     return (
         f"A score of {value:.4g} gives the weight {weight:.3g}. Write the weight as a quotient of "
         "exponentials, put in 0.9, and solve for the score."

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -51,40 +53,82 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"scores": ((len(inputs["q"]), len(inputs["k"])), "f")}
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing."""
+def _scores(
+    inputs: Inputs,
+    *,
+    ahead: str = "key − query",
+    middle: bool = True,
+    far: str = "clipped",
+    words: float = 0.5,
+    place: float = 0.5,
+    content: bool = True,
+    by: str = "query",
+    hidden: bool = False,
+) -> Array:
+    """The scores, or what they become by another choice."""
     q, k, table = inputs["q"], inputs["k"], inputs["table"]
-    most, n, scale = len(table) // 2, len(q), q.shape[1] ** -0.5
-    ahead = np.arange(n)[None] - np.arange(n)[:, None]  # j − i
-    clipped = np.clip(ahead, -most, most)
+    most, size, n = len(table) // 2, q.shape[1], np.arange(len(q))
+    apart = n[None] - n[:, None]
+    apart = {
+        "key − query": apart, "query − key": -apart, "size": abs(apart), "minus size": -abs(apart),
+        "behind": np.minimum(apart, 0), "of the query": np.broadcast_to(n[:, None], apart.shape),
+    }[ahead]  # fmt: skip
+    narrow = most - 1 if far == "early" else most
+    rows = np.clip(apart, -narrow, narrow) + most * middle
+    if far == "wrapped":
+        rows = np.mod(apart + most * middle, len(table))
+    vectors = table[rows] * (1 if far != "nothing" else (abs(apart) <= most)[..., None])
+    part = {
+        "query": np.einsum("id,ijd->ij", q, vectors), "key": np.einsum("jd,ijd->ij", k, vectors),
+        "sum": vectors.sum(axis=2),
+    }[by]  # fmt: skip
+    scores = content * size**-words * (q @ k.T) + size**-place * part
+    return np.where(hidden & (n[None] > n[:, None]), -np.inf, scores)
 
-    def score(index: Array, by: Array = q, words: float = scale, place: float = scale) -> Array:
-        part = np.einsum("id,ijd->ij", q, table[index])
-        if by is k:
-            part = np.einsum("jd,ijd->ij", k, table[index])
-        return np.asarray(words * q @ k.T + place * part)
 
+def slips(inputs: Inputs) -> Slips:
+    """What the scores would be with one idea missing, or two."""
+    q, k = inputs["q"], inputs["k"]
     return [
-        (scale * q @ k.T, "The vectors of the distances are not used."),
-        (np.where(ahead > 0, -np.inf, score(most + clipped)),
-         "Keys ahead are hidden. There is no mask here: all pairs have a score."),
-        (score(most - clipped),
-         "The distance has the wrong sign: the vector of key j and query i is that of j − i."),
-        (score(clipped),
-         "Row 0 of the table is the vector of −most. Distance 0 has the row in the middle."),
-        (score(np.mod(ahead + most, 2 * most + 1)),
-         "Distances beyond the table start again at its other end. They share its last row."),
-        (score(np.clip(ahead + most, 0, most)), "All keys ahead get the vector of distance 0."),
-        (score(most - np.minimum(abs(ahead), most)),
-         "Keys ahead get the vectors of keys behind: the two sides of the table differ."),
-        (score(most + clipped, place=1.0), "The scale is missing in the part of the distances."),
-        (score(most + clipped, words=1.0, place=1.0),
-         "The scale 1 / √head_dim is missing."),
-        (score(most + clipped, by=k),
-         "The keys meet the vectors here. It is the query that is multiplied with them."),
-        (score(most + clipped, place=0.0) + scale * table[most + clipped].sum(axis=2),
-         "The vectors are summed up instead of being multiplied with the query."),
+        (q @ k.T / q.shape[1] ** 0.5, "The vectors of the distances are not used."),
+        (_scores(inputs, words=0.0, place=0.0), "The scale 1 / √head_dim is missing."),
+        (_scores(inputs, words=1.0, place=1.0),
+         "The scores are divided by head_dim. Its root is meant."),
+        *with_pairs(partial(_scores, inputs), MISTAKES),
+        (np.asarray(ma.softmax(right(inputs))),
+         "These are weights: a softmax was taken. The scores before it are asked for."),
     ]  # fmt: skip
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"ahead": "query − key"},
+     "The distance has the wrong sign: the vector of key j and query i is that of j − i."),
+    ({"middle": False},
+     "Row 0 of the table is the vector of −most. Distance 0 has the row in the middle."),
+    ({"far": "wrapped"},
+     "Distances beyond the table start again at its other end. They share its last row."),
+    ({"ahead": "behind"}, "All keys ahead get the vector of distance 0."),
+    ({"ahead": "minus size"},
+     "Keys ahead get the vectors of keys behind: the two sides of the table differ."),
+    ({"place": 0.0}, "The scale is missing in the part of the distances."),
+    ({"words": 0.0}, "The scale is missing in the part of the words, q · k."),
+    ({"by": "key"},
+     "The keys meet the vectors here. It is the query that is multiplied with them."),
+    ({"by": "sum"}, "The vectors are summed up instead of being multiplied with the query."),
+    ({"content": False},
+     "Only the distances score here: q · k is missing. The vector of the distance is added to the "
+     "key, it does not replace it."),
+    ({"hidden": True}, "Keys ahead are hidden. There is no mask here: all pairs have a score."),
+    ({"far": "early"},
+     "Distances are clipped one too early: −most and most have rows of their own, the first and "
+     "the last of the table."),
+    ({"far": "nothing"},
+     "Distances beyond the table get no vector. They share its first or last row."),
+    ({"ahead": "size"},
+     "Keys behind get the vectors of keys ahead: the distance has lost its sign."),
+    ({"ahead": "of the query"},
+     "The row of the table follows the query's place alone. Every pair has a distance of its own."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:

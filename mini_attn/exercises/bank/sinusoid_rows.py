@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the rows of equation {eq}`eq-position-sinusoids`. `positions` is an integer array `(seq,)`,
@@ -23,17 +25,6 @@ def sinusoids(positions, d_model):
 TOLERANCE = 1e-6
 Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
-
-
-def _woven(angles: Array, first: str = "sin") -> Array:
-    """Sine and cosine of each angle as neighbours."""
-    pair = (np.sin(angles), np.cos(angles))
-    return np.stack(pair if first == "sin" else pair[::-1], axis=-1).reshape(len(angles), -1)
-
-
-def _angles(positions: Array, d_model: int, power: float = 2.0, base: float = 10000.0) -> Array:
-    i = np.arange(d_model // 2)
-    return np.asarray(positions[:, None] * base ** (-power * i / d_model))
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -55,34 +46,86 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"rows": ((len(inputs["positions"]), inputs["d_model"]), "f")}
 
 
+def _rows(
+    inputs: Inputs,
+    *,
+    power: float = 1.0,
+    first: int = 0,
+    base: float = 10000.0,
+    unit: float = 1.0,
+    shift: int = 0,
+    numbered: bool = False,
+    order: str = "woven",
+    short: bool = False,
+) -> Array:
+    """The rows, or what they become by another choice."""
+    d_model, given = inputs["d_model"], inputs["positions"]
+    positions = (np.arange(len(given)) if numbered else given) + shift
+    speeds = base ** (-power * (np.arange(0, d_model, 2) + 2 * first) / d_model)
+    angles = unit * positions[:, None] * speeds
+    if short:
+        angles = (positions.astype("float32")[:, None] * speeds.astype("float32")) * unit
+    sin, cos = np.sin(angles), np.cos(angles)
+    if order == "halves":
+        return np.concatenate([sin, cos], axis=1)
+    pair = {"woven": (sin, cos), "turned": (cos, sin), "sines": (sin, sin)}[order]
+    return np.stack(pair, axis=-1).reshape(len(given), -1)
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing."""
+    """What the rows would be with one idea missing, or two."""
     positions, d_model = inputs["positions"], inputs["d_model"]
-    angles = _angles(positions, d_model)
     columns = positions[:, None] * 10000.0 ** (-np.arange(d_model) / d_model)
     each = np.where(np.arange(d_model) % 2, np.cos(columns), np.sin(columns))
+    ends = positions[:, None] * 10000.0 ** -np.linspace(0, 1, d_model // 2)
     return [
-        (_woven(angles, "cos"),
-         "Sine and cosine are exchanged: the sine comes first in each pair."),
-        (np.concatenate([np.sin(angles), np.cos(angles)], axis=1),
-         "All sines stand in front of all cosines. Here they are neighbours: sin, cos, sin, cos …"),
-        (_woven(_angles(np.arange(len(positions)), d_model)),
-         "The rows are those of positions 0, 1, 2 …: take the positions that are given."),
-        (_woven(_angles(positions + 1, d_model)), "Positions are counted from 0, not from 1."),
-        (_woven(_angles(positions, d_model, power=1)),
-         "The exponent of pair i is 2i / d_model; with half of it the clocks are too fast."),
+        *with_pairs(partial(_rows, inputs), MISTAKES),
         (each, "Each column has an angle of its own. Sine and cosine of a pair share one angle."),
-        (_woven(_angles(positions, d_model, base=1.0)),
-         "All pairs turn alike. Pair i turns by 10000 ** (-2i / d_model) radians a position."),
-        (_woven(_angles(positions, d_model, power=-2)),
-         "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
-        (np.repeat(np.sin(angles), 2, axis=1), "The cosines are missing."),
+        (np.stack([np.sin(ends), np.cos(ends)], axis=-1).reshape(each.shape),
+         "Here the last pair turns by exactly 1 / 10,000. The exponent is 2i / d_model, which is "
+         "still below 1 for the last pair."),
     ]  # fmt: skip
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"order": "turned"}, "Sine and cosine are exchanged: the sine comes first in each pair."),
+    ({"order": "halves"},
+     "All sines stand in front of all cosines. Here they are neighbours: sin, cos, sin, cos …"),
+    ({"numbered": True},
+     "The rows are those of positions 0, 1, 2 …: take the positions that are given."),
+    ({"shift": 1}, "Positions are counted from 0, not from 1."),
+    ({"power": 0.5},
+     "The exponent of pair i is 2i / d_model; with half of it the clocks are too fast."),
+    ({"power": 2.0},
+     "The exponent of pair i is 2i / d_model; with twice that the clocks are too slow."),
+    ({"power": 0.0},
+     "All pairs turn alike. Pair i turns by 10000 ** (-2i / d_model) radians a position."),
+    ({"power": -1.0},
+     "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
+    ({"first": 1}, "The first pair turns by 1 radian a position: i is counted from 0."),
+    ({"order": "sines"}, "The cosines are missing."),
+    ({"base": 1000.0}, "The base is 10,000, not 1,000."),
+    ({"unit": 2 * np.pi}, "The angles are 2π times too large: the speeds are radians already."),
+    ({"unit": np.pi / 180},
+     "The angles are taken for degrees. They are radians, as np.sin expects them."),
+    ({"short": True},
+     "The angles are rounded: at such a position float32 has too few digits. Multiply position "
+     "and speed in float64."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
     """Sine and cosine of each pair."""
     return ma.sinusoidal_positions(inputs["positions"], inputs["d_model"], dtype="float64")
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """Whose rows the wrong ones are."""
+    rows, positions = outputs["rows"], inputs["positions"]
+    s = int(np.abs(rows - right(inputs)).max(axis=1).argmax())
+    table = right({**inputs, "positions": np.arange(2048)})
+    same = np.flatnonzero(np.abs(table - rows[s]).max(axis=1) < TOLERANCE)
+    return f"The row of position {positions[s]:,} is that of {same[0]:,}." if len(same) else None
 
 
 EXERCISE = Exercise(
@@ -115,4 +158,5 @@ EXERCISE = Exercise(
     right=right,
     slips=slips,
     same=_close,
+    symptom=symptom,
 )

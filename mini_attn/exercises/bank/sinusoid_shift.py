@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = r"""
@@ -20,29 +23,8 @@ def shift_matrix(d_model, steps):
 '''
 
 TOLERANCE = 1e-6
-PLACES = np.array([0, 1, 5, 12, 300])
 Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
-
-
-def _blocks(d_model: int, angles: Array) -> Array:
-    """Rows of sines and cosines times this matrix are turned by the angles."""
-    out = np.zeros((d_model, d_model))
-    cos, sin, i = np.cos(angles), np.sin(angles), np.arange(0, d_model, 2)
-    out[i, i], out[i, i + 1], out[i + 1, i], out[i + 1, i + 1] = cos, -sin, sin, cos
-    return out
-
-
-def _plus(d_model: int, angles: Array) -> Array:
-    """Such blocks without the minus sign."""
-    out = _blocks(d_model, angles)
-    i = np.arange(0, d_model, 2)
-    out[i, i + 1] *= -1
-    return out
-
-
-def _speeds(d_model: int) -> Array:
-    return np.asarray(10000.0 ** (-np.arange(0, d_model, 2) / d_model))
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -61,39 +43,109 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"matrix": ((inputs["d_model"], inputs["d_model"]), "f")}
 
 
+def _matrix(
+    inputs: Inputs,
+    *,
+    count: str = "steps",
+    sign: int = 1,
+    power: float = 1.0,
+    first: int = 0,
+    unit: float = 1.0,
+    form: str = "turn",
+    layout: str = "neighbours",
+) -> Array:
+    """A block of 2 × 2 for every pair, or what it becomes by another choice."""
+    d_model, steps = inputs["d_model"], inputs["steps"]
+    far = {"steps": steps, "size": abs(steps), "forwards": max(steps, 0), "one": 1,
+           "more": steps + 1}[count]  # fmt: skip
+    i = np.arange(0, d_model, 2)
+    angles = sign * unit * far * 10000.0 ** (-power * (i + 2 * first) / d_model)
+    cos, sin = np.cos(angles), np.sin(angles)
+    block = {
+        "turn": (cos, -sin, sin, cos),
+        "plus": (cos, sin, sin, cos),
+        "sizes": (abs(cos), abs(sin), abs(sin), abs(cos)),
+        "sine first": (sin, cos, cos, -sin),
+        "cosines": (cos, 0 * sin, 0 * sin, cos),
+    }[form]
+    if layout == "halves":
+        return np.block([[np.diag(block[0]), np.diag(block[1])],
+                         [np.diag(block[2]), np.diag(block[3])]])  # fmt: skip
+    out = np.zeros((d_model, d_model))
+    out[i, i], out[i, i + 1], out[i + 1, i], out[i + 1, i + 1] = block
+    return out
+
+
 def right(inputs: Inputs) -> Array:
     """A block of 2 × 2 for every pair."""
-    return _blocks(inputs["d_model"], inputs["steps"] * _speeds(inputs["d_model"]))
+    return _matrix(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the matrix would be with one idea missing."""
+    """What the matrix would be with one idea missing, or two."""
     d_model, steps = inputs["d_model"], inputs["steps"]
-    speeds = _speeds(d_model)
-    return [
-        (np.eye(d_model), "Nothing moves."),
-        (_blocks(d_model, abs(steps) * speeds), "Steps may be negative: then it moves back."),
-        (_blocks(d_model, -steps * speeds),
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"count": "size"}, "Steps may be negative: then it moves back."),
+        ({"sign": -1},
          f"It moves by {-steps} instead of {steps}: rows stand on the left of the matrix, and a "
          "pair is (sin, cos), so the minus sign belongs to the other sine."),
-        (_plus(d_model, steps * speeds),
-         "Both sines have the same sign. A turn has one minus: the sine of a + b is a sum, the "
-         "cosine a difference."),
-        (np.abs(_blocks(d_model, steps * speeds)),
-         "No number is negative. A turn has one minus: the sine of a + b is a sum, the cosine a "
-         "difference."),
-        (_blocks(d_model, np.where(np.arange(len(speeds)) == 0, steps * speeds, 0.0)),
-         "Only the first pair moves."),
-        (_blocks(d_model, speeds), "It moves by one step, whatever `steps` says."),
-        (_blocks(d_model, np.full(len(speeds), float(steps))),
-         "All pairs turn by the same angle. Pair i turns by 10000 ** (-2i / d_model) a step."),
-        (_blocks(d_model, steps * np.sqrt(speeds)),
-         "The exponent of pair i is 2i / d_model; half of that is used."),
+        *MISTAKES,
+    ]  # fmt: skip
+    first = np.eye(d_model)
+    first[:2, :2] = right(inputs)[:2, :2]
+    return [
+        (np.eye(d_model), "Nothing moves."),
+        *with_pairs(partial(_matrix, inputs), mistakes),
+        (first, "Only the first pair moves."),
+        (np.eye(d_model, k=steps),
+         "The numbers of a row are shifted along it. They should stay in their places: each pair "
+         "turns, by steps times its speed."),
+        (steps * _matrix({**inputs, "steps": 1}),
+         "The matrix of one step is multiplied by steps. Several steps are several turns: "
+         "multiply the angle."),
     ]  # fmt: skip
 
 
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"form": "plus"},
+     "Both sines have the same sign. A turn has one minus: the sine of a + b is a sum, the cosine "
+     "a difference."),
+    ({"form": "sizes"},
+     "No number is negative. A turn has one minus: the sine of a + b is a sum, the cosine a "
+     "difference."),
+    ({"count": "one"}, "It moves by one step, whatever `steps` says."),
+    ({"power": 0.0},
+     "All pairs turn by the same angle. Pair i turns by 10000 ** (-2i / d_model) a step."),
+    ({"power": 0.5}, "The exponent of pair i is 2i / d_model; half of that is used."),
+    ({"power": 2.0}, "The exponent of pair i is 2i / d_model; twice that is used."),
+    ({"power": -1.0},
+     "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
+    ({"first": 1}, "The first pair turns by 1 radian a step: i is counted from 0."),
+    ({"count": "forwards"},
+     "With negative steps nothing moves. It should move back: the angle is negative then."),
+    ({"count": "more"}, "It moves by one step too many."),
+    ({"form": "sine first"},
+     "The sine is on the diagonal of a block. The cosine belongs there: with 0 steps the matrix "
+     "leaves every row as it is."),
+    ({"form": "cosines"},
+     "The sines are missing. Each new sine takes a part of the old cosine, and the other way "
+     "round."),
+    ({"layout": "halves"},
+     "It moves rows with all sines in front of all cosines. Here sine and cosine of a pair are "
+     "neighbours: each pair has a block of 2 × 2 on the diagonal."),
+    ({"unit": np.pi / 180},
+     "The angles are taken for degrees. They are radians, as np.cos expects them."),
+]  # fmt: skip
+
+
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether pairs are mixed."""
+    """Whether the first rows alone arrive, or pairs are mixed."""
+    rows, moved = (
+        ma.sinusoidal_positions(np.arange(2) + steps, inputs["d_model"], dtype="float64")
+        for steps in (0, inputs["steps"])
+    )
+    if _close(rows @ outputs["matrix"], moved):
+        return "The rows of positions 0 and 1 arrive, others do not. One matrix moves every row."
     outside = outputs["matrix"] * (1 - np.kron(np.eye(inputs["d_model"] // 2), np.ones((2, 2))))
     if np.abs(outside).max() > TOLERANCE:
         return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."

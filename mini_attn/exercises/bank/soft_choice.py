@@ -31,7 +31,10 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": [{"scores": np.log([[2.0, 6.0]])}, {"scores": np.zeros((2, 3))}],
         "random": [{"scores": 3 * rng.normal(size=shape)} for shape in ((4, 7), (3, 3), (5, 2))],
-        "property": [{"scores": np.concatenate([row, row + 5.0, row - 700.0, row + 900.0])}],
+        "property": [
+            {"scores": np.concatenate([row, row + 5.0, row - 700.0, row + 900.0])},
+            {"scores": np.array([[900.0, -700.0, -700.0, -700.0], [-700.0, -700.0, 900.0, 899.0]])},
+        ],
         "edges": [
             {"scores": np.array([[2.0], [-3.0]])},
             {"scores": np.array([[1.0, -np.inf, 0.0], [-np.inf, -np.inf, -np.inf]])},
@@ -88,7 +91,53 @@ def slips(inputs: Inputs) -> Slips:
             *((floor / (floor.sum(axis=1, keepdims=True) + least),
                "Something small is added to the sum. Where all powers of a row are smaller still, "
                "the row no longer adds up to 1.") for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-6)),
+            *_slips_of_range(scores),
         ]  # fmt: skip
+
+
+def _shared(powers: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The powers over their sum: as it comes, and with zeros for some or all of what is NaN."""
+    weights = powers / powers.sum(axis=1, keepdims=True)
+    none = np.isneginf(scores).all(axis=1, keepdims=True)
+    filled = np.where(powers.sum(axis=1, keepdims=True) == 0, 0, weights)
+    return weights, filled, np.where(none, 0, weights), np.nan_to_num(weights)
+
+
+def _slips_of_range(scores: np.ndarray) -> Slips:
+    """What the weights would be where a score is very large, very small or minus infinity."""
+    some, none = (of(np.isneginf(scores), axis=1, keepdims=True) for of in (np.any, np.all))
+    softmax = np.asarray(ma.softmax(scores))
+    known = np.where(np.isfinite(scores), scores, 0).sum(axis=1, keepdims=True)
+    mean = known / np.maximum(np.isfinite(scores).sum(axis=1, keepdims=True), 1)
+    least, largest = scores.min(axis=1, keepdims=True), scores.max(axis=1, keepdims=True)
+    stable = np.exp(scores - np.where(none, 0, largest))
+    sizes = np.abs(np.where(np.isfinite(scores), scores, 0)).max(axis=1, keepdims=True)
+    many = [
+        (np.exp(scores), "e to the 900 is too large for a number. Subtract the largest score of "
+         "each row first."),
+        (np.exp(scores - scores.max()), "One largest score is subtracted from all rows. In a row "
+         "far below it every power becomes 0: each row needs its own."),
+        (np.exp(scores - mean), "The mean of each row is subtracted. A score far above the mean "
+         "still overflows: subtract the largest."),
+        (np.exp(scores / np.where(sizes == 0, 1, sizes)), "The scores are divided by the largest. "
+         "That changes the weights; subtracting the largest does not."),
+        (np.exp(scores - least), "The smallest score of each row is subtracted, so that large ones "
+         "overflow: subtract the largest."),
+        *((np.exp(np.clip(scores, low, high)), "Scores beyond a limit are cut off and become "
+           "equal. Subtract the largest score of the row: that changes no weight.")
+          for high in (50.0, 100.0, 500.0, 700.0) for low in (-high, -np.inf)),
+    ]  # fmt: skip
+    return [
+        *((weights, idea) for powers, idea in many for weights in _shared(powers, scores)),
+        (np.where(none, np.nan, softmax), "A row of nothing but minus infinity becomes NaN: minus "
+         "infinity minus minus infinity is no number. Such a row should become zeros."),
+        (np.where(none, 0, ma.softmax(np.maximum(scores, -700.0))), "Minus infinity is taken for a "
+         "score of −700. Beside scores that are as small it gets a weight; it should get none."),
+        (np.where(some, 0, softmax), "A row becomes zeros as soon as it holds one minus infinity. "
+         "It should only if it holds nothing else."),
+        *((stable / (stable.sum(axis=1, keepdims=True) + more), "Something is added to the sum, so "
+           "that the rows no longer add up to 1.") for more in (1e-6, 1e-5, 1e-4, 1e-3)),
+    ]  # fmt: skip
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -45,11 +47,16 @@ def cases(rng: np.random.Generator) -> Cases:
         "values": np.array([[4.0, 0.0], [0.0, 4.0], [4.0, 4.0]]),
     }
     many = _drawn(rng, 5, 4, 3, 2)
+    large = {  # scores up to 900, which overflow as powers
+        "queries": np.array([[30.0, 0.0], [0.0, 2.0]]),
+        "keys": np.array([[30.0, 0.0], [0.0, 1.0], [10.0, 0.0]]),
+        "values": np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]),
+    }
     return {
         "by hand": [hand],
         "random": [_drawn(rng, 4, 6, 3, 5), _drawn(rng, 3, 3, 2, 3)],
         "property": [{**many, "queries": many["queries"][:1]}, many],
-        "edges": [_drawn(rng, 1, 1, 1, 1), _drawn(rng, 2, 1, 4, 3)],
+        "edges": [_drawn(rng, 1, 1, 1, 1), _drawn(rng, 2, 1, 4, 3), large],
     }
 
 
@@ -59,49 +66,88 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _mixed(
-    inputs: Inputs, *, top: int = 1, total: int | None = 1, scale: float = 1.0, soft: bool = True
+    inputs: Inputs,
+    *,
+    top: int = 1,
+    total: int | None = 1,
+    scale: float = 1.0,
+    by: str = "products",
 ) -> np.ndarray:
-    """The lookup, or what it becomes by another choice of axes or of the scale."""
-    scores = inputs["queries"] @ inputs["keys"].T * scale
-    powers = np.exp(scores - scores.max(axis=top, keepdims=True)) if soft else scores
-    whole = powers.sum(axis=total, keepdims=True) if soft else 1.0
-    return np.asarray(powers / whole @ inputs["values"])
+    """The lookup, or what it becomes by another choice of axes or of the scores."""
+    q, k = inputs["queries"], inputs["keys"]
+    products = q @ k.T * scale
+    lengths = np.linalg.norm(k, axis=1)
+    scores = {
+        "products": products,
+        "keys of length 1": products / lengths,
+        "cosines": products / lengths / np.linalg.norm(q, axis=1, keepdims=True),
+        "distances": -np.square(q[:, None] - k).sum(axis=2),
+    }[by]
+    powers = np.exp(scores - scores.max(axis=top, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=total, keepdims=True) @ inputs["values"])
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the answer would be with one idea missing."""
+    """What the answer would be with one idea missing, or two."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
-    scores = q @ k.T
-    of = partial(_mixed, inputs)
+    scores, mixed = q @ k.T, _mixed(inputs)
+    powers, stable = np.exp(scores), np.exp(scores - scores.max())
+
+    def alike(row: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(row, mixed.shape)
+
     return [
-        (of(top=0, total=0),
-         "The weights of each key add up to 1 over the queries: the softmax runs over axis 0. Each "
-         "query makes a choice among the keys, so its own row adds up to 1."),
-        (of(top=0),
-         "The sum is taken over the keys, as it should, and the largest score still over the "
-         "queries: then another number is subtracted for each key, and the weights change."),
-        (of(total=0),
-         "The largest score is taken over the keys, as it should, and the sum still over the "
-         "queries: so the weights of a query do not add up to 1."),
-        (np.exp(scores) / np.exp(scores).sum() @ v,
-         "All weights together add up to 1. Each query has a whole of its own to share out."),
-        (np.exp(scores) @ v, "The powers are used as weights. They have to add up to 1."),
+        *with_pairs(partial(_mixed, inputs), [*MISTAKES, ({"scale": q.shape[1] ** -0.5}, _SCALED)]),
+        (powers / powers.sum(axis=1, keepdims=True) @ v,
+         "The largest score is no longer subtracted, and large scores overflow. The function did "
+         "so; only the axis was wrong."),
+        *((weights @ v,
+           "All weights together add up to 1. Each query has a whole of its own to share out.")
+          for weights in (powers / powers.sum(), stable / stable.sum())),
+        *((weights @ v, "The powers are used as weights. They have to add up to 1.")
+          for weights in (powers, stable, np.exp(scores - scores.max(axis=1, keepdims=True)))),
+        (alike(mixed[:1]),
+         "All queries get the mixture of the first one. Each has scores of its own."),
         (scores @ v, "The scores are used as weights: the softmax is missing."),
         (scores / scores.sum(axis=1, keepdims=True) @ v,
          "The scores are divided by their sum, without the power of e."),
         (v[scores.argmax(axis=1)],
          "Each query takes one value whole: that is the hard lookup. A soft one mixes them."),
-        (np.broadcast_to(v.mean(axis=0), (len(q), v.shape[1])),
-         "Every key gets the same weight: the scores have no effect."),
-        (of() * len(k), "The weights of a query add up to the number of keys instead of to 1."),
-        (of() / len(k), "The weights of a query add up to 1 over the number of keys, not to 1."),
-        (of(scale=q.shape[1] ** -0.5),
-         "The scores are divided by the root of the key's size. That comes with the next chapter; "
-         "here the dot products are used as they are."),
-        (of(scale=-1.0), "The least similar key gets the most weight: the sign is turned round."),
-        (np.broadcast_to(of().mean(axis=0), (len(q), v.shape[1])),
+        (alike(v.mean(axis=0)), "Every key gets the same weight: the scores have no effect."),
+        (mixed * len(k), "The weights of a query add up to the number of keys instead of to 1."),
+        (mixed / len(k), "The weights of a query add up to 1 over the number of keys, not to 1."),
+        (alike(_mixed({**inputs, "queries": q.mean(axis=0, keepdims=True)})),
+         "The queries are averaged before the lookup. Each has scores of its own."),
+        (alike(mixed.mean(axis=0)),
          "All queries get the same mixture, their mean. Each has its own."),
     ]  # fmt: skip
+
+
+_SCALED = (
+    "The scores are divided by the root of the key's size. That comes with the next chapter; here "
+    "the dot products are used as they are."
+)
+_COSINES = (
+    "The vectors are divided by their lengths: that makes cosines. Here the dot products are used "
+    "as they are."
+)
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"top": 0, "total": 0},
+     "The weights of each key add up to 1 over the queries: the softmax runs over axis 0. Each "
+     "query makes a choice among the keys, so its own row adds up to 1."),
+    ({"top": 0},
+     "The sum is taken over the keys, as it should, and the largest score still over the queries: "
+     "then another number is subtracted for each key, and the weights change."),
+    ({"total": 0},
+     "The largest score is taken over the keys, as it should, and the sum still over the queries: "
+     "so the weights of a query do not add up to 1."),
+    ({"scale": -1.0}, "The least similar key gets the most weight: the sign is turned round."),
+    ({"by": "keys of length 1"}, _COSINES),
+    ({"by": "cosines"}, _COSINES),
+    ({"by": "distances"},
+     "Distances are compared here. The scores are dot products, in which a long key counts for "
+     "more."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:

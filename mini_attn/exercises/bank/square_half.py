@@ -31,13 +31,28 @@ MISTAKES = {
     2 * D: "That is n = 2d: the MLP is missing, and it is the larger part of the weights.",
     2 * D + D_FF: "The MLP is gated: it has three matrices, not two.",
     2 * D + D_FF // 2: "That is one matrix of the MLP; a gated one has three.",
-    2 * ANSWER: "Scores and weighted sum are two products: 2·n·d FLOPs each, 4·n·d together.",
+    2 * ANSWER: "That counts only half of these FLOPs: one of the two products, or the causal half "
+    "of the square. Scores and weighted sum over the full square are 4·n·d FLOPs a token.",
+    ANSWER // 2: "A multiply-add is 2 FLOPs on both sides: in the products with weights, too.",
     4 * ANSWER: "A pair has 4·d FLOPs in all heads: two products, and a multiply-add is 2.",
     2 * ANSWER - 1: "That counts visible pairs only. The full square was asked for.",
     6 * D: "That takes an MLP of width 8d/3 exactly. This one is rounded up to 11,008.",
     8 * D: "That takes an MLP of width 4d. This one has 11,008.",
     ANSWER - D // 2: "The output projection is missing: d × d weights more.",
-    ANSWER // MODEL.n_layers: "All layers have both parts: their number cancels.",
+    ANSWER - 2 * D: (
+        "The projections are missing: the attention has weights too, four matrices of d × d."
+    ),
+    ANSWER - 3 * D // 4: "This model has as many key/value heads as query heads: W_K and W_V have "
+    "d × d weights each, like W_Q.",
+    D: "At n = d_model the products with weights still have six times as many FLOPs. Write down "
+    "both sides and solve for n.",
+    ANSWER * MODEL.n_heads: (
+        "That takes the scores of a single head of 128. A layer has 32 of them, together as wide "
+        "as d_model."
+    ),
+    ANSWER // MODEL.n_layers: "That is too few by a factor of 32. If you multiplied by the heads: "
+    "they share d_model, each has 128 numbers. If you divided by the layers: every layer has both "
+    "parts, so their number cancels.",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -36,6 +37,7 @@ def dynamic_scores(q, k):
 '''
 
 THETA, TRAINED = 100.0, 4
+Places = Sequence[int] | None
 _close = partial(np.allclose, rtol=0, atol=1e-8)
 
 
@@ -70,11 +72,18 @@ def _turn(x: np.ndarray, position: int, inv_freq: np.ndarray) -> np.ndarray:
     return np.asarray(ma.apply_rope(x[None, None, None], *tables, layout="half"))[0, 0, 0]
 
 
-def _scores(inputs: Inputs, query: int, keys: list[int], *, first: int = 0) -> np.ndarray:
-    """Scores with frequencies for `query` tokens in the query and `keys[j]` in key j."""
+def _scores(
+    inputs: Inputs, query: int, keys: list[int], *, at: int = 0, places: Places = None
+) -> np.ndarray:
+    """Scores with frequencies for `query` tokens in the query and `keys[j]` in key j.
+
+    The query stands `at` places further on, and the keys at `places`.
+    """
     k, size = inputs["k"], len(inputs["q"])
-    q = _turn(inputs["q"], first + len(k) - 1, _frequencies(size, query))
-    turned = [_turn(row, j + first, _frequencies(size, keys[j])) for j, row in enumerate(k)]
+    places = range(len(k)) if places is None else places
+    q = _turn(inputs["q"], at + len(k) - 1, _frequencies(size, query))
+    turned = [_turn(row, place, _frequencies(size, n))
+              for row, place, n in zip(k, places, keys, strict=True)]  # fmt: skip
     return np.stack(turned) @ q / size**0.5
 
 
@@ -82,6 +91,36 @@ def right(inputs: Inputs) -> np.ndarray:
     """All turned by the rule of the present length."""
     kv_len = len(inputs["k"])
     return _scores(inputs, kv_len, [kv_len] * kv_len)
+
+
+def _slips_of_counting(inputs: Inputs) -> Slips:
+    """What the scores would be with one place or one token more or less, or turned twice."""
+    kv_len = len(inputs["k"])
+    before = max(kv_len - 1, 1)
+    now, size = [kv_len] * kv_len, len(inputs["q"])
+    old = [_turn(row, j, _frequencies(size, j + 1)) for j, row in enumerate(inputs["k"])]
+    return [
+        (_scores(inputs, kv_len, now, places=range(1, kv_len + 1)),
+         "The keys are one place too far on: positions count from 0, so key j is at position j."),
+        (_scores(inputs, kv_len, now, at=1),
+         "The query is one place too far on: the newest of n tokens is at position n − 1."),
+        (_scores(inputs, kv_len, now, at=1 - kv_len),
+         "The query is not turned: it stands at the newest position, not at 0."),
+        (_scores(inputs, kv_len, now, places=[0] * kv_len),
+         "The keys are not turned: each should be, to its own position."),
+        (right(inputs) * (size / kv_len) ** 0.5,
+         "The scores are divided by the root of the number of keys. Take that of head_dim."),
+        (_scores(inputs, kv_len, [kv_len + 1] * kv_len),
+         "The keys are turned for one token more than the query. Both need the present length."),
+        (_scores(inputs | {"k": np.stack(old)}, kv_len, now),
+         "The keys are turned twice, by the old rule and by the present one. k holds them "
+         "unturned: turn them once."),
+        (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
+         "The base is that of one token more: the present length is the number of keys."),
+        (_scores(inputs, before, [before] * kv_len),
+         "The base is that of one token less: the new token counts."),
+        (right(inputs)[::-1], "The scores are right and in the wrong order: key 0 comes first."),
+    ]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
@@ -111,17 +150,20 @@ def slips(inputs: Inputs) -> Slips:
          "query with the present one."),
         (_scores(inputs, before, now),
          f"{unlike}the query with the base of the step before, the keys with the present one."),
+        (_scores(inputs, kv_len, [before] * kv_len),
+         f"{unlike}the keys with the base of one token fewer. Both need the present length, the "
+         "newest token included."),
+        (_scores(inputs, kv_len, [TRAINED] * min(TRAINED, kv_len) + now[TRAINED:]),
+         f"{unlike}the first keys keep the trained base. Once the text outgrows it, the base "
+         "changes for all keys, the oldest too."),
         (right(inputs) * root, "The scores are not divided by the root of head_dim."),
         (np.array([_scores(inputs, j + 1, [j + 1] * kv_len)[j] for j in range(kv_len)]),
          "The query is turned by each key's old rule. Then the pairs agree, but a distance means "
          "something else for every key. One rule has to hold for all: that of the present length."),
         (inputs["k"] @ inputs["q"] / root,
-         "Nothing is turned: the scores do not depend on positions."),
-        (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
-         "The base is that of one token more: the present length is the number of keys."),
-        (_scores(inputs, before, [before] * kv_len),
-         "The base is that of one token less: the new token counts."),
-        (right(inputs)[::-1], "The scores are right and in the wrong order: key 0 comes first."),
+         "The scores do not depend on positions: nothing is turned, or the query and all keys by "
+         "the same angle. Each key has a position of its own."),
+        *_slips_of_counting(inputs),
     ]  # fmt: skip
 
 

@@ -75,16 +75,31 @@ def slips(inputs: Inputs) -> Slips:
          "over when both are done."),
         ({"seconds": computing}, "Only the arithmetic is counted: reading takes time as well."),
         ({"seconds": reading}, "Only the reading is counted: arithmetic takes time as well."),
+        ({"seconds": np.maximum(inputs["flops"] * inputs["flops_per_second"],
+                                inputs["n_bytes"] * inputs["bytes_per_second"])},
+         "Counts are multiplied by rates. Seconds are a count divided by its rate."),
         ({"seconds": swapped}, "The rates are swapped: bytes go with bytes per second."),
+        ({"seconds": np.full(reading.shape, max(computing.max(), reading.max()))},
+         "All steps get the seconds of the longest one. Each has a bound of its own: compare "
+         "the two times step by step."),
+        *(({"memory_bound": np.full(reading.shape, one)},
+           "One verdict is given for all steps. Each has its own: compare step by step.")
+          for one in (reading.sum() >= computing.sum(), reading.max() >= computing.max(),
+                      (reading >= computing).all(), (reading >= computing).any(), True)),
         ({"memory_bound": reading > computing},
          "On the ridge both take equally long; call that memory-bound, too."),
+        ({"memory_bound": inputs["flops"] * inputs["flops_per_second"]
+          <= inputs["n_bytes"] * inputs["bytes_per_second"]},
+         "Counts are multiplied by rates. Compare the seconds, which are a count divided by its "
+         "rate."),
         ({"memory_bound": reading < computing},
          "The verdict is turned round: memory-bound means that reading takes longer."),
         ({"memory_bound": reading <= computing},
          "The verdict is turned round: memory-bound means that reading takes longer."),
-        ({"memory_bound": inputs["flops"] < inputs["n_bytes"]},
-         "FLOPs and bytes are compared as they are. What binds depends on the device: compare "
-         "the seconds, or the intensity with the ridge."),
+        *(({"memory_bound": few},
+           "FLOPs and bytes are compared as they are. What binds depends on the device: compare "
+           "the seconds, or the intensity with the ridge.")
+          for few in (inputs["flops"] < inputs["n_bytes"], inputs["flops"] <= inputs["n_bytes"])),
     ]  # fmt: skip
 
 

@@ -64,7 +64,8 @@ def right(inputs: Inputs) -> np.ndarray:
 def slips(inputs: Inputs) -> Slips:
     """Which keys would be chosen with one idea missing."""
     weights, v = inputs["weights"], inputs["v"]
-    lengths = np.linalg.norm(v, axis=1)
+    lengths, out = np.linalg.norm(v, axis=1), weights @ v
+    sizes = np.abs(v)
     return [
         (weights.argmax(axis=1), "These keys have the most weight. A part is the weight times the "
          "value, and a large weight on a short value adds little."),
@@ -77,8 +78,29 @@ def slips(inputs: Inputs) -> Slips:
         ((weights * v.max(axis=1)).argmax(axis=1), "The largest number of a value is not its "
          "length: negative numbers count too, and all of them."),
         ((weights * lengths).argmin(axis=1), "These are the smallest parts."),
-        ((weights @ v @ v.T).argmax(axis=1), "These values are most like the output. The question "
+        ((out @ v.T).argmax(axis=1), "These values are most like the output. The question "
          "is which of its parts is the longest."),
+        ((weights * sizes.sum(axis=1)).argmax(axis=1), "The sizes of a value's numbers were added "
+         "up. The length of a vector is the root of the sum of their squares."),
+        ((weights * sizes.max(axis=1)).argmax(axis=1), "Only the largest number of each value "
+         "counts here. The length of a vector takes all its numbers."),
+        ((weights * lengths**2).argmax(axis=1), "The weights were multiplied by squared lengths, "
+         "which favours long values. Take the root first: the part of a key is as long as weight "
+         "times length."),
+        ((weights * (out @ v.T)).argmax(axis=1), "These parts point furthest along the output. "
+         "The question is which part is the longest, whatever its direction."),
+        (np.linalg.norm(out[:, None] - v, axis=2).argmin(axis=1), "These values are the closest "
+         "to the output. The question is which of its parts is the longest."),
+        (np.full(len(weights), right(inputs)[-1]), "Every query gets the key of the last one. "
+         "Each has weights of its own."),
+        (np.full(len(weights), right(inputs)[0]), "Every query gets the key of the first one. "
+         "Each has weights of its own."),
+        ((weights + lengths).argmax(axis=1), "Weight and length were added. A part is the weight "
+         "times the value: its length is their product."),
+        ((weights**2 * lengths).argmax(axis=1), "The weight counts twice here. A part is the "
+         "weight, once, times the value."),
+        ((weights * sizes[:, 0]).argmax(axis=1), "Only the first number of each value counts here. "
+         "The length of a vector takes all its numbers."),
         (right(inputs) + 1, "Keys are counted from 0, not from 1."),
     ]  # fmt: skip
 

@@ -61,12 +61,35 @@ def _whole(size: int, tile: int) -> int:
     return size - size % tile
 
 
+def _tiled(
+    inputs: Inputs, m: int, n: int, k: int, *, back: bool = False, whole: bool = False
+) -> np.ndarray:
+    """The loops of the answer with other ends, or with a last tile that is a full one."""
+    a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
+    out = np.zeros((len(a), b.shape[1]))
+    for p in range(0, k, tile):
+        start = max(min(p, len(b) - tile), 0) if back else p
+        part = a[:, start : start + tile] @ b[start : start + tile]
+        out += np.trunc(part) if whole else part
+    rows, columns = -(-m // tile) * tile, -(-n // tile) * tile
+    out[rows:], out[:, columns:] = 0, 0
+    return out
+
+
+def _one_tile(inputs: Inputs) -> np.ndarray:
+    """Each tile of the result from the tiles with its own number along the contracted axis."""
+    a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
+    own = np.arange(len(b))[:, None] // tile == np.arange(b.shape[1]) // tile
+    return np.asarray(a @ np.where(own, b, 0))
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the product would be with one idea missing."""
     a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
     (m, k), n = a.shape, b.shape[1]
     last = (k - 1) // tile * tile
     cut, rows, columns = _whole(k, tile), np.arange(m) < _whole(m, tile), _whole(n, tile)
+    small = min(tile, m, n, k)
     inside = rows[:, None] & (np.arange(n) < columns)[None, :]
     final = _whole(k, tile) - tile
     overwritten = a[:, final:cut] @ b[final:cut] if final >= 0 else np.zeros((m, n))
@@ -78,14 +101,35 @@ def slips(inputs: Inputs) -> Slips:
          "the other tiles, and add them up."),
         (a[:, :cut] @ b[:cut], "The last, smaller tile of the contracted axis is missing: every "
          "sum lacks its last terms."),
-        (np.where(inside, a @ b, 0), "Rows or columns at the edge stay zero: a tile there is "
-         "smaller, but it belongs to the product."),
-        (np.where(inside, a[:, :cut] @ b[:cut], 0), "Tiles at the edge are missing: loop to the "
-         "end of each size; a slice beyond the end is cut off by itself."),
+        *((np.where(kept, a @ b, 0), "Rows or columns at the edge stay zero: a tile there is "
+           "smaller, but it belongs to the product.")
+          for kept in (inside, rows[:, None], np.arange(n) < columns)),
+        (sum((a[:, p : p + tile] @ b[p : p + tile] for p in range(k)), np.zeros((m, n))),
+         "The inner loop takes steps of 1. A tile of the contracted axis is as wide as `tile`: "
+         "with smaller steps its numbers count several times."),
+        (np.where(inside, a[:, :cut] @ b[:cut], 0), _EDGES),
         (np.abs(a) @ np.abs(b), "The signs are lost on the way."),
+        (_tiled(inputs, *(max(size - tile, 1) for size in (m, n, k))),
+         "The last tile along each axis is left out: a loop that ends at size − tile stops before "
+         "it."),
+        (_tiled(inputs, m, n, m), "The inner loop ends at m. It runs along the contracted axis, "
+         "which has k numbers: the two are the same for some shapes only."),
+        (_tiled(inputs, m, n, n), "The inner loop ends at n. It runs along the contracted axis, "
+         "which has k numbers: the two are the same for some shapes only."),
+        (_tiled(inputs, m, n, k, back=True), "The last tile of the contracted axis was moved back "
+         "to be a full one. It overlaps the tile before, whose numbers then count twice."),
+        (_one_tile(inputs), "Each tile of the result gets one product of tiles only. It is a sum "
+         "over all tiles of the contracted axis."),
+        (_tiled(inputs, m, n, k, whole=True), "The digits after the decimal point are lost: the "
+         "result must be an array of floats."),
+        (_tiled(inputs | {"tile": small}, *(_whole(size, small) for size in (m, n, k))), _EDGES),
     ]  # fmt: skip
 
 
+_EDGES = (
+    "Tiles at the edge are missing: loop to the end of each size; a slice beyond the end is cut "
+    "off by itself."
+)
 _OVERWRITTEN = (
     "Each tile of the result keeps the last tile product alone. It is a sum over all tiles of the "
     "contracted axis: add to it."

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -40,27 +44,66 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"counts": ((3,), "i")}
 
 
+def _counts(
+    inputs: Inputs, *, a: str = "across", b: str = "down", written: str = "once", tiles: str = "up"
+) -> np.ndarray:
+    """The counts, or what they become by another choice of how often each number moves."""
+    m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
+    rounded = {"up": lambda size: -(-size // tile), "down": lambda size: size // tile,
+               "at least 1": lambda size: max(size // tile, 1),
+               "more": lambda size: size // tile + 1}[tiles]  # fmt: skip
+    times = {"across": rounded(n), "down": rounded(m), "along": rounded(k), "once": 1, "twice": 2}
+    return np.array([m * k * times[a], k * n * times[b], m * n * times[written]])
+
+
 def slips(inputs: Inputs) -> Slips:
-    """The counts with one idea missing."""
+    """The counts with one idea missing, or two."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
     across, down, along = -(-n // tile), -(-m // tile), -(-k // tile)
+    tiles = np.array([across * down * along, across * down * along, across * down])
     return [
-        ((k * n * down, m * k * across, m * n), "The two operands are swapped: the counts of a "
-         "come first, then those of b."),
-        ((m * k * down, k * n * across, m * n), "a is read again for each tile across the columns "
-         "of b, and b for each tile down the rows of a: here it is the other way round."),
+        (right(inputs)[[1, 0, 2]], "The two operands are swapped: the counts of a come first, then "
+         "those of b."),
         ((m * k, k * n, m * n), "That moves each number once, which needs room for everything. "
          "Only one tile of each matrix is held."),
         ((m * k * n, m * k * n, m * n), "That reads both numbers anew for each multiply-add. A "
          "tile that is held serves several of them."),
-        ((m * k * across, k * n * down, m * n * along), "The result is written too often: a tile "
-         "of it stays in fast memory until its sums are complete."),
-        ((m * k * (n // tile), k * n * (m // tile), m * n), "A last, smaller tile is a tile too: "
-         "the number of tiles is rounded up."),
-        ((m * k * n // tile, k * n * m // tile, m * n), "With sizes that the tile does not divide "
-         "the number of tiles is no fraction: round it up before you multiply."),
-        ((across, down, down * across), "Those are tiles. Count the numbers in them."),
+        *with_pairs(partial(_counts, inputs), MISTAKES),
+        *(((reads, reads, m * n), "With sizes that the tile does not divide the number of tiles "
+           "is no fraction: round it up before you multiply.")
+          for reads in (m * k * n // tile, round(m * k * n / tile), -(-m * k * n // tile))),
+        *((moved, "Those are tiles. Count the numbers in them.")
+          for moved in ((across, down, down * across), tiles)),
+        (tiles * tile**2, "Tiles at the edge are counted as full ones. They are smaller, and no "
+         "number is read beyond the edge."),
     ]  # fmt: skip
+
+
+_LAST = "A last, smaller tile is a tile too: the number of tiles is rounded up."
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"a": "down", "b": "across"},
+     "a is read again for each tile across the columns of b, and b for each tile down the rows of "
+     "a: here it is the other way round."),
+    ({"a": "along", "b": "along"},
+     "Both are read once for each tile of the contracted axis. How often is a number needed again: "
+     "for which tiles of the result?"),
+    ({"written": "along"},
+     "The result is written too often: a tile of it stays in fast memory until its sums are "
+     "complete."),
+    ({"written": "twice"}, "The result is counted twice. It is written once, and never read."),
+    ({"tiles": "down"}, _LAST),
+    ({"tiles": "at least 1"}, _LAST),
+    ({"tiles": "more"},
+     "One tile too many where the tile divides the size: n // tile + 1 does not round up."),
+    ({"a": "once"},
+     "a is read only once here, as if its tiles stayed. Only a tile of the result stays: a is read "
+     "again for each tile across the columns of b."),
+    ({"b": "once"},
+     "b is read only once here, as if its tiles stayed. Only a tile of the result stays: b is read "
+     "again for each tile down the rows of a."),
+    ({"a": "down"}, "a is needed for each tile across the columns of b, not down its own rows."),
+    ({"b": "across"}, "b is needed for each tile down the rows of a, not across its own columns."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:

@@ -20,6 +20,10 @@ HEADS, KV_HEADS = MODEL.n_heads, MODEL.n_kv_heads
 GROUP = HEADS // KV_HEADS
 ANSWER = sum(head // GROUP == head % KV_HEADS for head in range(HEADS))
 
+_IN_A_GROUP = (
+    "Too many. Of the four query heads that should share a key/value head, at most one gets it. "
+    "Some groups have none: query heads 4 to 7 should read head 1, and they get 4, 5, 6 and 7."
+)
 MISTAKES = {
     HEADS: "That is every head. Query head 1 should read key/value head 0 and reads head 1.",
     0: "At least one is right: query head 0 reads key/value head 0 either way.",
@@ -30,6 +34,8 @@ MISTAKES = {
     "their own query heads: check head 1, which query heads 4 to 7 should read.",
     KV_HEADS // 2 + 1: "One too many, or one too few: write the two numbers, h // 4 and h mod 8, "
     "under each h from 0 to 31.",
+    6: _IN_A_GROUP,
+    7: _IN_A_GROUP,
     3: "One too many, or one too few: write the two numbers, h // 4 and h mod 8, under each h "
     "from 0 to 31.",
 }
@@ -45,7 +51,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     if value != int(value) or not 0 <= value <= HEADS:
         return f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
     return (
-        f"{value:.0f} is not it. Query head h should read h // {GROUP} and reads h mod {KV_HEADS}: "
+        f"It is not {value:.0f}. Query head h should read h // {GROUP} and reads h mod {KV_HEADS}: "
         "count where the two agree."
     )
 

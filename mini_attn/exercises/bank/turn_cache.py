@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn import config
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -76,32 +80,86 @@ def _same(found: Array, wanted: Array) -> bool:
     return np.allclose(found, wanted, rtol=1e-6, atol=1e-8)
 
 
+def _moved(
+    inputs: Inputs,
+    *,
+    speeds: str = "new − old",
+    places: str = "given",
+    layout: str = "half",
+    form: str = "turn",
+) -> Array:
+    """The keys at the new speeds, or what they become by another choice."""
+    k, given, old, new = inputs.values()
+    rate = {
+        "new − old": new - old, "new": new, "−old": -old, "old − new": old - new,
+        "new + old": new + old, "new / old": new / old,
+    }[speeds]  # fmt: skip
+    count = np.ones(len(k))
+    at = {
+        "given": given, "rows": np.arange(len(k)), "left": given - given[0], "one": count,
+        "last": given.max() * count,
+    }[places]  # fmt: skip
+    angles = at[:, None] * rate
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = (k[:, 0::2], k[:, 1::2]) if layout == "neighbours" else np.hsplit(k, 2)
+    first = a * cos - b * sin
+    turned = {
+        "turn": (first, a * sin + b * cos),
+        "new": (first, first * sin + b * cos),
+        "plus": (a * cos + b * sin, a * sin + b * cos),
+    }[form]
+    if layout == "half":
+        return np.concatenate(turned, axis=1)
+    return np.stack(turned, axis=2).reshape(k.shape)
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the keys would be with one idea missing."""
+    """What the keys would be with one idea missing, or two."""
     k, positions, old, new = inputs.values()
-
-    def by(speeds: Array, places: Array = positions) -> Array:
-        return _turned(k, places[:, None] * speeds)
-
-    order = np.arange(k.shape[1]).reshape(2, -1).T.ravel()  # half to neighbours
-    angles = positions[:, None] * (new - old)
-    tables = np.cos(angles), np.sin(angles)
-    neighbours = ma.apply_rope(k[None, None], *tables, layout="interleaved")[0, 0]
+    angles = positions[:, None] * np.repeat(new - old, 2)
+    a, b = np.hsplit(k, 2)
+    repeated = k * np.cos(angles) + np.concatenate([-b, a], axis=1) * np.sin(angles)
     return [
-        (by(new), "The new angle was put on top of the old one: cached keys are turned already."),
-        (by(-old), "The keys have been turned back, and not forward again."),
-        (by(old - new), "The keys have moved the wrong way: they have to end at the new angle, so "
-         "they are turned by the new minus the old."),
-        (by(new - old, np.arange(len(k))), "The rows were counted from 0. A key's angle belongs to "
-         "its position in the text, and the first tokens have left the cache."),
-        (by(new / old), "Angles add up, they do not divide: turn by a difference."),
+        (k, "These are the keys as they came."),
+        *with_pairs(partial(_moved, inputs), MISTAKES),
         (k * np.tile(new / old, 2), "The numbers were multiplied. A slower plane turns less; its "
          "keys are as long as before."),
-        (k, "These are the keys as they came."),
-        (neighbours, "Neighbours were turned together. In the layout `half` the numbers i and "
-         "i + d/2 make a plane."),
-        (by(new - old)[:, order], "The keys are right and stand in the order of another layout."),
+        (repeated, "The two numbers of a plane are turned by different angles: the angles are laid "
+         "out for neighbours. In the layout `half` the numbers i and i + d/2 make a plane."),
     ]  # fmt: skip
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"speeds": "new"},
+     "The new angle was put on top of the old one: cached keys are turned already."),
+    ({"speeds": "−old"}, "The keys have been turned back, and not forward again."),
+    ({"speeds": "old − new"},
+     "The keys have moved the wrong way: they have to end at the new angle, so they are turned by "
+     "the new minus the old."),
+    ({"places": "rows"},
+     "The rows were counted from 0. A key's angle belongs to its position in the text, and the "
+     "first tokens have left the cache."),
+    ({"speeds": "new / old"}, "Angles add up, they do not divide: turn by a difference."),
+    ({"speeds": "new + old"},
+     "The old angle was added once more. It has to be taken off: turn by a difference."),
+    ({"layout": "neighbours"},
+     "Neighbours were turned together. In the layout `half` the numbers i and i + d/2 make a "
+     "plane."),
+    ({"layout": "woven"}, "The numbers of a key stand in the order of another layout."),
+    ({"places": "left"},
+     "The positions were counted from the first key that is left. Take them as they are: the keys "
+     "were turned by them."),
+    ({"places": "one"},
+     "Every key is turned as if it stood at position 1. Speeds are angles per token: multiply them "
+     "by the positions."),
+    ({"places": "last"}, "All keys are turned as if they stood at the last position."),
+    ({"form": "new"},
+     "The second half is computed from the first after that was overwritten. Both need the old "
+     "numbers."),
+    ({"form": "plus"},
+     "The two sines have the same sign here. In a rotation one is subtracted: a cos − b sin, "
+     "a sin + b cos."),
+]  # fmt: skip
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:

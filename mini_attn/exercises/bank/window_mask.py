@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -54,36 +58,61 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
+def _mask(
+    inputs: Inputs,
+    *,
+    nearest: int = 0,
+    keys: float = 0,
+    empty: int = 0,
+    by: str = "positions",
+    far: bool = False,
+) -> np.ndarray:
+    """The mask, or what it becomes by another choice."""
+    q, kv = inputs["q_positions"], inputs["kv_positions"]
+    past = len(kv) - len(q)
+    rows, slots = np.arange(len(q)) + past, np.arange(len(kv))
+    q, held = {"positions": (q, kv), "places": (rows, slots), "rows": (rows, kv),
+               "sorted": (q, np.sort(kv))}[by]  # fmt: skip
+    behind = q[:, None] - held
+    distance = abs(behind) if far else behind
+    filled = (np.sort(kv) if by == "sorted" else kv) >= empty
+    return np.asarray(filled & (distance >= nearest) & (distance < inputs["window"] + keys))
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the mask would be with one idea missing."""
-    kv, window = inputs["kv_positions"], inputs["window"]
-    behind = inputs["q_positions"][:, None] - kv
-    there = kv >= 0
-    q_len, kv_len = behind.shape
-    off = kv_len - q_len
-    triangle = np.tril(np.ones((q_len, kv_len), bool), off)
-    place = off + np.arange(q_len)[:, None] - np.arange(kv_len)
-    order = "The mask is made from places in the array. A ring puts new tokens in old places: "
-    return [
-        (there & (behind >= 0) & (behind <= window),
+    """What the mask would be with one idea missing, or two."""
+    window = inputs["window"]
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"keys": 1},
          f"One key too many: the window of {window} counts the token's own key, so the key "
          f"{window} places back is outside."),
-        ((behind >= 0) & (behind < window),
+        ({"empty": -1},
          "A slot at position -1 holds no token, but it may lie inside the window."),
-        (triangle & (place <= window),
-         f"Two things. {order}compare positions. And one key too many is seen: the window counts "
-         "the token's own key."),
-        (triangle & (place < window), f"{order}compare the positions of queries and keys."),
-        (there & (behind > 0) & (behind <= window),
-         "The token does not see itself: its own key belongs to the window."),
-        (there & (behind >= 0) & (behind < window - 1),
-         f"One key too few: {window} keys are seen, the token's own included."),
-        (there & (behind < window), "Later tokens are seen: the mask is causal as well."),
-        (there & (behind >= 0), "The window is missing: far keys are seen too."),
-        (there & (abs(behind) < window),
+        ({"by": "places"},
+         "The mask is made from places in the array. A ring puts new tokens in old places: compare "
+         "the positions of queries and keys."),
+        ({"nearest": 1}, "The token does not see itself: its own key belongs to the window."),
+        ({"empty": 1}, "The token at position 0 is not seen: only a slot at position −1 is empty."),
+        ({"by": "sorted"},
+         "The keys were sorted. Column j belongs to the key in slot j, wherever it stands in the "
+         "text: leave the slots in their order."),
+        ({"by": "rows"},
+         "The queries are placed by their rows, as the last ones of the array. Take their "
+         "positions, as for the keys."),
+        ({"keys": -1}, f"One key too few: {window} keys are seen, the token's own included."),
+        ({"nearest": -(10**6)}, "Later tokens are seen: the mask is causal as well."),
+        ({"keys": np.inf}, "The window is missing: far keys are seen too."),
+        ({"far": True},
          "The window reaches ahead. A query sees keys at its own place and before it only."),
-        (~(there & (behind >= 0) & (behind < window)),
-         "The mask is upside down: True means that the query may attend."),
+    ]  # fmt: skip
+    places = mistakes[2][1]
+    return [
+        (_mask(inputs, by="places", empty=-1), places),  # nor does it look for empty slots
+        *with_pairs(partial(_mask, inputs), mistakes),
+        (_mask(inputs, by="places", keys=1, empty=-1),
+         f"Two things. {places} And: one key too many is seen, as the window counts the token's "
+         "own key."),
+        (~right(inputs), "The mask is upside down: True means that the query may attend."),
     ]  # fmt: skip
 
 

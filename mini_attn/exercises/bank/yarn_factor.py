@@ -28,6 +28,19 @@ MISTAKES = {
     SCORE * (0.1 * math.log2(FACTOR) + 1) ** 2: "The logarithm is the natural one.",
     SCORE: "The rule changes more than the frequencies: queries and keys get a factor.",
     SCORE / _EACH**2: "The scores grow, they do not shrink: a longer text needs sharper rows.",
+    SCORE / _EACH: "Queries and keys are multiplied by the factor, not divided by it. A score is a "
+    "product of the two, so it gets the factor twice.",
+    SCORE * math.sqrt(_EACH): (
+        "That multiplies by the root of the factor. Query and key have the factor each, so the "
+        "score gets its square."
+    ),
+    SCORE * FACTOR: "16 is how far the context is stretched. The factor of queries and keys is "
+    "0.1 · ln 16 + 1.",
+    SCORE * (math.log(FACTOR) + 1) ** 2: "The 0.1 is missing: the factor is 0.1 · ln 16 + 1.",
+    SCORE * (0.1 * math.log(FACTOR)) ** 2: "The factor is 0.1 · ln 16 plus 1: the 1 is missing.",
+    SCORE * (0.1 * (math.log(FACTOR) + 1)) ** 2: (
+        "The 0.1 belongs to the logarithm alone: 0.1 · ln 16, and then 1 is added."
+    ),
     (SCORE * _EACH) ** 2: "The factor is squared, not the score.",
 }
 _near = partial(math.isclose, rel_tol=0.003)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mini_attn.config import YaRN
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.numpy.rope import rope_frequencies
 from mini_attn.numpy.rope_scaling import scale_frequencies
@@ -54,37 +56,78 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"scaled": (inputs["inv_freq"].shape, "f")}
 
 
-def _blend(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
-    inv = inputs["inv_freq"]
-    return np.asarray(kept * inv + (1 - kept) * inv / inputs["factor"])
+def _ramp(
+    inputs: Inputs,
+    *,
+    turn: float = math.tau,
+    context: str = "trained",
+    ramp: str = "linear",
+    flip: bool = False,
+    whole: bool = False,
+    blend: str = "frequencies",
+) -> np.ndarray:
+    """The frequencies, or what they become by another choice."""
+    inv, factor, trained = inputs["inv_freq"], inputs["factor"], inputs["trained"]
+    turns = inv * trained * (factor if context == "longer" else 1) / turn
+    if context == "wavelength":
+        turns = turn / inv
+    turns = np.floor(turns) if whole else turns
+    kept = {
+        "linear": np.clip((turns - SLOW) / (FAST - SLOW), 0, 1),
+        "not clipped": (turns - SLOW) / (FAST - SLOW),
+        "from 0": np.minimum(turns / FAST, 1),
+        "from 0 above 1": np.where(turns > SLOW, np.minimum(turns / FAST, 1), 0),
+        "logarithm": np.clip(np.log(turns) / np.log(FAST), 0, 1),
+        "step in the middle": turns > (SLOW + FAST) / 2,
+        "step at 1": turns > SLOW,
+        "step at 32": turns >= FAST,
+    }[ramp].astype(float)
+    kept = 1 - kept if flip else kept
+    return np.asarray({
+        "frequencies": kept * inv + (1 - kept) * inv / factor,
+        "wavelengths": inv / (kept + (1 - kept) * factor),
+        "multiplied": inv * (kept + (1 - kept) * factor),
+    }[blend])  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the frequencies would be with one idea missing."""
-    inv, factor, trained = inputs["inv_freq"], inputs["factor"], inputs["trained"]
-    turns = inv * trained / math.tau
-    ramp = (turns - SLOW) / (FAST - SLOW)
-    kept = np.clip(ramp, 0, 1)
-    longer = np.clip((turns * factor - SLOW) / (FAST - SLOW), 0, 1)
-    radians = np.clip((inv * trained - SLOW) / (FAST - SLOW), 0, 1)
+    """What the frequencies would be with one idea missing, or two."""
+    inv = inputs["inv_freq"]
     return [
         (inv, "Nothing has changed: planes with few turns have to slow down."),
-        (inv / factor, "Every plane is slowed in full: that is position interpolation."),
-        (_blend(inputs, 1 - kept),
-         "The ramp is turned round: planes with many turns in training keep their speed."),
-        (_blend(inputs, ramp),
-         "The ramp goes on below 0 and above 1: clip it, so that planes outside are kept or "
-         "slowed in full."),
-        (_blend(inputs, longer),
-         "Turns are counted in the longer context. What counts is how often a plane came round "
-         "in training."),
-        (_blend(inputs, radians),
-         "Radians are taken for turns: a turn is 2π of them."),
-        (inv / (kept + (1 - kept) * factor),
-         "The ramp blends wavelengths. YaRN blends the frequencies."),
-        (_blend(inputs, (turns > (SLOW + FAST) / 2).astype(float)),
-         "There is a step instead of a ramp: between 1 and 32 turns the two speeds are mixed."),
-    ]  # fmt: skip
+        (inv / inputs["factor"], "Every plane is slowed in full: that is position interpolation."),
+        *with_pairs(partial(_ramp, inputs), MISTAKES),
+    ]
+
+
+_WIDTH = "The ramp is at 0 for 1 turn and at 1 for 32 turns: it begins at 1 and is 31 turns wide."
+_STEP = "There is a step instead of a ramp: between 1 and 32 turns the two speeds are mixed."
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"flip": True},
+     "The ramp is turned round: planes with many turns in training keep their speed."),
+    ({"ramp": "not clipped"},
+     "The ramp goes on below 0 and above 1: clip it, so that planes outside are kept or slowed in "
+     "full."),
+    ({"context": "longer"},
+     "Turns are counted in the longer context. What counts is how often a plane came round in "
+     "training."),
+    ({"turn": 1.0}, "Radians are taken for turns: a turn is 2π of them."),
+    ({"blend": "wavelengths"}, "The ramp blends wavelengths. YaRN blends the frequencies."),
+    ({"ramp": "step in the middle"}, _STEP),
+    ({"ramp": "step at 1"}, _STEP),
+    ({"ramp": "step at 32"}, _STEP),
+    ({"ramp": "from 0"}, _WIDTH),
+    ({"ramp": "from 0 above 1"}, _WIDTH),
+    ({"ramp": "logarithm"},
+     "The ramp runs over the logarithm of the turns. It should be proportional to their number."),
+    ({"context": "wavelength"},
+     "Wavelengths are taken for turns. A plane turns as often as its wavelength fits into the "
+     "trained length."),
+    ({"whole": True}, "Only whole turns are counted. The ramp takes parts of a turn as well."),
+    ({"blend": "multiplied"},
+     "Slow planes are multiplied by the factor here. To stretch the context they have to slow "
+     "down: divide."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
@@ -97,6 +140,13 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The plane that is furthest off."""
     inv, got, wanted = inputs["inv_freq"], outputs["scaled"], right(inputs)
+    kept = (got / inv * inputs["factor"] - 1) / (inputs["factor"] - 1)
+    between = kept[(kept > 1e-6) & (kept < 1 - 1e-6)]
+    if len(between) > 3 and np.allclose(np.diff(between, 2), 0, atol=1e-6):
+        return (
+            "From plane to plane the ramp falls by the same amount. It should follow the number of "
+            "turns, not the number of the plane."
+        )
     i = int(np.abs(got / wanted - 1).argmax())
     turns = inv[i] * inputs["trained"] / math.tau
     return (
