@@ -24,8 +24,9 @@ ASKED = re.compile(r'Prediction\("([\w/-]+)"\)')
 # The choice and the covers are there before the first paint, so that nothing jumps.
 SCRIPT = Path(__file__).with_name("templates") / "covers.js"
 LID = """<div class="covered" data-covered-by="{keys}">
-<div class="covered-lid" role="group" aria-label="A covered result"><p><b>Covered until you guess:</b>
-{what}.</p><button type="button" class="covered-show" aria-expanded="false"
+<div class="covered-lid" role="group" aria-label="A covered result">
+<p><b>Covered until you guess:</b> {what}.</p>
+<button type="button" class="covered-show" aria-expanded="false"
 aria-controls="covered-{number}">Show me<span class="covered-aloud">: {what}</span></button>
 <button type="button" class="covered-off">Never cover results</button></div>
 <script>livingCovers.see(document.currentScript.parentNode)</script>
