@@ -25,7 +25,7 @@ ASKED = re.compile(r'Prediction\("([\w/-]+)"\)')
 SCRIPT = Path(__file__).with_name("templates") / "covers.js"
 LID = """<div class="covered" data-covered-by="{keys}">
 <div class="covered-lid" role="group" aria-label="A covered result">
-<p><b>Covered until you guess:</b> {what}.</p>
+<p><b>Covered until you {guess}:</b> {what}.</p>
 <button type="button" class="covered-show" aria-expanded="false"
 aria-controls="covered-{number}">Show me<span class="covered-aloud">: {what}</span></button>
 <button type="button" class="covered-off">Never cover results</button></div>
@@ -66,16 +66,44 @@ def named(cells: list[nbformat.NotebookNode]) -> str:
     """What lies under one cover, in words."""
     kinds = dict.fromkeys(
         "a figure" if re.search(r"\b(plt|axe?s?|axes)\.", cell.source)
-        else "a cell with its output" if cell.cell_type == "code"
+        else "a cell with its output" if "print(" in cell.source
+        else "a cell of code" if cell.cell_type == "code"
         else "what follows from it" if number else "the text with the answer"
         for number, cell in enumerate(cells)
     )  # fmt: skip
-    return " and ".join(filter(None, (", ".join([*kinds][:-1]), [*kinds][-1])))
+    return listed(list(kinds))
+
+
+def listed(words: list[str]) -> str:
+    """One, two and three."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def guess(keys: list[str]) -> str:
+    """What the reader has to do, with a link to each prediction."""
+    links = [f'<a href="#ask-{key.split("/")[1]}">{{}}</a>' for key in keys]
+    if len(keys) == 1:
+        return links[0].format("guess")
+    numbered = [link.format(number) for number, link in enumerate(links, 1)]
+    return f"answer {len(keys)} predictions, {listed(numbered)}"
 
 
 def cell_of(node: nodes.Node) -> int:
     """The number of the notebook's cell that a node comes from: myst-nb counts lines so."""
     return (node.line or 0) // 10_000 - 1
+
+
+def raw(markup: str) -> nodes.raw:
+    """Markup as it stands."""
+    return nodes.raw("", markup, format="html")
+
+
+def anchor(node: nodes.Node, cells: list[nbformat.NotebookNode]) -> list[nodes.Node]:
+    """A place to go to before a prediction."""
+    if not isinstance(node, nodes.container) or "tag_prediction" not in node["classes"]:
+        return []
+    (key,) = ASKED.findall(cells[cell_of(node)].source)
+    return [raw(f'<span id="ask-{key.split("/")[1]}"></span>')]
 
 
 def cover(app: Sphinx, doctree: nodes.document) -> None:
@@ -95,17 +123,16 @@ def cover(app: Sphinx, doctree: nodes.document) -> None:
         parts: list[nodes.Node] = []
         for keys, run in groupby(list(room.children), lambda n: waiting.get(cell_of(n), "")):
             inside = list(run)
-            if not keys:
-                parts += inside
-                continue
-            count += 1
-            numbers = dict.fromkeys(map(cell_of, inside))
-            what = named([cells[number] for number in numbers])
-            lid = LID.format(keys=escape(keys), what=what, number=count)
-            end = nodes.raw("", "</div></div>", format="html")
-            parts += [nodes.raw("", lid, format="html"), *inside, end]
-        room.children = parts
-        for part in parts:
+            if keys:
+                count += 1
+                numbers = dict.fromkeys(map(cell_of, inside))
+                what = named([cells[number] for number in numbers])
+                how = guess(keys.split())
+                lid = LID.format(keys=escape(keys), guess=how, what=what, number=count)
+                inside = [raw(lid), *inside, raw("</div></div>")]
+            parts += inside
+        room.children = [part for node in parts for part in (*anchor(node, cells), node)]
+        for part in room.children:
             part.parent = room
 
 

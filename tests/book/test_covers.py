@@ -17,7 +17,7 @@ from tools import HTML, ROOT
 from tools.site import Visit, visiting
 
 sys.path.insert(0, str(ROOT / "book/_ext"))
-from covers import covers_of, named, waits_for
+from covers import covers_of, guess, named, waits_for
 
 BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
 CHAPTER = "book/matmul.html"
@@ -66,11 +66,15 @@ def cell(source: str, *tags: str, kind: str = "code") -> nbformat.NotebookNode:
 
 def test_covers_that_cannot_work_are_refused() -> None:
     question = cell('Prediction("a/b")', "prediction")
-    good = [question, cell("1 + 1", "covered-by:a/b"), cell("So.", "covered-by:a/b", kind="md")]
+    good = [question, cell("print(1)", "covered-by:a/b"), cell("So.", "covered-by:a/b", kind="md")]
     assert covers_of(good) == {1: "a/b", 2: "a/b"}
     assert named(good[1:]) == "a cell with its output and what follows from it"
-    assert named([cell("plt.show()"), cell("x")]) == "a figure and a cell with its output"
+    assert named([cell("plt.show()"), cell("assert x")]) == "a figure and a cell of code"
     assert named([cell("So.", kind="md")]) == "the text with the answer"
+    assert guess(["a/b"]) == '<a href="#ask-b">guess</a>'
+    assert guess(["a/b", "a/c"]).endswith(
+        '2 predictions, <a href="#ask-b">1</a> and <a href="#ask-c">2</a>'
+    )
     for bad in (
         [good[1], question],  # before it was asked
         [question, cell("1", "covered-by:a/c")],
@@ -98,7 +102,7 @@ def cover(page: Page, key: str) -> Locator:
     return page.locator(f".covered[data-covered-by~='{key}']").first
 
 
-def guess(page: Page, number: int, text: str) -> None:
+def answer(page: Page, number: int, text: str) -> None:
     """Answer a prediction of the page."""
     question = page.locator(".living[data-widget=prediction]").nth(number)
     question.get_by_label("Your answer").fill(text)
@@ -124,6 +128,7 @@ def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
         number = list(asked(BOOK[stem])).index(key)
         question = page.locator(".living[data-widget=prediction]").nth(number)
         after = "([a, b]) => Boolean(a.compareDocumentPosition(b) & 4)"
+        assert page.locator(f"#ask-{key.split('/')[1]}").count() == 1
         pair = [question.element_handle(), cover(page, key).element_handle()]
         assert page.evaluate(after, pair), key
     cells = page.locator(".covered .cell").count()
@@ -136,15 +141,15 @@ def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
 def test_a_guess_uncovers_and_is_remembered(visit: Visit, protocol: str) -> None:
     page = visit(CHAPTER, protocol=protocol)
     one, both = cover(page, "matmul/flops"), cover(page, "matmul/square")
-    guess(page, 0, "nothing that could be read")
+    answer(page, 0, "nothing that could be read")
     assert is_covered(one)
-    guess(page, 0, "7")  # a wrong guess is a guess
+    answer(page, 0, "7")  # a wrong guess is a guess
     expect(one.locator(".covered-body")).to_be_visible()
     assert not is_covered(one)
     keys = list(asked(BOOK["matmul"]))
-    guess(page, keys.index("matmul/square"), "171")
+    answer(page, keys.index("matmul/square"), "171")
     assert is_covered(both)  # it waits for two
-    guess(page, keys.index("matmul/one-row"), "1/2")
+    answer(page, keys.index("matmul/one-row"), "1/2")
     expect(both.locator(".covered-body")).to_be_visible()
     page.reload()
     assert not is_covered(one)
@@ -219,7 +224,7 @@ def test_without_storage_a_page_still_covers_and_uncovers(visit: Visit) -> None:
     assert is_covered(box)
     box.get_by_role("button", name="Show me").click()
     expect(box.locator(".covered-body")).to_be_visible()
-    guess(page, 1, "8")
+    answer(page, 1, "8")
     expect(cover(page, "matmul/doubled").locator(".covered-body")).to_be_visible()
     page.get_by_role("switch", name="Guess first").uncheck()
     assert not any(is_covered(box) for box in page.locator(".covered").all())
@@ -257,7 +262,7 @@ def test_covers_are_there_from_the_first_paint(visit: Visit) -> None:
     """What was guessed before is open when the page is laid out, and the rest is covered."""
     page = visit(CHAPTER)
     before = page.evaluate(SHIFT)
-    guess(page, 0, "512")
+    answer(page, 0, "512")
     page.reload()
     assert page.evaluate(SHIFT) <= before + 0.02
 
