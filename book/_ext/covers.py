@@ -27,7 +27,7 @@ LID = """<div class="covered" data-covered-by="{keys}">
 <div class="covered-lid" role="group" aria-label="A covered result">
 <p><b>Covered until you {guess}:</b> {what}.</p>
 <button type="button" class="covered-show" aria-expanded="false"
-aria-controls="covered-{number}">Show me<span class="covered-aloud">: {what}</span></button>
+aria-controls="covered-{number}" aria-label="Show me: {what}">Show me</button>
 <button type="button" class="covered-off">Never cover results</button></div>
 <script>livingCovers.see(document.currentScript.parentNode)</script>
 <div class="covered-body" id="covered-{number}" tabindex="-1">"""

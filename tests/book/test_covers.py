@@ -228,6 +228,7 @@ def test_without_storage_a_page_still_covers_and_uncovers(visit: Visit) -> None:
     expect(cover(page, "matmul/doubled").locator(".covered-body")).to_be_visible()
     page.get_by_role("switch", name="Guess first").uncheck()
     assert not any(is_covered(box) for box in page.locator(".covered").all())
+    visit.errors[:] = [error for error in visit.errors if "blocked" not in error]  # the theme's
 
 
 @pytest.mark.browser

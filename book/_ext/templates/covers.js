@@ -33,7 +33,8 @@ var livingCovers = (function (root) {
     var button = box.querySelector(".covered-show");
     box.classList.toggle("covered-open", isOpen);
     button.setAttribute("aria-expanded", String(isOpen));
-    button.firstChild.data = isOpen ? "Cover it again" : "Show me";
+    button.textContent = isOpen ? "Cover it again" : "Show me";
+    button.setAttribute("aria-label", button.getAttribute("aria-label").replace(/^[^:]*/, button.textContent));
   }
 
   // One box, as it is parsed and whenever something was answered.
