@@ -28,7 +28,10 @@ VERSION = 1
 LARGEST = 1_000_000  # bytes; the whole book answered makes about 12,000
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 # What a typed number may consist of; a prediction takes no other text for an answer.
-ATTEMPT = re.compile(r"[0-9A-Za-z+.,_' \u00a0\u2009\u202f-]{1,40}")
+ATTEMPT = re.compile(
+    r"[0-9A-Za-z+.,_' ’‘`´\u00a0\u2007\u2009\u202f×·⋅*/÷:^()!%√½⅓⅔¼¾⅕⅙⅛"
+    r"⁰¹²³⁴⁵⁶⁷⁸⁹⁻−~≈≃=°πµμ-]{1,40}"
+)
 
 
 class OtherVersion(ConfigError):

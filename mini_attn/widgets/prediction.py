@@ -45,8 +45,8 @@ class Prediction(LivingWidget):
 
     Notes
     -----
-    The view judges the attempt. It takes ``5050``, ``5,050``, ``5.05e3`` and, for bytes, a unit
-    such as in ``7.37 MB``.
+    The view judges the attempt. It takes what people write: ``5050``, ``5,050``, ``5.05e3``,
+    ``about 5050``, ``100·101/2``, ``√192``, ``20%``, ``38.6 million`` and units, as in ``7.37 MB``.
 
     Examples
     --------

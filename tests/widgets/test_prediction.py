@@ -187,9 +187,10 @@ def test_rounded_megabytes_are_right_and_mebibytes_named() -> None:
 
 UNREADABLE = [
     "", "   ", "many", "NaN", "nan", "Infinity", "-Infinity", "1e999", "1e-999", "0", "-5050",
-    "5,05", "1,23,456", "5.0.5", "0x13BA", "5e", "--5", "5" * 400, "١٢٣", "5050; drop",
-    "5050 MB", "5050 parsecs", "__proto__", "5 constructor",
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
+    "1,23,456", "5.0.5", "0x13BA", "5e", "--5", "5" * 400, "١٢٣", "5050; drop",
+    "5050 MB", "5050 parsecs", "5-6-", "5–6", "5 to 6",
+    "1/0", "0/0", "sqrt(-1)", "(5", "2 ^ 99999", "5 m/s", "__proto__",
+    "5 constructor", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>",
 ]  # fmt: skip
 
 
@@ -214,7 +215,7 @@ def test_questions_that_cannot_work_are_refused() -> None:
     Question(**good, mistakes=(Mistake(8, "Twice."),))
     for bad in (
         {"answer": 0}, {"answer": True}, {"text": ""}, {"explanation": ""}, {"unit": ""},
-        {"tolerance": 0.5}, {"mistakes": (Mistake(4, "The answer."),)},
+        {"tolerance": 0.5}, {"kind": "riddle"}, {"mistakes": (Mistake(4, "The answer."),)},
         {"mistakes": (Mistake(8, "Twice."), Mistake(8, "Again."))},
         {"mistakes": (Mistake(4.01, "Too close."),), "tolerance": 0.01},
     ):  # fmt: skip

@@ -34,6 +34,8 @@ def _score() -> Question:
         f"`d_model` = {WIDTH}. What is the score of this pair, after the scale?",
         answer=int(dot / SIZE**0.5),
         unit="points",
+        kind="formula",
+        signed=True,
         tolerance=0.005,
         explanation=f"q · k = {dot:g}, the other products are 0, and √head_dim = √{SIZE} = "
         f"{SIZE**0.5:g}, so the score is {dot / SIZE**0.5:g}.",
@@ -70,6 +72,7 @@ def _leak() -> Question:
         "tokens that come later?",
         answer=round(percent),
         unit="percent",
+        kind="share",
         tolerance=0.01,
         explanation="e to the 3 is about 20.1 and e to the 0 is 1, so the row is (20.1, 1, 1, "
         f"20.1) over 42.2, and all but the first entry add up to {percent:.1f} %.",
@@ -109,6 +112,7 @@ def _spread() -> Question:
         "What is the standard deviation of q · k, before any scale?",
         answer=math.isqrt(size),
         unit="units",
+        kind="formula",
         explanation=f"Each product has variance 1 · 1 = 1, the {size} products are independent, so "
         f"the variance is {size} and the standard deviation √{size} = {math.isqrt(size)}.",
         mistakes=(
@@ -144,6 +148,7 @@ def _gradient() -> Question:
         "is its derivative by its own score smaller in the second case?",
         answer=round(ratio),
         unit="times",
+        kind="ratio",
         tolerance=0.02,
         explanation=f"The derivative is w (1 − w): {even * (1 - even)} against "
         f"{sure * (1 - sure):.4f}, a factor of {ratio:.1f}.",

@@ -43,6 +43,7 @@ def _projections() -> Question:
         f"keys and values for {n:,} tokens. How many FLOPs are these three products together?",
         answer=flops,
         unit="FLOPs",
+        kind="product",
         tolerance=0.005,
         explanation=f"Each matrix is {WIDTH} × {WIDTH}, a multiply-add is 2 FLOPs: "
         f"2 × {n:,} × {WIDTH} × {WIDTH} × 3 = {flops:,}.",
@@ -75,6 +76,7 @@ def _doubled() -> Question:
         "The full square of pairs is computed.",
         answer=round(twice / once, 2),
         unit="times",
+        kind="ratio",
         tolerance=0.01,
         explanation="Products with weights double, the square's part grows fourfold: "
         f"{twice / 1e9:.2f} GFLOP against {once / 1e9:.2f}, {twice / once:.2f} times.",
@@ -109,6 +111,7 @@ def _half() -> Question:
         "many tokens on are scores and weighted sum half of all its FLOPs (full square)?",
         answer=cross,
         unit="tokens",
+        kind="crossover",
         tolerance=0.005,
         explanation="Weights: 8d² for the four projections and 16d² for the MLP, each token. "
         f"Square: 4nd each token. 4nd = 24d² gives n = 6d = {cross:,}.",
@@ -144,6 +147,7 @@ def _softmax() -> Question:
         "weighted sum?",
         answer=round(percent, 2),
         unit="percent",
+        kind="share",
         tolerance=0.02,
         explanation=f"A pair takes 2 × {SIZE} FLOPs for its score and 2 × {SIZE} for the weighted "
         f"sum: 5 / {4 * SIZE} = {percent:.2f} %, whatever the number of tokens.",

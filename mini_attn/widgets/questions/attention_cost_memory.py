@@ -25,6 +25,7 @@ def _training() -> Question:
         f"layer, in float16. How many bytes is that, if they are kept?",
         answer=kept,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"{batch} × {HEADS} × {n:,} × {n:,} weights in each of {LAYERS} layers, "
         f"{width} bytes each: {kept:,}.",
@@ -52,6 +53,8 @@ def _tile() -> Question:
         "many scores exist at one time?",
         answer=held,
         unit="scores",
+        kind="product",
+        tolerance=0.005,
         explanation=f"{HEADS} × {block} × {block} = {held:,}. The {HEADS * n * n:,} of the whole "
         "matrix are all computed, but never together.",
         mistakes=(
@@ -77,6 +80,7 @@ def _other_order() -> Question:
         f"{n:,} tokens, the full square: how many times fewer FLOPs is the second order?",
         answer=pair_work // state,
         unit="times",
+        kind="ratio",
         explanation=f"First order: 2 × 2 × n² × {SIZE}. Second: kᵀ v and its product with q, "
         f"2 × 2 × n × {SIZE}². The ratio is n / {SIZE} = {pair_work // state}.",
         mistakes=(

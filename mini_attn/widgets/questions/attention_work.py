@@ -20,6 +20,7 @@ def _visible() -> Question:
         "left visible?",
         answer=seen,
         unit="scores",
+        kind="sum",
         explanation=f"The query at place i (from 1) sees i keys, its own included: "
         f"1 + 2 + … + {n:,} = {n:,} × {n + 1:,} / 2 = {seen:,}.",
         mistakes=(
@@ -46,6 +47,7 @@ def _work() -> Question:
         "is 2.",
         answer=flops,
         unit="FLOPs",
+        kind="product",
         tolerance=0.005,
         explanation=f"{n:,} × {n:,} pairs, each with {size} multiply-adds for its score and {size} "
         f"for its part of the output: 2 × 2 × {size} × {n:,}² = {flops:,}.",

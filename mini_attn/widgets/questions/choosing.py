@@ -22,6 +22,7 @@ def _family() -> Question:
         "two ends?",
         answer=len(divisors),
         unit="layers",
+        kind="count",
         explanation=f"The key/value heads have to divide the {HEADS} query heads: "
         f"{', '.join(map(str, divisors))}.",
         mistakes=(
@@ -52,6 +53,7 @@ def _beside_latent() -> Question:
         f"{SIZE} with which grouped-query attention keeps fewer?",
         answer=answer,
         unit="heads",
+        kind="quotient",
         explanation=f"A key/value head keeps a key and a value, {2 * SIZE} numbers; {answer} heads "
         f"keep {answer * 2 * SIZE}, {answer + 1} would keep {(answer + 1) * 2 * SIZE}.",
         mistakes=(
@@ -88,6 +90,8 @@ def _window_or_one_head() -> Question:
         "equally large?",
         answer=answer,
         unit="tokens",
+        kind="crossover",
+        tolerance=0.005,
         explanation=f"{window:,} tokens × {kv_heads} heads = {answer:,} tokens × 1 head; beyond "
         "that the window keeps less.",
         mistakes=(
@@ -130,6 +134,7 @@ def _as_much_as_weights() -> Question:
         "From how many sequences on does it read more cache than weights?",
         answer=answer,
         unit="sequences",
+        kind="quotient",
         explanation=f"{weights / 1e9:.2f} / {one / 1e9:.3f} = {weights / one:.2f}, so {answer - 1} "
         f"sequences read less than the weights and {answer} more.",
         mistakes=(
@@ -171,6 +176,7 @@ def _latent_work() -> Question:
         "times as many FLOPs does the latent form spend on each cached token?",
         answer=answer,
         unit="times",
+        kind="ratio",
         tolerance=0.005,
         explanation=f"({width} + {MLA.kv_lora_rank}) / ({SIZE} + {SIZE}) = {answer}: a smaller "
         "cache, paid for with arithmetic.",

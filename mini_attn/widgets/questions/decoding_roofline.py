@@ -23,6 +23,7 @@ def _ridge() -> Question:
         "reads, so that arithmetic and memory take equally long?",
         answer=answer,
         unit="FLOPs a byte",
+        kind="quotient",
         tolerance=0.01,
         explanation=f"{flops / 1e12:.0f} / {rate / 1e12:.3f} = {flops / rate:.0f}: the ridge of "
         "its roofline. With fewer, the arithmetic units wait.",
@@ -54,6 +55,7 @@ def _rows() -> Question:
         "in bfloat16. Only the matrix counts as read. How many FLOPs does it do for each byte?",
         answer=batch,
         unit="FLOPs a byte",
+        kind="quotient",
         explanation=f"A weight is read once (2 bytes) and used for {batch} rows, 2 FLOPs each: "
         f"2 × {batch} / 2 = {batch}.",
         mistakes=(
@@ -84,6 +86,7 @@ def _attention_batch() -> Question:
         "does its attention do for each byte of the cache?",
         answer=GROUP,
         unit="FLOPs a byte",
+        kind="quotient",
         explanation=f"Each sequence brings a cache of its own, so the batch cancels. A number of 2 "
         f"bytes is used by {LLAMA.n_heads} / {LLAMA.n_kv_heads} = {GROUP} query heads, 2 FLOPs "
         "each.",
@@ -125,6 +128,7 @@ def _latent() -> Question:
         "ones, as a value. How many FLOPs is that for each byte of the cache, if it is read once?",
         answer=round(answer),
         unit="FLOPs a byte",
+        kind="quotient",
         tolerance=0.005,
         explanation=f"2 × {V3.n_heads} × ({key} + {value}) FLOPs for {key} × 2 bytes: {answer}.",
         mistakes=(

@@ -25,6 +25,7 @@ def _single() -> Question:
         "tokens a second can it write at the most?",
         answer=answer,
         unit="tokens a second",
+        kind="quotient",
         tolerance=0.01,
         explanation=f"Each token reads all weights: {RATE / 1e9:,.0f} / {weights / 1e9:.2f} = "
         f"{RATE / weights:.0f} a second. The arithmetic alone would allow {PEAK / flops:,.0f}.",
@@ -62,6 +63,7 @@ def _half() -> Question:
         "in 8 bits instead of 16. To how many percent of what it was does the time fall?",
         answer=round(share),
         unit="percent",
+        kind="share",
         tolerance=0.015,
         explanation=f"({weights / 2:.1f} + {cache:.1f}) / ({weights:.1f} + {cache:.1f}) = "
         f"{share:.0f} %: the cache is read as before.",
@@ -101,6 +103,7 @@ def _prefill() -> Question:
         f"and reads {RATE / 1e12:.2f} TB/s. How many milliseconds does it take at the least?",
         answer=answer,
         unit="milliseconds",
+        kind="quotient",
         tolerance=0.02,
         explanation=f"Arithmetic takes {flops / 1e12:.0f} / {PEAK / 1e12:.0f} s = {answer} ms, "
         f"reading {1e3 * moved / RATE:.1f} ms; both go on at once, so the longer one counts.",

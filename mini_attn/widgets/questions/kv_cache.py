@@ -20,6 +20,7 @@ def _passes() -> Question:
         "one token goes through the model: how many token passes does it make in all?",
         answer=without,
         unit="token passes",
+        kind="sum",
         explanation=f"Step t runs all t tokens written so far, so the steps add up to "
         f"1 + 2 + … + {n} = {n} × {n + 1} / 2 = {without:,}.",
         mistakes=(
@@ -61,6 +62,7 @@ def _score_shape() -> Question:
         "one sequence. How many scores does one layer compute in this step?",
         answer=heads * pairs,
         unit="scores",
+        kind="shape",
         explanation=f"The scores have the shape (batch, heads, q_len, kv_len) = "
         f"(1, {heads}, 1, {t}): one query row per head, one score for each key, its own included.",
         mistakes=(
@@ -103,6 +105,7 @@ def _copies() -> Question:
         "`k = np.concatenate([k, new_row])`. How many old rows are copied over all steps?",
         answer=copied,
         unit="rows",
+        kind="sum",
         explanation=f"The step that appends row t copies the t − 1 rows before it, and "
         f"0 + 1 + … + {n - 1} = {n:,} × {n - 1} / 2 = {copied:,}.",
         mistakes=(

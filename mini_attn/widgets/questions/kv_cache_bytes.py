@@ -24,6 +24,7 @@ def _gpt2_bytes() -> Question:
         f"does its cache take for one sequence of {context} tokens in float32?",
         answer=total,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"2 (keys and values) × {layers} layers × {heads} heads × {size} × {each} "
         f"bytes × {context} tokens = {total:,} bytes, or {total / 1e6:.2f} MB.",
@@ -73,6 +74,7 @@ def _llama_token_bytes() -> Question:
         f"of {size}. How many bytes does one token take in its cache, in bfloat16?",
         answer=each,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"2 (keys and values) × {LAYERS} layers × {KV_HEADS} key/value heads × {size} "
         f"× 2 bytes = {each:,} bytes; the {HEADS} query heads leave nothing in the cache.",
@@ -124,6 +126,7 @@ def _fit() -> Question:
         f"{context:,} tokens fit beside the weights?",
         answer=fits,
         unit="sequences",
+        kind="quotient",
         explanation=f"One sequence takes {context:,} × {one // context:,} = {one:,} bytes, and "
         f"({memory / 1e9:.0f} − {weights / 1e9:.2f}) GB / {one / 1e9:.3f} GB = {left / one:.1f}, "
         f"so {fits} fit whole.",
@@ -178,6 +181,7 @@ def _third() -> Question:
         "key/value heads. How many bytes does the layer keep?",
         answer=shared,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"The cache holds key/value heads, and {kv_heads} of {heads} are left: "
         f"2 × {kv_heads} × {GPT2.head_dim} × {each} bytes × {context} tokens = {shared:,} bytes, "

@@ -17,6 +17,7 @@ def _true_bits() -> Question:
         "with its share of both?",
         answer=bits + extra,
         unit="bits",
+        kind="sum",
         explanation=f"{bits} bits of its own, and 2 × {scale_bits} bits shared by {group}: {bits} "
         f"+ {extra} = {bits + extra}. With float16 it would be {bits + extra // 2}, in "
         f"groups of {2 * group} with float32 as well. Say which, when you compare.",

@@ -17,6 +17,7 @@ def _flops() -> Question:
         "product `x @ W_q` take? Count a multiply-add as 2.",
         answer=cost.product_flops(m, k, n),
         unit="FLOPs",
+        kind="product",
         explanation=f"The result has {m} × {n} = {entries} entries, each a sum of {k} products: "
         f"2 × {m} × {k} × {n}.",
         mistakes=(
@@ -54,6 +55,8 @@ def _order() -> Question:
         f"then by `B` of shape ({rank}, {size:,}). How many FLOPs does `(x @ A) @ B` take?",
         answer=right_first,
         unit="FLOPs",
+        kind="product",
+        tolerance=0.005,
         explanation=f"Two thin products of 2 × 1 × {size:,} × {rank} FLOPs each. The other order, "
         f"`x @ (A @ B)`, takes {left_first:,}, {left_first / right_first:,.0f} times as many, for "
         "the same result.",
@@ -92,6 +95,7 @@ def _doubled() -> Question:
         "tall. How many times as many FLOPs does the product take?",
         answer=ratio,
         unit="times as many",
+        kind="ratio",
         explanation="Three sizes double, m, k and n, and the count is their product: 2 × 2 × 2. "
         "The numbers to move grow 4 times only, so the intensity doubles.",
         mistakes=(

@@ -25,6 +25,8 @@ def _tiles() -> Question:
         "in fast memory. How many numbers are read from the two matrices in all?",
         answer=read,
         unit="numbers",
+        kind="product",
+        tolerance=0.005,
         explanation=f"Each number of a matrix is read once for each of the {size // tile} tiles "
         f"across the other: 2 × {size}³ / {tile}. Without tiles it would be {single:,}.",
         mistakes=(
@@ -61,6 +63,7 @@ def _square() -> Question:
         "once. How many FLOPs are done for each byte that is moved?",
         answer=answer,
         unit="FLOP per byte",
+        kind="quotient",
         tolerance=0.01,
         explanation=f"2 × {size:,}³ FLOPs over 3 × {size:,}² numbers of 4 bytes is {size:,} / 6: "
         "a large square product has much to do for each number.",
@@ -85,6 +88,7 @@ def _one_row() -> Question:
         f"{size:,}, as when a model writes one token. How many FLOPs are done for each byte?",
         answer=answer,
         unit="FLOP per byte",
+        kind="quotient",
         tolerance=0.01,
         explanation="Each number of the matrix takes 4 bytes and serves one multiply-add, 2 FLOPs: "
         "½ FLOP per byte, however large the matrix is.",
@@ -110,6 +114,7 @@ def _ridge() -> Question:
         "arithmetic is what it waits for?",
         answer=ridge,
         unit="FLOP per byte",
+        kind="quotient",
         tolerance=0.02,
         explanation=f"In the time of one byte the device can do {rate / 1e12:,.1f} / "
         f"{bandwidth / 1e12:.2f} FLOPs. A product with one row in bfloat16 has 1 FLOP per byte, "

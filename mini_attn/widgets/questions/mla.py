@@ -25,6 +25,7 @@ def _numbers() -> Question:
         f"its value {V_DIM}. How many numbers does one token leave in the cache of one layer?",
         answer=each,
         unit="numbers",
+        kind="sum",
         explanation=f"The latent and the rotated key, each once for all {HEADS} heads: "
         f"{RANK} + {ROPE} = {each}.",
         mistakes=(
@@ -75,6 +76,7 @@ def _groups() -> Question:
         f"To how many such heads does a latent cache with {LATENT} correspond?",
         answer=each / one,
         unit="heads",
+        kind="quotient",
         tolerance=0.005,
         explanation=f"({RANK} + {ROPE}) / (2 × {NOPE}) = {each / one}: it takes the room of a bit "
         f"more than two key/value heads, and serves {HEADS}.",
@@ -104,6 +106,7 @@ def _reduction() -> Question:
         "hold 2 bytes a number. By how many percent is a token's cache smaller?",
         answer=less,
         unit="percent",
+        kind="share",
         tolerance=0.005,
         explanation=f"{old:,} bytes a token against {new:,}: {less:.1f} % less.",
         mistakes=(
@@ -146,6 +149,7 @@ def _scale() -> Question:
         "divided in the absorbed form, leaving YaRN aside?",
         answer=right,
         unit="as divisor",
+        kind="formula",
         tolerance=0.005,
         explanation=f"√({NOPE} + {ROPE}) = √{NOPE + ROPE} = {right:.2f}, in both forms: the score "
         "is the same number, computed by another route.",
@@ -184,11 +188,17 @@ def _crossover() -> Question:
         "absorbed, the rotated part aside.",
         answer=fewest,
         unit="new tokens",
-        tolerance=0.01,
+        kind="crossover",
         explanation=f"Expanding costs {made:,} more for each old token, once; absorbing costs "
         f"{wider} more for each pair. {made:,} / {wider} = {made / wider:.1f}: from {fewest} new "
         "tokens on, a token in the cache is met often enough to pay for its expansion.",
         mistakes=(
+            Mistake(
+                fewest - 1,
+                f"Round up: {fewest - 1} × {wider} is still below {made:,}, so the absorbed form "
+                "has fewer.",
+            ),
+            Mistake(made / wider, "That is the right quotient. Tokens come whole: round up."),
             Mistake(
                 made / (2 * RANK),
                 f"The expanded form has pairs to multiply as well: a pair costs only {wider} more "
@@ -223,6 +233,7 @@ def _merged() -> Question:
         "as many weights does it have as the two?",
         answer=one / two,
         unit="times",
+        kind="ratio",
         tolerance=0.005,
         explanation=f"{rank_q} × {RANK} = {one:,} instead of {rank_q} × {NOPE} + {NOPE} × {RANK} "
         f"= {two:,}. The product still has rank {NOPE}, but no longer the shape that shows it.",

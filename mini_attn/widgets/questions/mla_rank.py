@@ -18,6 +18,7 @@ def _rank() -> Question:
         "many singular values of this matrix can be different from 0?",
         answer=d_model,
         unit="singular values",
+        kind="shape",
         explanation=f"Every row is x times [W_k W_v], and x has {d_model} numbers: a product has "
         f"no higher rank than its narrowest factor. The vector x itself would be a latent of "
         f"{d_model} that loses nothing.",

@@ -25,6 +25,7 @@ def _parameters() -> Question:
         f"layers with 4 heads of 16 and an MLP of {INNER}, no biases, and the norms?",
         answer=whole,
         unit="weights",
+        kind="sum",
         explanation=f"The table has {TABLE:,}; a layer has {ATTENTION:,} in attention, {MLP:,} in "
         f"the MLP and {2 * WIDTH} in its norms; with {LAYERS} layers and the last norm's {WIDTH} "
         f"that makes {whole:,}.",
@@ -62,6 +63,7 @@ def _guess() -> Question:
         "nats does it lose a word?",
         answer=round(answer, 3),
         unit="nats",
+        kind="formula",
         tolerance=0.004,
         explanation=f"Each word has the chance 1/{V}, so the loss is ln {V} = {answer:.3f}, "
         "whatever comes.",
@@ -83,6 +85,7 @@ def _addends() -> Question:
         f"token the sum, before the last norm? The model has {LAYERS} layers of {HEADS} heads.",
         answer=answer,
         unit="addends",
+        kind="count",
         explanation=f"The embedding, and in each of {LAYERS} layers {HEADS} heads and an MLP: "
         f"1 + {LAYERS} · ({HEADS} + 1) = {answer}.",
         mistakes=(

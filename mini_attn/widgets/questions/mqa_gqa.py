@@ -23,6 +23,8 @@ def _reader() -> Question:
         f"counted from 0. Which key/value head does query head {head} read?",
         answer=head // GROUP,
         unit="head",
+        kind="place",
+        signed=True,
         explanation=f"{HEADS} / {KV_HEADS} = {GROUP} neighbours share a head, and "
         f"{head} // {GROUP} = {head // GROUP}: heads {head // GROUP * GROUP} to "
         f"{head // GROUP * GROUP + GROUP - 1} read it.",
@@ -62,6 +64,7 @@ def _mqa_bytes() -> Question:
         "with 2 bytes a number?",
         answer=total,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"2 (keys and values) × {layers} layers × 1 key/value head × {size} × 2 bytes "
         f"× {context:,} tokens = {total:,} bytes; with a head each it would be "
@@ -102,6 +105,8 @@ def _projections() -> Question:
         f"{KV_HEADS} key/value heads of {SIZE}), how many weights do W_k and W_v have together?",
         answer=learned,
         unit="weights",
+        kind="product",
+        tolerance=0.005,
         explanation=f"Each is `d_model` × (key/value heads × `head_dim`): 2 × {width:,} × "
         f"({KV_HEADS} × {SIZE}) = {learned:,}; {HEADS} heads would take {full:,}.",
         mistakes=(
@@ -145,6 +150,8 @@ def _devices() -> Question:
         "heads that its query heads read. How many bytes a token does one device keep?",
         answer=each,
         unit="bytes",
+        kind="quotient",
+        tolerance=0.005,
         explanation=f"A device has {model.n_heads} / {devices} = {model.n_heads // devices} query "
         f"heads, all of one group, so it keeps one key/value head: {whole:,} / "
         f"{model.n_kv_heads} = {each:,} bytes. Two devices hold the same one.",

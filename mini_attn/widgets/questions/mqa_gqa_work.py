@@ -26,6 +26,7 @@ def _score_flops() -> Question:
         "take, with 2 for a multiply-add?",
         answer=flops,
         unit="FLOPs",
+        kind="product",
         tolerance=0.005,
         explanation=f"Every query head still meets every token: {HEADS} heads × {tokens:,} tokens "
         f"× {SIZE} multiply-adds × 2 = {flops:,}. {HEADS} key/value heads would need as many.",
@@ -62,6 +63,7 @@ def _intensity() -> Question:
         "that it reads, with 2 bytes a number?",
         answer=answer,
         unit="FLOPs a byte",
+        kind="quotient",
         explanation=f"A cached number is used by {model.n_heads} / {model.n_kv_heads} = "
         f"{answer} query heads, 2 FLOPs each, and has 2 bytes: {answer} FLOPs a byte.",
         mistakes=(
@@ -94,6 +96,7 @@ def _repeat_traffic() -> Question:
         "move?",
         answer=traffic,
         unit="units",
+        kind="sum",
         explanation=f"The small cache is read (1), the large copy written ({GROUP}) and read again "
         f"({GROUP}): {traffic}. Multi-head attention without a copy would read {GROUP}.",
         mistakes=(
@@ -136,9 +139,10 @@ def _step_bytes() -> Question:
         "left as they are, how many bytes would it read?",
         answer=total,
         unit="bytes",
+        kind="sum",
         tolerance=0.01,
-        explanation=f"Only the cache grows, {GROUP} times: {weights:.1f} + {GROUP} × {shared:.1f} "
-        f"= {total / 1e9:.1f} GB, {total / (moved['weights'] + moved['cache read']):.1f} times as "
+        explanation=f"Only the cache grows, {GROUP} times: {weights:.2f} + {GROUP} × {shared:.2f} "
+        f"= {total / 1e9:.2f} GB, {total / (moved['weights'] + moved['cache read']):.1f} times as "
         "many as before.",
         mistakes=(
             Mistake(

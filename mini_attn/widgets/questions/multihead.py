@@ -22,6 +22,8 @@ def _scores() -> Question:
         "the whole score matrix of every head. How many scores does it store?",
         answer=HEADS * pairs,
         unit="scores",
+        kind="product",
+        tolerance=0.005,
         explanation=f"Each head has its own square of {TOKENS:,} × {TOKENS:,} scores, and "
         f"{HEADS} × {pairs:,} = {HEADS * pairs:,}.",
         mistakes=(
@@ -64,6 +66,8 @@ def _weights() -> Question:
         "and W_o hold together (no biases)?",
         answer=total,
         unit="numbers",
+        kind="product",
+        tolerance=0.005,
         explanation=f"Each matrix is `d_model` × (`n_heads` · `head_dim`) = {d_model} × {d_model}, "
         f"whatever the cut, and 4 × {d_model} × {d_model} = {total:,}.",
         mistakes=(
@@ -105,6 +109,7 @@ def _score_flops() -> Question:
         "the scores q kᵀ of all heads (a multiply-add is 2)?",
         answer=flops,
         unit="FLOPs",
+        kind="product",
         tolerance=0.005,
         explanation=f"2 × {TOKENS:,} × {TOKENS:,} × {SIZE} for a head, {HEADS} of them: "
         f"{flops:,}. With one head of {WIDTH} the product is the same.",

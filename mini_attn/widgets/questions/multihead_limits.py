@@ -20,6 +20,7 @@ def _favourites() -> Question:
         "how many different tokens can be the favourite (largest weight) of some query?",
         answer=2,
         unit="tokens",
+        kind="count",
         explanation="The score is the query's number times the key's. A positive query likes the "
         "largest key best, a negative one the smallest; nothing between can win.",
         mistakes=(
@@ -60,6 +61,7 @@ def _rank() -> Question:
         f"{width} × {width} matrix W_q W_kᵀ can have?",
         answer=size,
         unit="dimensions",
+        kind="shape",
         explanation=f"It is a product of a {width} × {size} and a {size} × {width} matrix, and a "
         "product has no more rank than the thinnest of its factors.",
         mistakes=(
@@ -98,6 +100,7 @@ def _bias() -> Question:
         "sum, would give the layer exactly the same outputs?",
         answer=d_model,
         unit="numbers",
+        kind="shape",
         explanation=f"The {n_heads} biases are added for every token, so only their sum reaches "
         f"the output: {d_model} numbers, one bias in effect.",
         mistakes=(

@@ -25,6 +25,7 @@ def _orders() -> Question:
         f"{before} tokens before it stand so that this output is the same?",
         answer=orders,
         unit="orders",
+        kind="count",
         explanation=f"In all of them: {before}! = {orders:,}. The last token sees a set of keys, "
         "and a set has no order.",
         mistakes=(
@@ -56,6 +57,8 @@ def _table() -> Question:
         f"{d_model}. How many parameters is that?",
         answer=rows * d_model,
         unit="parameters",
+        kind="product",
+        tolerance=0.005,
         explanation=f"{rows:,} positions × {d_model} numbers = {rows * d_model:,}, added once, "
         "before the first layer.",
         mistakes=(
@@ -90,6 +93,7 @@ def _length() -> Question:
         f"row of position {position} with itself?",
         answer=answer,
         unit="units",
+        kind="sum",
         explanation=f"Each of the {d_model // 2} pairs gives sin² + cos² = 1, at every position: "
         f"{answer}. The length never changes; only the directions do.",
         mistakes=(
@@ -116,6 +120,7 @@ def _no_idea() -> Question:
         "that came.)",
         answer=nats,
         unit="nats",
+        kind="formula",
         tolerance=0.005,
         explanation=f"Every chance is 1/{words}, and −ln(1/{words}) = ln {words} = {nats:.2f}, "
         "whichever word comes.",

@@ -26,6 +26,7 @@ def _bucket() -> Question:
         f"their logarithm. How many distances are in the bucket of distance {distance}?",
         answer=len(sharing),
         unit="distances",
+        kind="count",
         explanation=f"{sharing[0]} to {sharing[-1]}. {buckets // 2} steps lead from {buckets // 2} "
         f"to {farthest}, each a factor of {farthest // (buckets // 2)}^(1/{buckets // 2}) = "
         f"{(farthest / (buckets / 2)) ** (2 / buckets):.3f}; here: {len(sharing)} distances.",
@@ -60,6 +61,7 @@ def _slope() -> Question:
         f"head, how much is subtracted from the score of a key {distance} tokens back?",
         answer=answer,
         unit="units",
+        kind="product",
         explanation=f"1/8 × {distance} = {answer:g}, so that key's weight is e² = "
         f"{np.exp(answer):.1f} times smaller than that of an equal key at distance 0.",
         mistakes=(
@@ -88,6 +90,7 @@ def _bias_bytes() -> Question:
         "bytes are the biases of all heads, written down as full matrices in float32?",
         answer=answer,
         unit="bytes",
+        kind="product",
         tolerance=0.01,
         explanation=f"{heads} heads × {tokens:,} × {tokens:,} × {dtype_bytes} bytes = {answer:,}, "
         f"made of {heads} slopes. Fused kernels compute each bias where it is needed instead.",
@@ -125,6 +128,7 @@ def _shaw() -> Question:
         "multiply-adds has the second?",
         answer=pairs / once,
         unit="times",
+        kind="ratio",
         tolerance=0.02,
         explanation=f"{tokens} products a query against {rows}, the number of different vectors: "
         f"{tokens} / {rows} = {pairs / once:.2f}.",

@@ -30,6 +30,8 @@ def _difference() -> Question:
         "is their dot product after turning?",
         answer=score,
         unit="units",
+        kind="formula",
+        signed=True,
         tolerance=0.005,
         explanation=f"The hands are {query} − {key} = {query - key} positions apart, and "
         f"{size} × {size} × cos({query - key} × {step}°) = {size**2} × cos {apart}° = {score}. "
@@ -69,6 +71,7 @@ def _partner() -> Question:
         f"how many places after number {number} stands the number that turns with it?",
         answer=away,
         unit="places",
+        kind="place",
         explanation=f"In `half` the pairs are (i, i + {away}), so number {number} turns with "
         f"number {number + away}; in `interleaved` neighbours would turn together.",
         mistakes=(
@@ -100,6 +103,7 @@ def _planes() -> Question:
         "How many planes is that?",
         answer=planes,
         unit="planes",
+        kind="quotient",
         explanation=f"A quarter of {model.head_dim} is {turned} numbers, and two numbers make one "
         f"plane: {planes}. The other {model.head_dim - turned} numbers stay as they are.",
         mistakes=(
@@ -127,6 +131,7 @@ def _wavelength() -> Question:
         "began?",
         answer=round(answer),
         unit="positions",
+        kind="formula",
         tolerance=0.02,
         explanation=f"A full turn is 2π radians: 2π × {theta:,}^(126/128) = {answer:,.0f} "
         "positions, more than most texts have.",

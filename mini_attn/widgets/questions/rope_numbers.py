@@ -18,6 +18,8 @@ def _work() -> Question:
         f"matrix, {size} by {size}. How many FLOPs is that? (A multiply-add is 2.)",
         answer=many,
         unit="FLOPs",
+        kind="product",
+        tolerance=0.005,
         explanation=f"2 × {size} × {size} = {many:,}, nearly all of them with zeros. Pair by pair "
         f"it is {few}.",
         mistakes=(
@@ -58,6 +60,7 @@ def _tables() -> Question:
         "once, in float32. How many bytes do the two tables take?",
         answer=total,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"2 tables × {context:,} positions × {pairs} planes × {each} bytes = "
         f"{total:,} bytes, or {total / 1e6:.1f} MB. All layers share them.",
@@ -90,6 +93,7 @@ def _half_precision() -> Question:
         "rounded to it. How many different numbers are left?",
         answer=kept,
         unit="numbers",
+        kind="sum",
         explanation="Below 256 all are kept; from 256 to 512 every second, which is 128; from 512 "
         f"to 1,024 every fourth, 128 again, and so on {doublings} times; and 4,095 is rounded up "
         f"to 4,096: 256 + {doublings} × 128 + 1 = {kept}.",
@@ -126,6 +130,7 @@ def _outlier_step() -> Question:
         f"{size - 2} numbers are rounded?",
         answer=growth,
         unit="times",
+        kind="ratio",
         explanation=f"The step is the whole range over {steps}: 2/{steps} before and "
         f"{2 * growth}/{steps} after, for all {size} numbers alike.",
         mistakes=(

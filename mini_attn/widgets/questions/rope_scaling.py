@@ -26,6 +26,7 @@ def _never_round() -> Question:
         "of training?",
         answer=slow,
         unit="planes",
+        kind="count",
         explanation=f"2π · {THETA:,}^(i/{PAIRS}) exceeds {TRAINED:,} from i = {PAIRS - slow} on, "
         f"and the planes are numbered 0 to {PAIRS - 1}: {slow} of them.",
         mistakes=(
@@ -54,6 +55,7 @@ def _ntk_base() -> Question:
         f"{THETA:,} before? The slowest plane turns by base^(−{SIZE - 2}/{SIZE}) a token.",
         answer=round(base),
         unit="units",
+        kind="formula",
         tolerance=0.01,
         explanation=f"base^({SIZE - 2}/{SIZE}) has to grow {factor} times, so the base grows by "
         f"{factor}^({SIZE}/{SIZE - 2}): {THETA:,} becomes {base:,.0f}.",
@@ -90,6 +92,7 @@ def _dynamic_base() -> Question:
         f"what is the base after {tokens:,} tokens?",
         answer=round(base),
         unit="units",
+        kind="formula",
         tolerance=0.005,
         explanation=f"{factor} · {tokens:,} / {TRAINED:,} − {factor - 1} = {growth:g}, and "
         f"{THETA:,} · {growth:g}^({SIZE}/{SIZE - 2}) = {base:,.0f}.",
@@ -126,6 +129,7 @@ def _slowest_angle() -> Question:
         "circle does the slowest plane show in these?",
         answer=angle,
         unit="degrees",
+        kind="formula",
         tolerance=0.03,
         explanation=f"{length} × {THETA:,}^(−{size // 2 - 1}/{size // 2}) = {length * speed:.4f} "
         f"radians, and × 180/π that is {angle:.1f} of 360 degrees.",

@@ -22,6 +22,8 @@ def _neighbours() -> Question:
         f"interpolation by {factor}, by how many radians?",
         answer=angle,
         unit="radians",
+        kind="quotient",
+        tolerance=0.005,
         explanation=f"Every position is divided by {factor}, so neighbours are 1/{factor} apart: "
         f"{angle} radians.",
         mistakes=(
@@ -50,6 +52,7 @@ def _yarn_scores() -> Question:
         f"= {rope_factor:.3f} each. By what are the scores multiplied? Give two decimals.",
         answer=round(rope_factor**2, 3),
         unit="times",
+        kind="formula",
         tolerance=0.005,
         explanation=f"A score is a product of a query and a key, so it gets the factor twice: "
         f"{rope_factor:.3f}² = {rope_factor**2:.3f}.",
@@ -85,6 +88,7 @@ def _stale() -> Question:
         "arrives. How many of the kept keys were turned with other frequencies than the new query?",
         answer=tokens,
         unit="keys",
+        kind="count",
         explanation=f"The base depends on the length, so every length beyond {TRAINED:,} has its "
         f"own frequencies: all {tokens:,} keys were turned with those of a shorter text.",
         mistakes=(

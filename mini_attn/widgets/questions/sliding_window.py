@@ -20,6 +20,7 @@ def _pairs() -> Question:
         "keys, its own included. How many pairs of a query and a key are visible?",
         answer=answer,
         unit="pairs",
+        kind="sum",
         explanation=f"The first token sees 1, the second 2, and from the third on each sees "
         f"{window}: 1 + 2 + {n - 2} × {window} = {answer}.",
         mistakes=(
@@ -51,6 +52,8 @@ def _slot() -> Question:
         f"into slot p mod {window:,}. In which slot does the token at position {position:,} lie?",
         answer=slot,
         unit="slots",
+        kind="place",
+        signed=True,
         explanation=f"The ring has gone round {position // window} times: {position:,} − "
         f"{position // window} × {window:,} = {slot:,}.",
         mistakes=(
@@ -73,6 +76,7 @@ def _keys_at_hand() -> Question:
         f"{window:,}. How many different keys does the chunk look at, all its queries together?",
         answer=needed,
         unit="keys",
+        kind="count",
         explanation=f"The first new token looks {window - 1:,} places back, the last at itself: "
         f"{window - 1:,} old keys and {new:,} new ones. A ring of {window:,} cannot hold them "
         "all.",
@@ -103,6 +107,7 @@ def _reach() -> Question:
         "on the last layer's output?",
         answer=answer,
         unit="positions",
+        kind="product",
         explanation=f"Each layer reaches {window - 1:,} positions further back, since the window "
         f"counts the token itself: {layers} × {window - 1:,} = {answer:,}.",
         mistakes=(
@@ -135,6 +140,7 @@ def _ring_bytes() -> Question:
         f"{context:,} tokens in bfloat16?",
         answer=total,
         unit="bytes",
+        kind="product",
         tolerance=0.005,
         explanation=f"2 (keys and values) × {layers} × {heads} × {size} × {each} bytes × "
         f"{window:,} slots = {total:,} bytes, whatever the length beyond {window:,}.",
@@ -167,6 +173,7 @@ def _hybrid() -> Question:
         "layers together hold?",
         answer=slots,
         unit="slots",
+        kind="sum",
         tolerance=0.005,
         explanation=f"{full} layers hold {context:,} each and {layers - full} hold {window:,}: "
         f"{slots:,}. The {full} full layers take {full * context / slots:.0%} of it.",

@@ -16,6 +16,7 @@ def _copy() -> Question:
         "is the smallest window in which it sees that following word?",
         answer=period,
         unit="keys",
+        kind="count",
         explanation=f"The same word stood {period} places back, the one that followed it "
         f"{period - 1} places back. A window of W sees up to W − 1 places back, so W = {period}.",
         mistakes=(

@@ -20,7 +20,8 @@ def _table() -> Question:
         "numbers are in its table of embeddings?",
         answer=vocab * width,
         unit="numbers",
-        tolerance=1e-6,
+        kind="product",
+        tolerance=0.005,
         explanation=f"One row a token, one column a number: {vocab:,} × {width} = "
         f"{vocab * width:,}, almost a third of the whole model.",
         mistakes=(
@@ -49,6 +50,7 @@ def _pairs() -> Question:
         "How many dot products does `x @ x.T` compute?",
         answer=n * n,
         unit="dot products",
+        kind="count",
         explanation=f"One for each row and column of the result: {n} × {n} = {n * n}. All "
         f"but the {n} on the diagonal come twice, as the dot product does not mind the order.",
         mistakes=(
@@ -75,6 +77,7 @@ def _ratio() -> Question:
         "its weight?",
         answer=round(exp(gap), 2),
         unit="times",
+        kind="formula",
         tolerance=0.02,
         explanation=f"Both powers are divided by the same sum, so what is left is their ratio: e "
         f"to the {gap} = {exp(gap):.2f}, whatever the other scores are.",
@@ -103,6 +106,7 @@ def _equal() -> Question:
         text=f"All {n} scores are equal, and each is 3. What is the weight of each token?",
         answer=1 / n,
         unit="of the whole",
+        kind="share",
         tolerance=0.001,
         explanation=f"Equal scores have equal powers, and each is one of {n}: 1/{n}. That they "
         "are 3 plays no part.",
@@ -126,6 +130,7 @@ def _shape() -> Question:
         f"{heads}, {kv_len}, {size}). How many numbers are in `q @ k.swapaxes(-1, -2)`?",
         answer=batch * heads * q_len * kv_len,
         unit="numbers",
+        kind="shape",
         explanation=f"The last axis, {size}, is summed away: the result has the shape ({batch}, "
         f"{heads}, {q_len}, {kv_len}).",
         mistakes=(

@@ -33,7 +33,7 @@ const frame = (question, id) => `<div class="living-app predict" role="group" ar
   <p class="predict-text" id="${id}-text">${inline(question.text)}</p>
   <form class="predict-form" autocomplete="off" novalidate>
     <label for="${id}-answer">Your answer</label>
-    <span class="predict-entry"><input type="text" inputmode="decimal" id="${id}-answer" maxlength="${schema.attempt.max}"
+    <span class="predict-entry"><input type="text" autocapitalize="none" id="${id}-answer" maxlength="${schema.attempt.max}"
       spellcheck="false" aria-describedby="${id}-unit ${id}-feedback"><span class="predict-unit" id="${id}-unit">${escape(question.unit)}</span></span>
     <button type="submit" class="predict-check">Check</button>
   </form>

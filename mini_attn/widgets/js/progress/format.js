@@ -4,7 +4,7 @@
 const FORMAT = "living-attention-progress";
 const VERSION = 1;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,59}$/;
-const ATTEMPT = /^[0-9A-Za-z+.,_' \u00a0\u2009\u202f-]{1,40}$/;
+const ATTEMPT = /^[0-9A-Za-z+.,_' ’‘`´\u00a0\u2007\u2009\u202f×·⋅*\/÷:^()!%√½⅓⅔¼¾⅕⅙⅛⁰¹²³⁴⁵⁶⁷⁸⁹⁻−~≈≃=°πµμ-]{1,40}$/;
 const KINDS = ["predictions", "exercises"];
 const VERDICTS = ["wrong", "mistake", "right"];
 const STATES = ["tried", "done", "solved"]; // each outlasts those before it

@@ -1,0 +1,276 @@
+"""What answers a prediction is covered until the reader has guessed, and never lost."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mini_attn.widgets.questions import QUESTIONS
+from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tools import HTML, ROOT
+from tools.site import Visit, visiting
+
+sys.path.insert(0, str(ROOT / "book/_ext"))
+from covers import covers_of, guess, named, waits_for
+
+BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
+CHAPTER = "book/matmul.html"
+
+
+def tags(cell: nbformat.NotebookNode) -> list[str]:
+    """A cell's tags."""
+    return list(cell.metadata.get("tags", []))
+
+
+def asked(cells: list[nbformat.NotebookNode]) -> dict[str, nbformat.NotebookNode]:
+    """A chapter's predictions and their cells."""
+    cells = [cell for cell in cells if "prediction" in tags(cell)]
+    return {re.findall(r'"([\w/-]+)"', cell.source)[0]: cell for cell in cells}
+
+
+def test_each_prediction_is_followed_by_a_cover_or_said_to_need_none() -> None:
+    found: Counter[str] = Counter()
+    for stem, cells in BOOK.items():
+        covered = {key for keys in covers_of(cells).values() for key in keys.split()}
+        for key, cell in asked(cells).items():
+            found[key] += 1
+            assert (key in covered) != ("no-result" in tags(cell)), (stem, key)
+        assert covered <= set(asked(cells)), stem
+    assert found == dict.fromkeys(QUESTIONS, 1)
+
+
+def test_what_asserts_an_answer_right_behind_the_question_is_covered() -> None:
+    """The first code cell behind a prediction does not name its number, unless it is covered."""
+    for stem, cells in BOOK.items():
+        for key, cell in asked(cells).items():
+            answer = QUESTIONS[key].answer
+            if not isinstance(answer, int) or answer < 100:
+                continue
+            number = re.compile(rf"(?<![\d.,_]){'[_,]?'.join(str(answer))}(?![\d_])")
+            for after in cells[cells.index(cell) + 1 :][:4]:
+                if "prediction" not in tags(after) and key not in waits_for(after).split():
+                    assert not number.search(after.source), (stem, key, after.source)
+
+
+def cell(source: str, *tags: str, kind: str = "code") -> nbformat.NotebookNode:
+    """A cell for the tests of what is refused."""
+    made = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
+    return made(source, metadata={"tags": list(tags)})
+
+
+def test_covers_that_cannot_work_are_refused() -> None:
+    question = cell('Prediction("a/b")', "prediction")
+    good = [question, cell("print(1)", "covered-by:a/b"), cell("So.", "covered-by:a/b", kind="md")]
+    assert covers_of(good) == {1: "a/b", 2: "a/b"}
+    assert named(good[1:]) == "a cell with its output and what follows from it"
+    assert named([cell("plt.show()"), cell("assert x")]) == "a figure and a cell of code"
+    assert named([cell("So.", kind="md")]) == "the text with the answer"
+    assert guess(["a/b"]) == '<a href="#ask-b">guess</a>'
+    assert guess(["a/b", "a/c"]).endswith(
+        '2 predictions, <a href="#ask-b">1</a> and <a href="#ask-c">2</a>'
+    )
+    for bad in (
+        [good[1], question],  # before it was asked
+        [question, cell("1", "covered-by:a/c")],
+        [question, cell("Rotor()", "widget", "covered-by:a/b")],
+        [question, cell("So.\n\n## Next", "covered-by:a/b", kind="md")],
+    ):
+        with pytest.raises(ValueError, match=r"cell [01] is covered"):
+            covers_of(bad)
+
+
+@pytest.fixture(scope="module")
+def visits() -> Iterator[Visit]:
+    with visiting() as visits:
+        yield visits
+
+
+@pytest.fixture
+def visit(visits: Visit) -> Iterator[Visit]:
+    """Opens pages; at the end nothing was raised and no other host was asked."""
+    yield from watched(visits)
+
+
+def cover(page: Page, key: str) -> Locator:
+    """The first part that waits for a prediction."""
+    return page.locator(f".covered[data-covered-by~='{key}']").first
+
+
+def answer(page: Page, number: int, text: str) -> None:
+    """Answer a prediction of the page."""
+    question = page.locator(".living[data-widget=prediction]").nth(number)
+    question.get_by_label("Your answer").fill(text)
+    page.keyboard.press("Enter")
+
+
+def is_covered(box: Locator) -> bool:
+    """Whether the lid is there and what it covers is not; both at once is a fault."""
+    lid, body = (box.locator(f":scope > .covered-{part}").is_visible() for part in ("lid", "body"))
+    assert lid != body
+    return lid
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("stem", [stem for stem in BOOK if covers_of(BOOK[stem])])
+def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
+    page = visit(f"book/{stem}.html")
+    boxes = page.locator(".covered").all()
+    assert boxes
+    assert all(is_covered(box) for box in boxes)
+    assert page.locator(".covered :is(h1, h2, h3, .covered)").count() == 0
+    for key in {key for keys in covers_of(BOOK[stem]).values() for key in keys.split()}:
+        number = list(asked(BOOK[stem])).index(key)
+        question = page.locator(".living[data-widget=prediction]").nth(number)
+        after = "([a, b]) => Boolean(a.compareDocumentPosition(b) & 4)"
+        assert page.locator(f"#ask-{key.split('/')[1]}").count() == 1
+        pair = [question.element_handle(), cover(page, key).element_handle()]
+        assert page.evaluate(after, pair), key
+    cells = page.locator(".covered .cell").count()
+    code = [n for n in covers_of(BOOK[stem]) if BOOK[stem][n].cell_type == "code"]
+    assert cells == len(code)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_a_guess_uncovers_and_is_remembered(visit: Visit, protocol: str) -> None:
+    page = visit(CHAPTER, protocol=protocol)
+    one, both = cover(page, "matmul/flops"), cover(page, "matmul/square")
+    answer(page, 0, "nothing that could be read")
+    assert is_covered(one)
+    answer(page, 0, "7")  # a wrong guess is a guess
+    expect(one.locator(".covered-body")).to_be_visible()
+    assert not is_covered(one)
+    keys = list(asked(BOOK["matmul"]))
+    answer(page, keys.index("matmul/square"), "171")
+    assert is_covered(both)  # it waits for two
+    answer(page, keys.index("matmul/one-row"), "1/2")
+    expect(both.locator(".covered-body")).to_be_visible()
+    page.reload()
+    assert not is_covered(one)
+    assert not is_covered(both)
+    assert is_covered(cover(page, "matmul/ridge"))
+    page.locator(".predict").get_by_role("button", name="Start again").first.click()
+    assert is_covered(one)
+
+
+@pytest.mark.browser
+def test_show_me_opens_by_keyboard_and_covers_again(visit: Visit) -> None:
+    page = visit(CHAPTER, width=360)
+    box = cover(page, "matmul/doubled")
+    button = box.get_by_role("button", name="Show me: a cell with its output")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    button.focus()
+    top = button.bounding_box()
+    page.keyboard.press("Enter")
+    again = box.get_by_role("button", name="Cover it again")
+    expect(again).to_be_focused()
+    expect(again).to_have_attribute("aria-expanded", "true")
+    expect(box.locator(".covered-body")).to_be_visible()
+    assert again.bounding_box()["y"] == pytest.approx(top["y"], abs=1)  # nothing has jumped
+    page.reload()
+    expect(box.locator(".covered-body")).to_be_visible()
+    again.press("Enter")
+    assert is_covered(box)
+
+
+@pytest.mark.browser
+def test_one_switch_uncovers_the_book_and_is_remembered(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    switch = page.get_by_role("switch", name="Guess first")
+    expect(switch).to_be_checked()
+    switch.focus()
+    page.keyboard.press(" ")
+    assert not any(is_covered(box) for box in page.locator(".covered").all())
+    other = page.context.new_page()
+    other.goto(page.url.replace("matmul", "rope"))
+    assert not any(is_covered(box) for box in other.locator(".covered").all())
+    other.get_by_role("switch", name="Guess first").check()
+    expect(switch).to_be_checked()  # the first page hears of it
+    assert all(is_covered(box) for box in page.locator(".covered").all())
+    cover(page, "matmul/flops").get_by_role("button", name="Never cover results").click()
+    expect(switch).not_to_be_checked()
+    page.reload()
+    expect(switch).not_to_be_checked()
+    assert not any(is_covered(box) for box in page.locator(".covered").all())
+
+
+@pytest.mark.browser
+def test_paper_and_a_page_without_javascript_show_everything(visit: Visit) -> None:
+    page = visit(CHAPTER)
+    page.emulate_media(media="print")
+    boxes = page.locator(".covered")
+    assert boxes.count() > 4
+    assert not any(is_covered(box) for box in boxes.all())
+    for protocol in ("http", "file"):
+        plain = visit(CHAPTER, protocol=protocol, java_script_enabled=False)
+        assert plain.locator(".covered").count() > 4
+        assert not any(is_covered(box) for box in plain.locator(".covered").all())
+        assert not plain.get_by_text("Guess first").is_visible()
+
+
+@pytest.mark.browser
+def test_without_storage_a_page_still_covers_and_uncovers(visit: Visit) -> None:
+    page = visit("book/notation.html")
+    page.context.add_init_script("""for (const room of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, room, {get() { throw new DOMException("blocked"); }});""")
+    page.goto(page.url.replace("notation", "matmul"))
+    box = cover(page, "matmul/flops")
+    assert is_covered(box)
+    box.get_by_role("button", name="Show me").click()
+    expect(box.locator(".covered-body")).to_be_visible()
+    answer(page, 1, "8")
+    expect(cover(page, "matmul/doubled").locator(".covered-body")).to_be_visible()
+    page.get_by_role("switch", name="Guess first").uncheck()
+    assert not any(is_covered(box) for box in page.locator(".covered").all())
+    own = ("blocked", "theme mode")  # the theme's scripts complain of it
+    visit.errors[:] = [error for error in visit.errors if not any(word in error for word in own)]
+
+
+@pytest.mark.browser
+def test_a_link_into_a_covered_part_shows_it(visit: Visit) -> None:
+    page = visit("book/multihead.html#claim-22")
+    target = page.locator("#claim-22")
+    expect(target).to_be_in_viewport()
+    assert is_covered(cover(page, "multihead/bias"))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", THEMES)
+def test_covers_are_accessible_and_fit(visit: Visit, theme: str) -> None:
+    for width in WIDTHS:
+        page = visit(CHAPTER, theme=theme, width=width)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        for button in page.locator(".covered-lid button").all():
+            assert button.bounding_box()["height"] >= 44
+        assert serious_findings(page, covered=True) == []
+
+
+SHIFT = """() => new Promise((resolve) => {
+  let sum = 0;
+  new PerformanceObserver((list) => { for (const shift of list.getEntries()) sum += shift.value; })
+    .observe({type: "layout-shift", buffered: true});
+  setTimeout(() => resolve(sum), 500);
+})"""
+
+
+@pytest.mark.browser
+def test_covers_are_there_from_the_first_paint(visit: Visit) -> None:
+    """What was guessed before is open when the page is laid out, and the rest is covered."""
+    page = visit(CHAPTER)
+    before = page.evaluate(SHIFT)
+    answer(page, 0, "512")
+    page.reload()
+    assert page.evaluate(SHIFT) <= before + 0.02
+
+
+@pytest.mark.site
+def test_the_built_book_has_the_script_once_where_something_is_covered() -> None:
+    for stem, cells in BOOK.items():
+        text = (HTML / f"book/{stem}.html").read_text(encoding="utf-8")
+        assert text.count("var livingCovers") == bool(covers_of(cells)), stem
