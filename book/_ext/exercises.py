@@ -7,6 +7,7 @@ copy, not in the package. A solution that does not pass its own check fails the 
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from html import escape
 from importlib import import_module
@@ -58,18 +59,34 @@ def more(task: Exercise) -> str:
     return f'<div class="exercise-boxes">{"".join(boxes)}</div>'
 
 
+def here(task: Exercise) -> str:
+    """Where a page with Python lets one do the exercise; a number needs none."""
+    if task.kind == "pencil":
+        return ""
+    names = ("id", "page", "title", "starter")
+    data = json.dumps({name: getattr(task, name) for name in names}).replace("<", "\\u003c")
+    return (
+        '<div class="here" hidden><script type="application/json">'
+        f'{data}</script><div class="here-place"></div></div>'
+    )
+
+
 def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the boxes behind every check cell."""
+    """Put a place to do it and the boxes behind every check cell."""
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") != "cell_code":
             continue
         tag: dict[str, Any] = cell.get("cell_metadata", {}).get("exercise", {})
+        if tag:
+            cell["classes"] += ["exercise-cell", f"exercise-cell-{tag['id']}"]
         if tag.get("role") != "check":
             continue
         task = exercise(tag["id"])
         for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
             app.env.note_dependency(str(ROOT / source))
-        cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", more(task), format="html"))
+        cell.parent.insert(
+            cell.parent.index(cell) + 1, nodes.raw("", here(task) + more(task), format="html")
+        )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
