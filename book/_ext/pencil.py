@@ -230,7 +230,8 @@ def page_data(task: Exercise) -> str:
     if task.assessed:
         judge = scrambled(json.dumps(judge), task.id)
     data = {
-        "id": task.id, "page": task.page, "points": task.points, "unit": task.unit, "judge": judge,
+        "id": task.id, "page": task.page, "title": task.title, "points": task.points,
+        "unit": task.unit, "judge": judge,
     }  # fmt: skip
     # "</script>" inside the data would end the element that carries it.
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")

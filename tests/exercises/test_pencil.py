@@ -82,7 +82,7 @@ def test_numbers_of_an_assessed_exercise_are_not_read_in_the_page(
     text = pencil.page_data(exercise(exercise_id))
     data = json.loads(text)
     assert isinstance(data.pop("judge"), str)
-    assert set(data) == {"id", "page", "points", "unit"}
+    assert set(data) == {"id", "page", "title", "points", "unit"}
     assert not [idea for idea in exercise(exercise_id).mistakes.values() if idea in text]
 
 

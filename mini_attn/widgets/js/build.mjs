@@ -18,6 +18,8 @@ const common = {
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
 buildSync({ ...common, entryPoints: ["trained.js"], format: "iife", outfile: join(out, "living.trained.js") });
 buildSync({ ...common, entryPoints: ["progress/index.js"], format: "iife", outfile: join(out, "living.progress.js") });
+buildSync({ ...common, entryPoints: ["pencil/index.js"], format: "iife", outfile: join(out, "living.pencil.js") });
+buildSync({ ...common, entryPoints: ["notebook/index.js"], format: "iife", outfile: join(out, "living.notebook.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
 
 const read = (name) => readFileSync(join(here, name), "utf8");
