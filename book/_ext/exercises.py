@@ -7,6 +7,7 @@ copy, not in the package. A solution that does not pass its own check fails the 
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from html import escape
 from importlib import import_module
@@ -74,18 +75,30 @@ def notebook_link(task: Exercise) -> str:
     )
 
 
+def here(task: Exercise) -> str:
+    """Where a page with Python lets one do the exercise."""
+    names = ("id", "page", "title", "starter")
+    data = json.dumps({name: getattr(task, name) for name in names}).replace("<", "\\u003c")
+    return (
+        '<div class="here" hidden><script type="application/json">'
+        f'{data}</script><div class="here-place"></div></div>'
+    )
+
+
 def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the boxes behind every check cell."""
+    """Put a place to do it and the boxes behind every check cell."""
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") != "cell_code":
             continue
         tag: dict[str, Any] = cell.get("cell_metadata", {}).get("exercise", {})
+        if tag:
+            cell["classes"] += ["exercise-cell", f"exercise-cell-{tag['id']}"]
         if tag.get("role") != "check":
             continue
         task = exercise(tag["id"])
         for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
             app.env.note_dependency(str(ROOT / source))
-        place = answer_place(task) if task.kind == "pencil" else ""
+        place = answer_place(task) if task.kind == "pencil" else here(task)
         added = place + notebook_link(task) + more(task)
         cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", added, format="html"))
 

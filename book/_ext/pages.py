@@ -5,6 +5,7 @@
 * pages with a pencil exercise: the script that judges it;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
+* pages with exercises: the script that offers Python, whose other parts come at their first use;
 * all: storage that is sure to be the book's; a description for previews;
 * beside them: a start page, a page for dead links.
 """
@@ -50,6 +51,8 @@ MODE = """(function (root) {
 BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
 PROGRESS = "living.progress.js"
 TRAINED = "living.trained.js"
+PYTHON = "living.python.js"
+LATER = {"worker": "living.worker.js", "editor": "living.editor.js"}  # when Python is asked for
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -74,6 +77,10 @@ def copy_bundle(app: Sphinx) -> None:
     app.env.living_chapters = outline(Path(app.confdir))
     script = (static / PROGRESS).read_text(encoding="utf-8")
     (target / PROGRESS).write_text(as_script(app.env.living_chapters) + script, encoding="utf-8")
+    names = {part: with_digest(static / name, target / name) for part, name in LATER.items()}
+    script = (static / PYTHON).read_text(encoding="utf-8")
+    addresses = f"globalThis.livingPython={json.dumps(names)};\n"
+    (target / PYTHON).write_text(addresses + script, encoding="utf-8")
     versions = f"globalThis.livingVersions={json.dumps(write_models(target / 'models'))};\n"
     script = (static / TRAINED).read_text(encoding="utf-8")
     (target / TRAINED).write_text(versions + script, encoding="utf-8")
@@ -82,6 +89,12 @@ def copy_bundle(app: Sphinx) -> None:
 def digest_of(content: bytes) -> str:
     """What an address ends with, so that no older file is kept."""
     return hashlib.sha256(content).hexdigest()[:8]
+
+
+def with_digest(source: Path, target: Path) -> str:
+    """Copy a script; gives its name as an address beside the script that asks for it."""
+    shutil.copyfile(source, target)
+    return f"{target.name}?v={digest_of(target.read_bytes())}"
 
 
 def write_models(folder: Path) -> dict[str, str]:
@@ -162,8 +175,12 @@ def finish_page(
         body += script_of(app, context, TRAINED, "async ")
     if '<div class="pencil"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")
-    if living or kept:
+    here = 'class="here"' in body
+    if living or kept or here:
         app.add_css_file("living.css")
+    if here:
+        app.add_css_file("python.css")
+        body += script_of(app, context, PYTHON, "async ")
     if kept:
         app.add_css_file("progress.css")
         # Not deferred: the page's other pictures would wait for it.

@@ -37,6 +37,7 @@ from download import (
 sys.path.insert(0, str(ROOT))  # the wheel is built as for a release
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
+from mini_attn.stories.fetching import LIST
 
 HTML = ROOT / "_build/html"
 OUT = HTML / "lite"
@@ -72,8 +73,23 @@ def lock_entry(path: Path, name: str, version: str, imports: list[str], depends:
     }
 
 
+def lighten(package: Path) -> None:
+    """Take out of the package what a browser asks for when it is used, or has no use for."""
+    weights = package / "stories/weights"
+    digests = {}
+    for path in sorted(weights.rglob("*.safetensors")):
+        name = path.relative_to(weights).as_posix()
+        digests[name] = sha256(path)
+        target = WORK / "weights" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, target)
+    (weights / LIST).write_text(json.dumps(digests), encoding="utf-8")
+    for picture in (package / "widgets/static").glob("*.png"):  # of a notebook made into a PDF
+        picture.unlink()
+
+
 def collect_pyodide() -> None:
-    """Lay out Pyodide with a lock file that lists what is there, and nothing else."""
+    """Lay out Pyodide with lock files that list what is there, and nothing else."""
     folder = WORK / "static/pyodide"
     folder.mkdir(parents=True)
     for name in [*PYODIDE, *FILES["wheels"]]:
@@ -87,12 +103,15 @@ def collect_pyodide() -> None:
         path = Path(shutil.copy(next(KERNEL.glob(f"{module}-*.whl")), folder))
         lock["packages"][name] = lock_entry(path, name, path.name.split("-")[1], [module], depends)
     try:
-        own = build_wheel(folder, BIN / "python")
+        own = build_wheel(folder, BIN / "python", lighten)
     except MiniAttnError as error:
         raise StepError(str(error)) from None
     facts = ("mini-attn", own.name.split("-")[1], ["mini_attn"], ["numpy", "anywidget"])
     lock["packages"]["mini-attn"] = lock_entry(own, *facts)
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+    # Python in a page has no widgets of Jupyter: there the package needs NumPy alone.
+    lock["packages"]["mini-attn"]["depends"] = ["numpy"]
+    (folder / "page-lock.json").write_text(json.dumps(lock), encoding="utf-8")
 
 
 def collect_notebooks() -> None:
@@ -114,6 +133,7 @@ def build_site() -> None:
     shutil.copy(HERE / "jupyter_lite_config.json", WORK)
     shutil.rmtree(OUT, ignore_errors=True)
     run(BIN / "jupyter", "lite", "build", "--output-dir", OUT, folder=WORK, path=str(BIN))
+    shutil.copytree(WORK / "weights", OUT / "weights")
     page = OUT / APP / "index.html"
     head, rest = page.read_text(encoding="utf-8").split("<head>", 1)
     script = (HERE / "reopen.js").read_text(encoding="utf-8")
@@ -173,7 +193,7 @@ def main() -> None:
     except StepError as reason:
         sys.exit(f"[lite] {reason}")
     mark.write_text(now)
-    sizes = {name: weight(OUT / name) for name in ("static", "build", "extensions")}
+    sizes = {name: weight(OUT / name) for name in ("static", "weights", "build", "extensions")}
     parts = ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())
     seconds = time.monotonic() - began
     say(f"{weight(OUT):.0f} MB in {OUT.relative_to(ROOT)} ({parts}), {seconds:.0f} s")

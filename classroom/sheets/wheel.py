@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from classroom import ROOT
@@ -17,7 +18,11 @@ __all__ = ["build_wheel"]
 EPOCH = "315532800"  # 1980-01-01, the first date that a zip file can hold
 
 
-def build_wheel(folder: Path, python: str | Path = sys.executable) -> Path:
+def build_wheel(
+    folder: Path,
+    python: str | Path = sys.executable,
+    prepare: Callable[[Path], object] = lambda package: None,
+) -> Path:
     """Build the wheel from a clean copy of what belongs in it.
 
     Parameters
@@ -26,6 +31,8 @@ def build_wheel(folder: Path, python: str | Path = sys.executable) -> Path:
         Where it goes.
     python : str or Path
         An interpreter with pip and setuptools.
+    prepare : callable (Path)
+        Gets the folder of the package's copy before the wheel is made of it.
 
     Returns
     -------
@@ -42,6 +49,7 @@ def build_wheel(folder: Path, python: str | Path = sys.executable) -> Path:
             shutil.copy(ROOT / name, copy)
         ignored = shutil.ignore_patterns("__pycache__", "node_modules")
         shutil.copytree(ROOT / "mini_attn", Path(copy, "mini_attn"), ignore=ignored)
+        prepare(Path(copy, "mini_attn"))
         options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
         done = subprocess.run(
             [str(python), "-m", "pip", "wheel", *options, copy],

@@ -8,7 +8,9 @@ chapter holds the predictions that were answered and the exercises that were tri
       "exercises": {"cached_step": {"state": "solved", "points": 4}}}}}
 
 ``state`` is ``"solved"`` (a check passed), ``"done"`` (ticked by hand) or ``"tried"``, and then
-``missing`` may name the check that failed. ``widgets/js/progress/format.js`` holds the same rules.
+``missing`` may name the check that failed. Where a page has kept what a reader wrote, the chapter
+has ``answers`` too, each ``{"code": …}``, and the version is 2: a book that knows only version 1
+then says so. ``widgets/js/progress/format.js`` holds the same rules.
 """
 
 from __future__ import annotations
@@ -19,12 +21,22 @@ from collections.abc import Callable
 from typing import Any
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.progress_record import KINDS, STATES, VERDICTS, Entry, Record
+from mini_attn.exercises.progress_record import (
+    ANSWERS,
+    KINDS,
+    STATES,
+    VERDICTS,
+    Entry,
+    Record,
+    entries,
+)
 
 __all__ = ["LARGEST", "OtherVersion", "as_text", "parse"]
 
 FORMAT = "living-attention-progress"
-VERSION = 1
+VERSIONS = (1, 2)  # without and with answers
+LONGEST = 8_000  # characters of an answer that are kept
+HALF = re.compile("[\ud800-\udfff]")  # of a character: no file in UTF-8 can hold it
 LARGEST = 1_000_000  # bytes; the whole book answered makes about 12,000
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 # What a typed number may consist of; a prediction takes no other text for an answer.
@@ -91,9 +103,18 @@ def _exercise(given: Any, where: str) -> Entry:
     return {"state": state, "points": points, "missing": missing}
 
 
+def _answer(given: Any, where: str) -> Entry:
+    """What a reader wrote, in one text."""
+    code = _object(given, where, ("code",)).get("code")
+    if not isinstance(code, str) or not 0 < len(code) <= LONGEST or HALF.search(code):
+        raise _refuse(f"the code of {where} is {_short(code)}, expected 1 to {LONGEST} characters")
+    return {"code": code}
+
+
 READERS: dict[str, Callable[[Any, str], Entry]] = {
     "predictions": _prediction,
     "exercises": _exercise,
+    ANSWERS: _answer,
 }
 
 
@@ -125,21 +146,23 @@ def parse(content: bytes) -> Record:
         raise _refuse("it is not JSON text") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise _refuse(f"it does not say that its format is {FORMAT!r}")
-    if data.get("version") != VERSION or isinstance(data["version"], bool):
-        version = _short(data.get("version"))
+    number = data.get("version")
+    if number not in VERSIONS or isinstance(number, bool):
+        known = " and ".join(map(str, VERSIONS))
         raise OtherVersion(
-            f"the progress has version {version} of its format, this book reads {VERSION}"
+            f"the progress has version {_short(number)} of its format, this book reads {known}"
         )
+    allowed = KINDS if number == VERSIONS[0] else (*KINDS, ANSWERS)
     _object(data, "the file", ("format", "version", "chapters"))
     record: Record = {}
     for page, kinds in _object(data.get("chapters"), "the list of chapters").items():
-        _object(kinds, f"chapter {page}", KINDS)
+        _object(kinds, f"chapter {page}", allowed)
         record[page] = {
             kind: {
                 name: READERS[kind](entry, f"{page}/{name}")
                 for name, entry in _object(kinds.get(kind, {}), f"{kind} of {page}").items()
             }
-            for kind in KINDS
+            for kind in dict.fromkeys((*KINDS, *kinds))
         }
     return record
 
@@ -160,7 +183,7 @@ def as_text(record: Record) -> str:
     chapters = {page: {k: v for k, v in kinds.items() if v} for page, kinds in record.items()}
     data = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSIONS[any(kind == ANSWERS for _, kind, _, _ in entries(record))],
         "chapters": {page: kinds for page, kinds in chapters.items() if kinds},
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

@@ -8,10 +8,12 @@ from typing import Any
 from mini_attn.exercises.spec import exercise, exercise_ids
 
 __all__ = [
-    "KINDS", "STATES", "VERDICTS", "Entry", "Record", "entries", "merged", "only_known", "words",
+    "ANSWERS", "KINDS", "STATES", "VERDICTS", "Entry", "Record", "entries", "merged",
+    "only_known", "words",
 ]  # fmt: skip
 
 KINDS = ("predictions", "exercises")
+ANSWERS = "answers"  # a third kind, where there is one: the code that a reader wrote on a page
 VERDICTS = ("wrong", "mistake", "right")
 STATES = ("tried", "done", "solved")  # each outlasts those before it
 
@@ -39,6 +41,8 @@ def entries(record: Record) -> Iterator[tuple[str, str, str, Entry]]:
 
 
 def _rank(kind: str, entry: Entry) -> int:
+    if kind == ANSWERS:
+        return 0
     if kind == "exercises":
         return STATES.index(entry["state"])
     return int(entry["verdict"] == "right")
@@ -60,7 +64,8 @@ def merged(older: Record, newer: Record) -> Record:
     result: Record = {}
     for record in (older, newer):
         for page, kind, name, entry in entries(record):
-            named = result.setdefault(page, {k: {} for k in KINDS})[kind]
+            kinds = result.setdefault(page, {k: {} for k in KINDS})
+            named = kinds.setdefault(kind, {})
             if name not in named or _rank(kind, entry) >= _rank(kind, named[name]):
                 named[name] = entry
     return result
@@ -85,10 +90,10 @@ def only_known(record: Record) -> tuple[Record, int]:
     known: Record = {}
     left_out = 0
     for page, kind, name, entry in entries(record):
-        if kind == "exercises" and (name not in ids or exercise(name).page != page):
+        if kind != "predictions" and (name not in ids or exercise(name).page != page):
             left_out += 1
         else:
-            known.setdefault(page, {k: {} for k in KINDS})[kind][name] = entry
+            known = merged(known, {page: {kind: {name: entry}}})
     return known, left_out
 
 
@@ -112,4 +117,6 @@ def words(record: Record) -> str:
         if found:
             noun = kind if len(found) > 1 else kind[:-1]
             parts.append(f"{len(found)} {noun} ({best} {good})")
+    if answers := sum(kind == ANSWERS for _, kind, _, _ in entries(record)):
+        parts.append(f"the code of {answers} answer{'s' if answers > 1 else ''}")
     return " and ".join(parts) or "nothing"

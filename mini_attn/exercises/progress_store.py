@@ -20,7 +20,7 @@ from mini_attn.exercises.progress_format import OtherVersion
 from mini_attn.exercises.progress_record import Record, merged
 from mini_attn.exercises.spec import Exercise
 
-__all__ = ["attempts", "load", "place", "remember", "rewrite"]
+__all__ = ["attempts", "load", "outcome", "place", "remember", "rewrite"]
 
 NAME = "progress.json"
 SWITCH = "MINI_ATTN_PROGRESS"
@@ -83,6 +83,29 @@ def _flush(patience: float = PATIENCE) -> None:
         say_once(f"Progress lasts for this session only: {path} cannot be written ({why}).")
 
 
+def outcome(task: Exercise, failed: str | None) -> Record:
+    """What is worth keeping of an answer.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    failed : str or None
+        Name of the first check that failed, None for a solved exercise.
+
+    Returns
+    -------
+    Record
+        Of this one exercise; empty where it was not attempted.
+    """
+    if failed == "attempted":
+        return {}
+    entry = {"state": "tried", "points": 0, "missing": failed}
+    if not failed:
+        entry = {"state": "solved", "points": task.points}
+    return {task.page: {"exercises": {task.id: entry}}}
+
+
 def remember(task: Exercise, failed: str | None) -> None:
     """Keep how far an answer came; what was solved once stays solved.
 
@@ -95,14 +118,9 @@ def remember(task: Exercise, failed: str | None) -> None:
     """
     if attempts.get(task.id) != "":
         attempts[task.id] = failed or ""
-    if failed == "attempted":
-        return
-    entry = {"state": "tried", "points": 0, "missing": failed}
-    if not failed:
-        entry = {"state": "solved", "points": task.points}
-    chapter = {task.page: {"exercises": {task.id: entry}}}
-    _waiting.update(merged(_waiting, chapter))
-    _flush()
+    if chapter := outcome(task, failed):
+        _waiting.update(merged(_waiting, chapter))
+        _flush()
 
 
 def load() -> Record:

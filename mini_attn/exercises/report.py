@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from textwrap import fill
+from typing import Any
 
 from mini_attn.exercises.spec import GROUPS, Exercise
 
@@ -41,13 +42,46 @@ class Report:
         """All points, or none."""
         return 0 if self.failed else self.exercise.points
 
+    @property
+    def state(self) -> str:
+        """The verdict in a word or two: ``solved``, ``not yet`` or ``not attempted``."""
+        if not self.failed:
+            return "solved"
+        return "not attempted" if self.failed == "attempted" else "not yet"
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Names of all checks, in their order."""
+        return PENCIL_CHECKS if self.exercise.kind == "pencil" else CHECKS
+
+    def data(self) -> dict[str, Any]:
+        """What a page shows, as plain data.
+
+        Returns
+        -------
+        dict
+            ``id``, ``state``, ``points``, ``of``; ``checks``, each a ``name`` and ``passed``,
+            ``failed`` or ``not reached``; ``message``, the missing idea; ``notes``.
+
+        Examples
+        --------
+        >>> from mini_attn.exercises import exercise
+        >>> [row["state"] for row in Report(exercise("cache_budget"), "finite").data()["checks"]]
+        ['passed', 'passed', 'failed', 'not reached']
+        """
+        at = self.checks.index(self.failed) if self.failed else len(self.checks)
+        states = ["passed"] * at + ["failed"] + ["not reached"] * len(self.checks)
+        rows = [{"name": name, "state": s} for name, s in zip(self.checks, states, strict=False)]
+        return {
+            "id": self.exercise.id, "state": self.state, "points": self.points,
+            "of": self.exercise.points, "checks": rows, "message": self.message,
+            "notes": list(self.notes),
+        }  # fmt: skip
+
     def __str__(self) -> str:
-        checks = PENCIL_CHECKS if self.exercise.kind == "pencil" else CHECKS
-        passed = checks[: checks.index(self.failed)] if self.failed else checks
-        head = "solved" if not self.failed else "not yet"
-        if self.failed == "attempted":
-            head = "not attempted"
-        lines = [f"{self.exercise.title}: {head}, {self.points} of {self.exercise.points} points"]
+        passed = self.checks[: self.checks.index(self.failed)] if self.failed else self.checks
+        points = f"{self.points} of {self.exercise.points} points"
+        lines = [f"{self.exercise.title}: {self.state}, {points}"]
         if passed:
             lines.append(f"  ✓ {', '.join(passed)}")
         if self.failed:

@@ -19,7 +19,7 @@ import numpy as np
 
 from mini_attn.exercises.budget import LINE_BUDGET, BudgetSpent, is_learners, line_budget
 
-__all__ = ["Run", "run"]
+__all__ = ["Run", "no_input", "run"]
 
 MAX_OUTPUT = 2_000  # characters of printed text that are kept
 
@@ -64,7 +64,7 @@ class Run:
 
 
 @contextlib.contextmanager
-def _no_input() -> Iterator[None]:
+def no_input() -> Iterator[None]:
     """Nobody sits at the keyboard while an answer is checked."""
 
     def refuse(*_: Any) -> str:
@@ -144,7 +144,7 @@ def run(answer: Callable[..., Any], inputs: dict[str, Any]) -> Run:
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         np.errstate(),
-        _no_input(),
+        no_input(),
     ):
         warnings.simplefilter("always")
         try:

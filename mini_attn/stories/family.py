@@ -10,6 +10,7 @@ from typing import Any
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice
+from mini_attn.stories.fetching import fetched, listed
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored
 from mini_attn.stories.vocabulary import WORDS
@@ -21,7 +22,7 @@ FOLDER = Path(__file__).parent / "weights"
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the members whose weights are here, in the family's order.
+    """Names of the members whose weights are here or come when they are used, in order.
 
     Returns
     -------
@@ -33,7 +34,8 @@ def shipped() -> tuple[str, ...]:
     >>> set(shipped()) <= set(MEMBERS)
     True
     """
-    return tuple(name for name in MEMBERS if (FOLDER / f"{name}.safetensors").exists())
+    files = {path.name for path in FOLDER.glob("*.safetensors")} | listed(FOLDER).keys()
+    return tuple(name for name in MEMBERS if f"{name}.safetensors" in files)
 
 
 def load(name: str, *, backend: str = "numpy") -> Any:
@@ -104,7 +106,7 @@ def stored(name: str) -> tuple[DecoderConfig, dict[str, Any]]:
     """
     if name not in MEMBERS:
         raise ConfigError(f"unknown member {name!r:.40}: one of {', '.join(MEMBERS)}")
-    path = FOLDER / f"{name}.safetensors"
+    path = fetched(FOLDER, f"{name}.safetensors")
     if not path.exists():
         raise ConfigError(f"{name} has not been trained: `make train MEMBER={name}` does it")
     return MEMBERS[name].config(len(WORDS)), load_safetensors(path)
@@ -165,7 +167,7 @@ def film_frame(step: int) -> Any:
     steps = [one["step"] for one in film()["frames"]]
     if step not in steps:
         raise ConfigError(f"the film has the steps {', '.join(map(str, steps))}, got {step!r:.40}")
-    weights = load_safetensors(FOLDER / f"film/{step:05d}.safetensors")
+    weights = load_safetensors(fetched(FOLDER, f"film/{step:05d}.safetensors"))
     model = importlib.import_module("mini_attn.numpy").Decoder(MEMBERS["mha"].config(len(WORDS)))
     model.load_state_dict(restored(weights))
     return model

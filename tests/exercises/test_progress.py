@@ -231,7 +231,7 @@ def test_an_empty_file_is_nothing(file: Path, capsys: pytest.CaptureFixture[str]
 
 def test_a_file_of_another_version_stays(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.parent.mkdir()
-    content = json.dumps(document(version=2)).encode()
+    content = json.dumps(document(version=3)).encode()
     file.write_bytes(content)
     check("cache_budget", solution("cache_budget"))
     assert "for this session only" in capsys.readouterr().out
@@ -394,7 +394,7 @@ BAD: dict[str, Any] = {
     "no object": [],
     "null": None,
     "another format": document(format="living-attention"),
-    "another version": document(version=2),
+    "another version": document(version=3),
     "a version in words": document(version="1"),
     "a version that is true": document(version=True),
     "an unknown key": document(owner="me"),

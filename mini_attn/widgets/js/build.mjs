@@ -18,6 +18,9 @@ const common = {
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
 buildSync({ ...common, entryPoints: ["trained.js"], format: "iife", outfile: join(out, "living.trained.js") });
 buildSync({ ...common, entryPoints: ["progress/index.js"], format: "iife", outfile: join(out, "living.progress.js") });
+for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) {
+  buildSync({ ...common, entryPoints: [`python/${source}.js`], format: "iife", outfile: join(out, `living.${name}.js`) });
+}
 buildSync({ ...common, entryPoints: ["pencil/index.js"], format: "iife", outfile: join(out, "living.pencil.js") });
 buildSync({ ...common, entryPoints: ["notebook/index.js"], format: "iife", outfile: join(out, "living.notebook.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });

@@ -3,7 +3,6 @@
 // lost without being told to forget it comes back from the other.
 import { entries, mergeProgress, put } from "../progress/format.js";
 
-const KINDS = ["predictions", "exercises"];
 const of = (record, page, kind, name) => record[page]?.[kind]?.[name];
 const text = (entry) => JSON.stringify(entry, ["state", "points", "missing", "attempt", "verdict", "shown", "code"]);
 export const same = (a, b) => (a && b ? text(a) === text(b) : !a && !b);
@@ -36,5 +35,5 @@ export function changes(from, to) {
   const [kept, gone] = [Object.create(null), []];
   for (const [page, kind, name, entry] of entries(to)) if (!same(entry, of(from, page, kind, name))) put(kept, page, kind, name, entry);
   for (const [page, kind, name] of entries(from)) if (!of(to, page, kind, name)) gone.push([kind, `${page}/${name}`]);
-  return { kept, gone, none: !gone.length && !KINDS.some((kind) => Object.values(kept).some((kinds) => Object.keys(kinds[kind]).length)) };
+  return { kept, gone, none: !gone.length && entries(kept).next().done };
 }

@@ -2,7 +2,8 @@
 // of its own for the pages that have one.
 import { escape } from "../core/text.js";
 import { parseAnswer } from "../prediction/judge.js";
-import { announce, keep, readKept, whenKept } from "../progress/store.js";
+import { isAnswer } from "../progress/format.js";
+import { add, announce, keep, readKept, whenKept } from "../progress/store.js";
 import { judgeNumber } from "./judge.js";
 
 const LONGEST = 40;
@@ -31,7 +32,7 @@ function mount(root) {
   root.append(live);
   root.classList.add("living"); // the look of the pictures
   root.hidden = false;
-  for (let cell = root.previousElementSibling; cell?.matches(".cell"); cell = cell.previousElementSibling) cell.classList.add("pencil-cell");
+  for (const cell of document.querySelectorAll(`.exercise-cell-${data.id}`)) cell.classList.add("pencil-cell");
   const [input, said] = [live.querySelector("input"), live.querySelector(".predict-feedback")];
   const points = `${data.points} of ${data.points} points`;
 
@@ -41,25 +42,38 @@ function mount(root) {
     input.toggleAttribute("aria-invalid", verdict === "unread");
   }
 
-  // What is kept of an exercise says that it was solved, here or in a notebook; not with what.
-  let last = null;
+  const now = () => JSON.stringify([readKept("exercises", key)?.state, readKept("answers", key)?.code]);
+  let last = null; // what was kept when it was read or written here
+
+  // It may have been solved in a notebook: then nobody has typed anything here.
   function recall() {
-    const state = readKept("exercises", key)?.state;
-    if (state === last) return;
-    last = state;
-    if (state === "solved") say("right", "✓", `Solved, ${points}.`);
-    else if (!state || said.dataset.verdict === "right") say("", "", "");
+    if (now() === last) return;
+    last = now();
+    const [state, typed] = JSON.parse(last);
+    input.value = typed ?? "";
+    if (typed) say(...judged(typed));
+    else if (state === "solved") say("right", "✓", `Solved, ${points}.`);
+    else say("", "", "");
+  }
+
+  function judged(typed) {
+    const read = parseAnswer(typed, data.unit, { signed: true });
+    if (read.error) return ["unread", "!", read.error];
+    const idea = missing(data, read);
+    return idea === null ? ["right", "✓", `Solved, ${points}.`] : ["wrong", "✗", `Not yet. ${idea}`];
   }
 
   function check(event) {
     event.preventDefault();
-    const read = parseAnswer(input.value, data.unit, { signed: true });
-    if (read.error) return say("unread", "!", read.error);
-    const idea = missing(data, read);
-    if (idea === null) keep("exercises", key, { state: "solved", points: data.points });
-    else if (readKept("exercises", key)?.state !== "solved") keep("exercises", key, { state: "tried", points: 0, missing: "by hand" });
+    const typed = input.value.trim();
+    const [verdict, sign, words] = judged(typed);
+    say(verdict, sign, words);
+    if (verdict === "unread") return;
+    if (isAnswer(typed)) keep("answers", key, { code: typed });
+    const entry = verdict === "right" ? { state: "solved", points: data.points } : { state: "tried", points: 0, missing: "by hand" };
+    add({ [data.page]: { exercises: { [data.id]: entry } } }); // what was solved stays solved
+    last = now();
     announce();
-    return idea === null ? say("right", "✓", `Right. Solved, ${points}.`) : say("wrong", "✗", `Not yet. ${idea}`);
   }
 
   live.querySelector("form").addEventListener("submit", check);

@@ -2,10 +2,12 @@
 // progress_format.py and progress_record.py in mini_attn/exercises, so that what one of the two
 // exports the other imports.
 const FORMAT = "living-attention-progress";
-const VERSION = 1;
+const VERSIONS = [1, 2]; // without and with answers
+const LONGEST = 8000; // characters of an answer that are kept
+const HALF = /\p{Surrogate}/u; // half a character: no file in UTF-8 can hold it
 const NAME = /^[a-z0-9][a-z0-9_-]{0,59}$/;
 const ATTEMPT = /^[0-9A-Za-z+.,_' \u00a0\u2009\u202f-]{1,40}$/;
-const KINDS = ["predictions", "exercises"];
+const KINDS = ["predictions", "exercises", "answers"]; // the last only where there are some
 const VERDICTS = ["wrong", "mistake", "right"];
 const STATES = ["tried", "done", "solved"]; // each outlasts those before it
 
@@ -60,7 +62,15 @@ function exercise(given, where) {
   return { state, points, missing };
 }
 
-const READERS = { predictions: prediction, exercises: exercise };
+export const isAnswer = (code) => typeof code === "string" && code.length > 0 && [...code].length <= LONGEST && !HALF.test(code);
+
+function answer(given, where) {
+  const { code } = object(given, where, ["code"]);
+  if (!isAnswer(code)) refuse(`the code of ${where} is ${short(code)}, expected 1 to ${LONGEST} characters`);
+  return { code };
+}
+
+const READERS = { predictions: prediction, exercises: exercise, answers: answer };
 const empty = () => Object.assign(Object.create(null), { predictions: Object.create(null), exercises: Object.create(null) });
 
 // One entry as it lies in the browser's storage, or null where it is not one.
@@ -82,17 +92,18 @@ function read(text) {
     refuse("it is not JSON text");
   }
   if (data?.format !== FORMAT) refuse(`it does not say that its format is "${FORMAT}"`);
-  if (data.version !== VERSION) {
-    throw new Refusal(`the progress has version ${short(data.version)} of its format, this book reads ${VERSION}`);
+  if (!VERSIONS.includes(data.version)) {
+    throw new Refusal(`the progress has version ${short(data.version)} of its format, this book reads ${VERSIONS.join(" and ")}`);
   }
+  const allowed = data.version === VERSIONS[0] ? KINDS.slice(0, 2) : KINDS;
   object(data, "the file", ["format", "version", "chapters"]);
   const record = Object.create(null);
   for (const [page, kinds] of Object.entries(object(data.chapters, "the list of chapters"))) {
-    object(kinds, `chapter ${page}`, KINDS);
+    object(kinds, `chapter ${page}`, allowed);
     record[page] = empty();
     for (const kind of KINDS) {
       for (const [name, entry] of Object.entries(object(kinds[kind] ?? {}, `${kind} of ${page}`))) {
-        record[page][kind][name] = READERS[kind](entry, `${page}/${name}`);
+        put(record, page, kind, name, READERS[kind](entry, `${page}/${name}`));
       }
     }
   }
@@ -118,16 +129,19 @@ export function* entries(record) {
 
 export function put(record, page, kind, name, entry) {
   record[page] ??= empty();
-  record[page][kind][name] = entry;
+  (record[page][kind] ??= Object.create(null))[name] = entry;
 }
 
-const rank = (kind, entry) => (kind === "exercises" ? STATES.indexOf(entry.state) : Number(entry.verdict === "right"));
+function rank(kind, entry) {
+  if (kind === "answers") return 0;
+  return kind === "exercises" ? STATES.indexOf(entry.state) : Number(entry.verdict === "right");
+}
 
 // What was solved once stays solved, else the newer counts.
 export function mergeProgress(older, newer) {
   const result = Object.create(null);
   for (const [page, kind, name, entry] of [...entries(older), ...entries(newer)]) {
-    const present = result[page]?.[kind][name];
+    const present = result[page]?.[kind]?.[name];
     if (!present || rank(kind, entry) >= rank(kind, present)) put(result, page, kind, name, entry);
   }
   return result;
@@ -136,7 +150,8 @@ export function mergeProgress(older, newer) {
 export function progressText(record) {
   const chapters = {};
   for (const [page, kind, name, entry] of entries(record)) ((chapters[page] ??= {})[kind] ??= {})[name] = entry;
-  return `${JSON.stringify({ format: FORMAT, version: VERSION, chapters }, null, 1)}\n`;
+  const version = VERSIONS[Number(Object.values(chapters).some((kinds) => kinds.answers))];
+  return `${JSON.stringify({ format: FORMAT, version, chapters }, null, 1)}\n`;
 }
 
 // A record without what this book does not have, and how many entries were left out.

@@ -1,7 +1,7 @@
 // What a reader has answered and ticked, in the browser's storage; in memory where it has none.
-import { entries, entryOf, isAttempt, isName, put } from "./format.js";
+import { entries, entryOf, isAttempt, isName, mergeProgress, put } from "./format.js";
 
-const KINDS = { predictions: "living:prediction:", exercises: "living:exercise:" };
+const KINDS = { predictions: "living:prediction:", exercises: "living:exercise:", answers: "living:answer:" };
 const EVENT = "living:progress";
 const memory = (globalThis.livingMemory ??= new Map()); // shared by the scripts of a page
 
@@ -71,11 +71,9 @@ function known(kind, key) {
 export function collect(chapters) {
   const record = Object.create(null);
   for (const { page, predictions, exercises } of chapters) {
-    for (const [kind, names] of [["predictions", predictions], ["exercises", exercises.map(({ id }) => id)]]) {
-      for (const name of names) {
-        const entry = known(kind, `${page}/${name}`);
-        if (entry) put(record, page, kind, name, entry);
-      }
+    const ids = exercises.map(({ id }) => id);
+    for (const [kind, names] of [["predictions", predictions], ["exercises", ids], ["answers", ids]]) {
+      for (const name of names) take(record, page, kind, name);
     }
   }
   return record;
@@ -87,11 +85,15 @@ export function everything() {
   for (const [kind, prefix] of Object.entries(KINDS)) {
     for (const name of Object.keys(localStorage).filter((key) => key.startsWith(prefix))) {
       const [page, key, ...rest] = name.slice(prefix.length).split("/");
-      const entry = !rest.length && isName(page) && isName(key) ? known(kind, `${page}/${key}`) : null;
-      if (entry) put(record, page, kind, key, entry);
+      if (!rest.length && isName(page) && isName(key)) take(record, page, kind, key);
     }
   }
   return record;
+}
+
+function take(record, page, kind, name) {
+  const entry = known(kind, `${page}/${name}`);
+  if (entry) put(record, page, kind, name, entry);
 }
 
 export function store(record) {
@@ -99,6 +101,13 @@ export function store(record) {
     const solved = kind === "predictions" && entry.verdict === "right" ? { solved: entry.attempt } : {};
     keep(kind, `${page}/${name}`, { ...entry, ...solved });
   }
+}
+
+// Add a record to what is kept: what was solved once stays solved.
+export function add(record) {
+  const kept = Object.create(null);
+  for (const [page, kind, name] of entries(record)) take(kept, page, kind, name);
+  store(mergeProgress(kept, record));
 }
 
 // Tell the other parts of the page; other windows are told by the browser.

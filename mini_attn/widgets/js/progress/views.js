@@ -33,6 +33,7 @@ export function chapterWords(chapter, record) {
 // How much a record holds: 2 predictions (1 right) and 3 exercises (3 done).
 export function wordsFor(record) {
   const all = [...entries(record)];
+  const answers = all.filter((item) => item[1] === "answers").length;
   const part = (kind, noun, good, word) => {
     const found = all.filter((item) => item[1] === kind);
     return found.length ? [`${count(found.length, noun)} (${found.filter((item) => good(item[3])).length} ${word})`] : [];
@@ -40,6 +41,7 @@ export function wordsFor(record) {
   return [
     ...part("predictions", "prediction", (entry) => entry.verdict === "right", "right"),
     ...part("exercises", "exercise", isDone, "done"),
+    ...(answers ? [`the code of ${count(answers, "answer")}`] : []),
   ].join(" and ") || "nothing";
 }
 
