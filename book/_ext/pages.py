@@ -5,7 +5,7 @@
 * pages with a pencil exercise: the script that judges it;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
-* pages with exercises: the script that offers Python, whose other parts come at their first use;
+* pages with exercises or cells: the script that offers Python, whose other parts come at their first use;
 * all: storage that is sure to be the book's; a description for previews;
 * beside them: a start page, a page for dead links.
 """
@@ -175,7 +175,7 @@ def finish_page(
         body += script_of(app, context, TRAINED, "async ")
     if '<div class="pencil"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")
-    here = 'class="here"' in body
+    here = 'class="here"' in body or 'id="page-cells"' in body
     if living or kept or here:
         app.add_css_file("living.css")
     if here:

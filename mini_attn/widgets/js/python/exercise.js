@@ -9,7 +9,7 @@ import { Output, checkRows, verdict } from "./output.js";
 const SAVE_AFTER = 400; // milliseconds without a key
 const SLOW_AFTER = 8000; // milliseconds after which a run is said to go on
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
-const PHASES = {
+export const PHASES = {
   core: "Python is starting. The first time its 15 MB have to come.",
   package: "Python runs; NumPy and the checks are loading.",
 };
