@@ -48,7 +48,7 @@ class _Told(io.TextIOBase):
     def __init__(self, tell: Tell, kind: str, room: list[int]) -> None:
         self.tell_page, self.kind, self.room = tell, kind, room
         self.waiting: list[str] = []
-        self.last = 0.0
+        self.last = time.monotonic()
 
     def writable(self) -> bool:
         """As text streams say."""

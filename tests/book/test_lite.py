@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Page
 
 import mini_attn
+from mini_attn.stories.family import shipped
 from tools import HTML, ROOT
 from tools.site import Visit, visiting
 
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.lite
 
 LITE = HTML / "lite"
 PYODIDE = LITE / "static/pyodide"
+WEIGHTS = LITE / "weights"
 NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
 WHOLE = ("attention", "kv-cache")  # opened as notebooks; of all others the cells are run
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
@@ -62,6 +64,27 @@ def test_wheel_holds_the_package_and_no_solution() -> None:
     assert "mini_attn/widgets/js/decode_stepper/schema.json" in names
     assert "mini_attn/widgets/static/living.jupyter.js" in names
     assert not [name for name in names if "solution" in name or name.startswith("tests")]
+
+
+def test_weights_lie_beside_the_package() -> None:
+    """It lists them and carries none; nor what pages and printed notebooks alone use."""
+    archive = zipfile.ZipFile(PYODIDE / lock()["mini-attn"]["file_name"])
+    last = (".safetensors", ".png", "living.page.js", "living.editor.js", "living.python.js")
+    assert not [name for name in archive.namelist() if name.endswith(last)]
+    listed = json.loads(archive.read("mini_attn/stories/weights/elsewhere.json"))
+    found = {p.relative_to(WEIGHTS).as_posix(): sha256(p) for p in WEIGHTS.rglob("*.safetensors")}
+    assert listed == found
+    assert set(shipped()) <= {name.removesuffix(".safetensors") for name in listed}
+
+
+def test_python_in_a_page_needs_fewer_packages() -> None:
+    """The same files, but our package brings no widgets of Jupyter along."""
+    text = (PYODIDE / "page-lock.json").read_text(encoding="utf-8")
+    packages = json.loads(text)["packages"]
+    assert packages["mini-attn"]["depends"] == ["numpy"]
+    assert packages["numpy"]["depends"] == []
+    own = {**packages["mini-attn"], "depends": lock()["mini-attn"]["depends"]}
+    assert {**packages, "mini-attn": own} == lock()
 
 
 def test_copy_is_the_chapter() -> None:

@@ -390,6 +390,12 @@ def chapter(**kinds: Any) -> dict[str, Any]:
     return document(chapters={"kv-cache": kinds})
 
 
+def answered(entry: Any) -> dict[str, Any]:
+    """A file with what a reader wrote on a page."""
+    kinds = {"answers": {"cached_step": entry}}
+    return document(version=2, chapters={"kv-cache": kinds})
+
+
 BAD: dict[str, Any] = {
     "no object": [],
     "null": None,
@@ -425,6 +431,12 @@ BAD: dict[str, Any] = {
     "an unknown verdict": chapter(predictions={"passes": {**RIGHT, "verdict": "unread"}}),
     "shown in words": chapter(predictions={"passes": {**RIGHT, "shown": "no"}}),
     "an unknown key of a prediction": chapter(predictions={"passes": {**RIGHT, "x": 1}}),
+    "no code": answered({}),
+    "empty code": answered({"code": ""}),
+    "long code": answered({"code": "x" * 8001}),
+    "code in lines": answered({"code": ["x"]}),
+    "half a character of code": answered({"code": "x\ud800"}),
+    "an unknown key of an answer": answered({"code": "x", "by": "me"}),
 }
 TEXTS = {name: json.dumps(data) for name, data in BAD.items()} | {
     "nothing": "",
@@ -466,11 +478,38 @@ ENTRIES = {
                   {"state": "tried", "points": 0}, {"state": "done", "points": 0}, SOLVED],
     "predictions": [{"attempt": "1.2e3", "verdict": "wrong", "shown": True},
                     {"attempt": "7 MB", "verdict": "mistake", "shown": False}, RIGHT],
+    "answers": [{"code": "x = '</script>'\n\t\"é\"  # 🙂"}, {"code": "x" * 8000}],
 }  # fmt: skip
 PAIRS = [
     ({"start": {kind: {"x": a}}}, {"start": {kind: {"x": b, "y": a}}, "rope": {kind: {"x": b}}})
     for kind, found in ENTRIES.items() for a in found for b in found
 ]  # fmt: skip
+
+
+def test_code_makes_version_2_and_travels(file: Path, tmp_path: Path) -> None:
+    """A book that knows version 1 alone is not given what it would refuse for another reason."""
+    assert json.loads(as_text(SAMPLE))["version"] == 1
+    record = merged(SAMPLE, {"kv-cache": {"answers": {"cached_step": {"code": "x = 1"}}}})
+    assert json.loads(as_text(record))["version"] == 2
+    assert parse(as_text(record).encode()) == record
+    source = tmp_path / "page.json"
+    source.write_text(as_text(record), encoding="utf-8")
+    import_progress(source)
+    check("half_temperature", 7)
+    assert held(file)["kv-cache"] == record["kv-cache"]
+    export_progress(tmp_path)
+    assert held(tmp_path / progress_transfer.NAME)["kv-cache"] == record["kv-cache"]
+    reset_progress("kv-cache")
+    assert "kv-cache" not in held(file)
+
+
+def test_the_words_for_code(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "page.json"
+    foreign = {"kv-cache": {"answers": {n: {"code": "x"} for n in ("cached_step", "chunk_mask")}}}
+    source.write_text(as_text(merged(SAMPLE, foreign)), encoding="utf-8")
+    import_progress(source)
+    words = "1 exercise (1 solved) and 1 prediction (1 right) and the code of 2 answers."
+    assert capsys.readouterr().out.startswith(f"{source} holds {words}")
 
 
 def test_both_languages_merge_and_write_alike() -> None:

@@ -8,6 +8,7 @@ export * as decoders from "./decoder/source.js";
 export * as lines from "./inside_model/line.js";
 export * as positionTables from "./position_encodings/tables.js";
 export * from "./prediction/judge.js";
+export * as cells from "./python/output.js";
 export * from "./rotor/compute.js";
 export * from "./progress/format.js";
 export * from "./progress/views.js";
