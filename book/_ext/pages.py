@@ -5,7 +5,7 @@
 * pages with a pencil exercise: the script that judges it;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
-* pages with exercises or cells: the script that offers Python, whose other parts come at their first use;
+* pages with exercises or cells: the script that offers Python; its other parts come at first use;
 * all: storage that is sure to be the book's; a description for previews;
 * beside them: a start page, a page for dead links.
 """
