@@ -19,7 +19,7 @@ WIDGETS = "mini_attn.widgets"
 
 
 class Shown:
-    """Markup that a notebook would show, as text.
+    r"""Markup that a notebook would show, as text.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Shown:
 
     Examples
     --------
-    >>> Shown("```python\\nx = 1\\n```")
+    >>> Shown("```python\nx = 1\n```")
     x = 1
     """
 

@@ -4,17 +4,11 @@ import { count } from "../core/text.js";
 import { editors } from "./editors.js";
 import { PHASES } from "./exercise.js";
 import { Stopped, python } from "./interpreter.js";
+import { missingBefore, runs } from "./order.js";
 import { Output } from "./output.js";
 
 const button = (action, words, label = words) => `<button type="button" data-do="${action}" aria-label="${label}">${words}</button>`;
-const NO_TORCH = "Not run here: it needs PyTorch, which runs in no browser. What the page was built with stands above.";
-
-// The cells that have to run before this one can, and have not in this life of Python.
-export function missingBefore(cells, ran, life, number) {
-  return cells.filter((cell) => cell.number < number && runs(cell) && ran.get(cell.number) !== life);
-}
-
-const runs = ({ kind }) => kind === "run" || kind === "quiet";
+const NO_TORCH = "Not run here: it needs PyTorch, which runs in no browser. What the page was built with stands below.";
 
 class Cell {
   constructor([number, kind, source], page) {
@@ -35,7 +29,7 @@ class Cell {
   box(className) {
     const box = document.createElement("div");
     box.className = `living ${className}`;
-    this.place.append(box);
+    this.place.insertBefore(box, this.place.querySelector(":scope > .cell_output"));
     return box;
   }
 
@@ -124,7 +118,7 @@ class Cell {
     this.input.hidden = false;
     if (this.stored) this.stored.hidden = false;
     this.show({ changed: false });
-    this.say("As the page was built. What has run stays in Python.");
+    this.say("As the page was built; what has run stays in Python.");
     this.part("[data-do=run]").focus();
   }
 
