@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from pencil import page_data
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -59,10 +60,23 @@ def more(task: Exercise) -> str:
     return f'<div class="exercise-boxes">{"".join(boxes)}</div>'
 
 
+def answer_place(task: Exercise) -> str:
+    """Where the page takes the number of a pencil exercise: empty until its script comes."""
+    data = f'<script type="application/json">{page_data(task)}</script>'
+    return f'<div class="pencil" hidden>{data}</div>'
+
+
+def notebook_link(task: Exercise) -> str:
+    """The way to this exercise in the browser notebook; its address comes with the page's."""
+    return (
+        f'<p class="exercise-elsewhere"><a class="run-exercise" href="notebook:{task.id}" '
+        f'target="living-{task.page}">In the browser notebook</a> '
+        '<span class="run-note">in a tab of its own</span></p>'
+    )
+
+
 def here(task: Exercise) -> str:
-    """Where a page with Python lets one do the exercise; a number needs none."""
-    if task.kind == "pencil":
-        return ""
+    """Where a page with Python lets one do the exercise."""
     names = ("id", "page", "title", "starter")
     data = json.dumps({name: getattr(task, name) for name in names}).replace("<", "\\u003c")
     return (
@@ -84,9 +98,9 @@ def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
         task = exercise(tag["id"])
         for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
             app.env.note_dependency(str(ROOT / source))
-        cell.parent.insert(
-            cell.parent.index(cell) + 1, nodes.raw("", here(task) + more(task), format="html")
-        )
+        place = answer_place(task) if task.kind == "pencil" else here(task)
+        added = place + notebook_link(task) + more(task)
+        cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", added, format="html"))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
+* pages with a pencil exercise: the script that judges it;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
-* pages with exercises: the script that offers Python, whose other parts come at their first use;
+* pages with exercises or cells: the script that offers Python; its other parts come at first use;
 * all: storage that is sure to be the book's; a description for previews;
 * beside them: a start page, a page for dead links.
 """
@@ -47,7 +48,7 @@ MODE = """(function (root) {
   root.dataset.mode = "auto";
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 })(document.documentElement);"""
-BUNDLE = ("living.page.js", "living.css")
+BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
 PROGRESS = "living.progress.js"
 TRAINED = "living.trained.js"
 PYTHON = "living.python.js"
@@ -162,6 +163,8 @@ def finish_page(
             },
         )
         body = body.replace("</h1>", f"</h1>\n{links}", 1)
+        here = re.search(r'href="([^"]*/lite/[^"]*)"', links)
+        body = re.sub(r'href="notebook:(\w+)"', rf'href="{here[1]}#exercise=\1"', body)
         body = progress_place(app, pagename, body)
     # Right behind the first widget and read there: that widget is alive before the rest of a
     # long page is even parsed.
@@ -170,7 +173,9 @@ def finish_page(
     kept = 'data-progress="' in body
     if 'data-widget="inside_model"' in body:
         body += script_of(app, context, TRAINED, "async ")
-    here = 'class="here"' in body
+    if '<div class="pencil"' in body:
+        body += script_of(app, context, BUNDLE[2], "async ")
+    here = 'class="here"' in body or 'id="page-cells"' in body
     if living or kept or here:
         app.add_css_file("living.css")
     if here:

@@ -50,6 +50,7 @@ KERNEL_WHEELS = {
     "pyodide-kernel": ["comm", "ipykernel", "ipython", "jedi", "piplite"],
 }
 APP = "lab"
+BESIDE = "living.notebook.js"  # goes to an exercise, and shares progress with the pages
 KEEP = (
     "> **Keep your work.** This notebook runs inside your browser, and what you change stays in "
     "this browser only. *File → Download* saves it as a file; `export_progress()` saves what you "
@@ -126,7 +127,7 @@ def collect_notebooks() -> None:
 
 
 def build_site() -> None:
-    """Run JupyterLite's own build over what was collected; its page remembers the notebook."""
+    """Run JupyterLite's own build over what was collected; its page gets two scripts of ours."""
     shutil.copy(HERE / "jupyter-lite.json", WORK)
     shutil.copy(HERE / "overrides.json", WORK)
     shutil.copy(HERE / "jupyter_lite_config.json", WORK)
@@ -136,7 +137,9 @@ def build_site() -> None:
     page = OUT / APP / "index.html"
     head, rest = page.read_text(encoding="utf-8").split("<head>", 1)
     script = (HERE / "reopen.js").read_text(encoding="utf-8")
-    page.write_text(f"{head}<head>\n<script>\n{script}</script>{rest}", encoding="utf-8")
+    beside = Path(shutil.copy(ROOT / "mini_attn/widgets/static" / BESIDE, OUT))
+    source = f'<script src="../{BESIDE}?v={sha256(beside)[:8]}"></script>'
+    page.write_text(f"{head}<head>\n<script>\n{script}</script>\n{source}{rest}", encoding="utf-8")
 
 
 def state() -> str:

@@ -8,12 +8,40 @@
     document.querySelectorAll(".run-file").forEach(function (hint) {
       hint.hidden = false;
     });
+    document.querySelectorAll(".exercise-elsewhere").forEach(function (line) {
+      line.hidden = true;
+    });
     document.querySelectorAll(".run-here").forEach(function (link) {
       link.setAttribute("aria-disabled", "true");
       link.addEventListener("click", function (event) {
         event.preventDefault();
       });
     });
+  }
+
+  // A notebook that is open already goes on where it is: it keeps its kernel and only scrolls.
+  function reuseNotebook() {
+    document.querySelectorAll(".run-exercise").forEach(function (link) {
+      link.addEventListener("click", function (event) {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        var tab = open("", link.target);
+        if (!tab) return void (location.href = link.href); // tabs are not allowed
+        if (isOpen(tab, link)) {
+          tab.location.hash = "";
+          tab.location.hash = link.hash;
+        } else tab.location.href = link.href;
+        tab.focus();
+      });
+    });
+  }
+
+  function isOpen(tab, link) {
+    try {
+      return tab.location.pathname === link.pathname && Boolean(tab.jupyterapp);
+    } catch (error) {
+      return false; // the tab has gone to another site
+    }
   }
 
   // A button that needs this script appears with it.
@@ -44,6 +72,7 @@
   function start() {
     explainFile();
     offerPrint();
+    reuseNotebook();
     addEventListener("resize", markScrollers);
     addEventListener("load", markScrollers);
     // A formula is as wide as its fonts, and those arrive when they like; so do living pictures.

@@ -24,6 +24,8 @@ const banner = { editor: { js: `/* CodeMirror\n${licence}*/` } };
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) {
   buildSync({ ...common, entryPoints: [`python/${source}.js`], format: "iife", outfile: join(out, `living.${name}.js`), banner: banner[name] });
 }
+buildSync({ ...common, entryPoints: ["pencil/index.js"], format: "iife", outfile: join(out, "living.pencil.js") });
+buildSync({ ...common, entryPoints: ["notebook/index.js"], format: "iife", outfile: join(out, "living.notebook.js") });
 buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
 
 const read = (name) => readFileSync(join(here, name), "utf8");

@@ -38,6 +38,7 @@ function oneOf(value, choices, where) {
   return value;
 }
 
+export const isName = (text) => typeof text === "string" && NAME.test(text);
 export const isAttempt = (text) => typeof text === "string" && ATTEMPT.test(text);
 
 function prediction(given, where) {

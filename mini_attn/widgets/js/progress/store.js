@@ -1,5 +1,5 @@
 // What a reader has answered and ticked, in the browser's storage; in memory where it has none.
-import { entries, entryOf, isAttempt, mergeProgress, put } from "./format.js";
+import { entries, entryOf, isAttempt, isName, mergeProgress, put } from "./format.js";
 
 const KINDS = { predictions: "living:prediction:", exercises: "living:exercise:", answers: "living:answer:" };
 const EVENT = "living:progress";
@@ -15,21 +15,25 @@ export function lasting() {
   }
 }
 
-function value(name) {
+export function textOf(name) {
   let text = null;
   try {
     text = localStorage.getItem(name);
   } catch {
     // As above.
   }
+  return text ?? memory.get(name) ?? null;
+}
+
+function value(name) {
   try {
-    return JSON.parse(text ?? memory.get(name) ?? "null");
+    return JSON.parse(textOf(name));
   } catch {
     return null; // not what this page has written
   }
 }
 
-function keepText(name, text) {
+export function keepText(name, text) {
   try {
     localStorage.setItem(name, text);
     memory.delete(name);
@@ -70,6 +74,18 @@ export function collect(chapters) {
     const ids = exercises.map(({ id }) => id);
     for (const [kind, names] of [["predictions", predictions], ["exercises", ids], ["answers", ids]]) {
       for (const name of names) take(record, page, kind, name);
+    }
+  }
+  return record;
+}
+
+// Everything of the book, also of chapters that a page does not know of.
+export function everything() {
+  const record = Object.create(null);
+  for (const [kind, prefix] of Object.entries(KINDS)) {
+    for (const name of Object.keys(localStorage).filter((key) => key.startsWith(prefix))) {
+      const [page, key, ...rest] = name.slice(prefix.length).split("/");
+      if (!rest.length && isName(page) && isName(key)) take(record, page, kind, key);
     }
   }
   return record;

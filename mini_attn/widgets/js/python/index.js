@@ -1,5 +1,6 @@
 // Python in the page, a script of its own that nothing waits for: it offers, and loads nothing
 // before somebody asks.
+import { mountCells } from "./cells.js";
 import { mountExercises } from "./exercise.js";
 import { python } from "./interpreter.js";
 
@@ -15,4 +16,9 @@ function refuse(words) {
   first.hidden = false;
 }
 
-python.refusal ? refuse(python.refusal) : mountExercises();
+function mount() {
+  mountExercises();
+  mountCells();
+}
+
+python.refusal ? refuse(python.refusal) : mount();
