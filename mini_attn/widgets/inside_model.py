@@ -74,8 +74,10 @@ class InsideModel(LivingWidget):
     _widget = "inside_model"
     _model = traitlets.Dict().tag(sync=True)
     caption = (
-        "A story inside a trained decoder. Lily gave the ball to Tom, so the next word is “tom”: "
-        "the decoder and the language agree. Below, whom each of its eight heads reads."
+        "A story inside a trained decoder. Lily gave the ball to Tom, so “now” is followed by "
+        "“tom”: the decoder and the language agree. Words are shaded by how much “now” reads of "
+        "them in head L1H3; the tick on the orange bar is the least that the loss could be. The "
+        "squares show whom every word reads, in each of eight heads, with “now” as the red line."
     )
 
     def __init__(self, **state: Any) -> None:

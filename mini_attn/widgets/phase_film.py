@@ -33,6 +33,6 @@ class PhaseFilm(LivingWidget):
     _widget = "phase_film"
     caption = (
         "A small model before it has learned to copy. No head looks at the word before, no head "
-        "looks behind an earlier copy of its word, and the loss of copying is still near that of "
-        "guessing."
+        "looks just after an earlier copy of its word, and the loss of copying is still near that "
+        "of guessing."
     )

@@ -283,8 +283,8 @@ def test_texts_carry_the_numbers() -> None:
     assert "100 %" in got["sentence"]
     assert f"t-{ids.size - 1}" in got["ids"]
     assert {f"h-{head}" for head in HEADS} <= set(got["ids"])
-    assert "It begins every row" in got["words"]["t-0"]
-    assert "Press it to put it behind the text" in got["words"][f"b-{WORDS.index('tom')}"]
+    assert "It begins every text" in got["words"]["t-0"]
+    assert "Press it to append it to the text" in got["words"][f"b-{WORDS.index('tom')}"]
 
 
 def test_outside_of_the_language_the_page_says_so() -> None:

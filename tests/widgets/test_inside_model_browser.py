@@ -229,7 +229,7 @@ def test_telling_on_runs_until_it_is_stopped(open_page: Visit) -> None:
     type_text(box, "once")
     expect(say(box)).to_contain_text("After “once”")
     page.clock.install()
-    box.get_by_role("button", name="Tell on").click()
+    box.get_by_role("button", name="Keep writing").click()
     page.clock.run_for(2600)
     assert len(words(box)) >= 12  # real time goes on beside: a slow machine tells a word more
     box.get_by_role("button", name="Stop").click()

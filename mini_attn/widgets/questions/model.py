@@ -59,8 +59,8 @@ def _guess() -> Question:
     answer = math.log(V)
     return Question(
         key="model/guess",
-        text=f"A model gives each of the {V} words of its vocabulary the same chance. How many "
-        "nats does it lose a word?",
+        text=f"A model gives each of the {V} words of its vocabulary the same chance. What "
+        "is its loss per word, in nats?",
         answer=round(answer, 3),
         unit="nats",
         kind="formula",
@@ -81,8 +81,8 @@ def _addends() -> Question:
     answer = 1 + LAYERS * (HEADS + 1)
     return Question(
         key="model/addends",
-        text=f"Each head counts as an addend of its own. Of how many addends is the stream of a "
-        f"token the sum, before the last norm? The model has {LAYERS} layers of {HEADS} heads.",
+        text=f"Each head counts as an addend of its own. The stream of a token, before the last "
+        f"norm, is a sum of how many addends? The model has {LAYERS} layers of {HEADS} heads.",
         answer=answer,
         unit="addends",
         kind="count",

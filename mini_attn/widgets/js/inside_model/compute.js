@@ -61,7 +61,7 @@ function bars(logits, chances, shares, begun) {
     .slice(0, BARS);
 }
 
-// The number from 0 to 1 that draws the word behind a position: the same for a seed each time.
+// The number from 0 to 1 that draws the word after a position: the same for a seed each time.
 function lot(seed, at) {
   const next = chance(seed);
   for (let i = 0; i < at; i++) next();
@@ -95,13 +95,13 @@ export function compute(state) {
   };
 }
 
-// The word that is drawn next, put behind the last one; null where there is no room.
+// The word that is drawn next, appended to the text; null where there is no room.
 export function nextWord(state) {
   const result = compute({ ...state, at: LONGEST - 1 });
   return result.full ? null : append(state, WORDS.indexOf(result.drawn));
 }
 
-// A word behind the last one, or instead of what came after the chosen one.
+// A word after the last one, or instead of what came after the chosen one.
 export function append(state, id, at = LONGEST) {
   const { ids } = readLine(state.text);
   return { ...state, text: textOf([...ids.slice(0, at + 1), id]), at: LONGEST - 1 };

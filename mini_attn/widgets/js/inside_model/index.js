@@ -9,7 +9,7 @@ import { describe, explain, table } from "./words.js";
 
 const FULL = `The text has all ${LONGEST} tokens that there is room for.`;
 
-// Puts the next word behind the text; false where there is no room for another.
+// Appends the next word to the text; false where there is no room for another.
 function goOn(view) {
   if (waits({ ...view.state, at: LONGEST - 1 }, view.model)) return true; // it goes on when it has come
   const next = nextWord(view.state);
@@ -56,7 +56,7 @@ export default {
   ],
   buttons: [
     ...PRESETS.map(({ label }, i) => [`preset-${i}`, label]),
-    ["next", "Next word"], ["tell", "Tell on"], ["fewer", "Take back"],
+    ["next", "Next word"], ["tell", "Keep writing"], ["fewer", "Take back"],
   ],
   actions, choose, refuse, waits,
   compute, draw, describe, table, explain,

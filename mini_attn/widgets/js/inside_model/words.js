@@ -20,11 +20,11 @@ function price({ mean, whole, lowest, off }) {
   if (mean === null) return "";
   const floor = lowest === null ? "" : `; its true probabilities cost ${decimal(lowest)}`;
   const others = off.length ? ` With all heads on it loses ${decimal(whole)}.` : "";
-  return ` The text costs ${nats(mean)} a word${floor}.${others}`;
+  return ` The text costs ${nats(mean)} per word${floor}.${others}`;
 }
 
 export function describe(result) {
-  const end = result.full ? " Its 256 tokens are full: rows in training were no longer, and the text ends here." : "";
+  const end = result.full ? " Its 256 tokens are full: texts in training were no longer, and this one ends here." : "";
   return `${choice(result)}${price(result)}${end}`;
 }
 
@@ -43,7 +43,7 @@ function readers(row, words) {
 }
 
 function explainWord({ words, at, row, head, costs, floors, outside }, i) {
-  const own = i === 0 ? "It begins every row." : `It cost ${nats(costs[i - 1])}${floors[i - 1] === undefined ? "" : `; its true probability asks ${decimal(floors[i - 1])}`}.`;
+  const own = i === 0 ? "It begins every text." : `It cost ${nats(costs[i - 1])}${floors[i - 1] === undefined ? "" : `; its true probability asks ${decimal(floors[i - 1])}`}.`;
   const left = outside === i ? " Here the text leaves the language." : "";
   const seen = i > at ? `It comes after ${quote(words[at])} and is not seen from there.` : `From ${quote(words[at])} head ${head} gives it ${decimal(row[i], 3)} of its weight.`;
   return `Word ${i}, ${quote(words[i])}. ${own}${left} ${seen} Press it to ask what comes after it.`;
@@ -53,7 +53,7 @@ function explainBar({ bars, temperature, top_p: topP, isLast, words, at }, id) {
   const { word, raw, share, true: chance } = bars.find((bar) => bar.id === id);
   const drawn = temperature === 1 && topP === 1 ? "" : ` At temperature ${decimal(temperature, 1)} and top-p ${decimal(topP)} it is drawn with ${percent(share)}.`;
   const so = chance === null ? "" : ` Its true probability is ${percent(chance)}.`;
-  const press = isLast ? "Press it to put it behind the text." : `Press it to go on with it after ${quote(words[at])}; what follows there is dropped.`;
+  const press = isLast ? "Press it to append it to the text." : `Press it to go on with it after ${quote(words[at])}; what follows there is dropped.`;
   return `${quote(word)} has ${percent(raw)} for the decoder: ${nats(-Math.log(raw))}.${drawn}${so} ${press}`;
 }
 

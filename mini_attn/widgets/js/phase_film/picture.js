@@ -29,7 +29,7 @@ function curves(result, width, at) {
   const spots = moments.map((moment, n) => target(at, `frame-${n}`, edges[n], top, (edges[n + 1] ?? width) - edges[n], PLOT, `step ${whole(moment.step)}`));
   const every = at.wide ? 500 : 1000;
   const ticks = Array.from({ length: Math.floor(curve.step.at(-1) / every) + 1 }, (_, n) => text(across(n * every), top + PLOT + 16, whole(n * every), "film-quiet", MIDDLE));
-  return text(0, 14, at.wide ? "loss in nats a word, over the steps of the training" : "loss in nats a word, by step", "film-head") + grid.join("") + floors.join("") + guessing + now
+  return text(0, 14, at.wide ? "loss in nats per word, over the steps of the training" : "loss in nats per word, by step", "film-head") + grid.join("") + floors.join("") + guessing + now
     + lines.join("") + dots.join("") + ticks.join("") + spots.join("");
 }
 
@@ -71,7 +71,7 @@ function panel(head, x, y, width, at) {
   return text(x, y + 13, head.name, "film-head")
     + `<path d="M${round(x)} ${round(top)}v${round(side)}h${round(side)}z" class="film-frame"/>` + shades(head.map, x, top, cell) + outlines(at.marked, x, top, cell)
     + scoreBar(head.previous, x, bottom, width - 8, "previous", "before") + scoreBar(head.induction, x, bottom + BAR + 6, width - 8, "induction", "copies")
-    + target(at, `head-${head.layer}-${head.head}`, x - 2, y, width - 4, side + 2 * BAR + 38, `${head.name}: word before ${decimal(head.previous)}, behind copies ${decimal(head.induction)}`);
+    + target(at, `head-${head.layer}-${head.head}`, x - 2, y, width - 4, side + 2 * BAR + 38, `${head.name}: word before ${decimal(head.previous)}, just after copies ${decimal(head.induction)}`);
 }
 
 export function draw(result, { width = 720, live = false, label = "Losses over a training and what each head looks at" } = {}) {

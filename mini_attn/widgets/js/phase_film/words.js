@@ -12,15 +12,15 @@ const MARKS = { none: "", before: " Outlined: the word before each word.", copie
 
 export function describe({ step, copying, stories, heads, mark }) {
   const back = named(clear(heads, "previous"), "looks at the word before", "look at the word before");
-  const copy = named(clear(heads, "induction"), "looks behind earlier copies of its word", "look behind earlier copies of their word");
-  const roles = [back, copy].filter(Boolean).join("; ") || "no head looks at the word before, and none behind earlier copies of its word";
+  const copy = named(clear(heads, "induction"), "looks just after earlier copies of its word", "look just after earlier copies of their word");
+  const roles = [back, copy].filter(Boolean).join("; ") || "no head looks at the word before, and none just after earlier copies of its word";
   return `After ${count(step, "step")} a word that could be copied costs ${decimal(copying, 3)} nats, a word of a story ${decimal(stories, 3)}; ${roles}.${MARKS[mark]}`;
 }
 
 export function table({ step, heads, copying, stories, right }) {
   return {
-    caption: `The eight heads after ${whole(step)} steps; copying costs ${decimal(copying, 3)} nats a word, stories ${decimal(stories, 3)}, and ${decimal(100 * right, 1)} % of the questions who has what are right`,
-    head: ["head", "weight on the word before", "weight behind earlier copies"],
+    caption: `The eight heads after ${whole(step)} steps; copying costs ${decimal(copying, 3)} nats per word, stories ${decimal(stories, 3)}, and ${decimal(100 * right, 1)} % of the questions who has what, and where, are right`,
+    head: ["head", "weight on the word before", "weight just after earlier copies"],
     rows: heads.map(({ name, previous, induction }) => [name, decimal(previous, 3), decimal(induction, 3)]),
   };
 }
