@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
 import mini_attn
-from mini_attn.stories.family import shipped
+from mini_attn.stories import load, row_probabilities, sample_rows, shipped
 from tools import HTML, ROOT
 from tools.site import Visit, visiting
 
@@ -182,6 +183,16 @@ def run_cells(cells):
             return cell[:200] + chr(10) + traceback.format_exc(limit=-2)
         plt.close("all")
     return ""
+
+def logits_of(name, rows):
+    import numpy as np
+    from mini_attn.stories import load
+    return load(name)(np.array(rows, np.int64)).ravel().tolist()
+
+def chances_of(rows):
+    import numpy as np
+    from mini_attn.stories import row_probabilities
+    return row_probabilities(np.array(rows, np.int64)).ravel().tolist()
 """
 
 
@@ -202,3 +213,25 @@ def test_cells_run_in_the_browsers_python(python: Page, stem: str) -> None:
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     said = python.evaluate("(cells) => python.globals.get('run_cells')(python.toPy(cells))", cells)
     assert said == ""
+
+
+ROWS = np.concatenate([sample_rows(1, 256, seed=4, kind=kind) for kind in ("stories", "repeats")])
+
+
+def asked(python: Page, function: str, *arguments: Any) -> np.ndarray:
+    """What a function of the browser's Python answers, a flat list of numbers."""
+    call = (
+        f"(given) => python.globals.get('{function}')(...given.map((x) => python.toPy(x))).toJs()"
+    )
+    return np.array(python.evaluate(call, list(arguments)))
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_browsers_python_gives_the_same_logits(python: Page, name: str) -> None:
+    got, expected = asked(python, "logits_of", name, ROWS.tolist()), load(name)(ROWS)
+    assert np.abs(got.reshape(expected.shape) - expected).max() < 1e-4
+
+
+def test_the_browsers_python_knows_the_same_language(python: Page) -> None:
+    got, expected = asked(python, "chances_of", ROWS.tolist()), row_probabilities(ROWS)
+    np.testing.assert_allclose(got.reshape(expected.shape), expected, atol=1e-12)

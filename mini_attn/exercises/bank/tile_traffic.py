@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -49,9 +50,13 @@ def _counts(
 ) -> np.ndarray:
     """The counts, or what they become by another choice of how often each number moves."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
-    rounded = {"up": lambda size: -(-size // tile), "down": lambda size: size // tile,
-               "at least 1": lambda size: max(size // tile, 1),
-               "more": lambda size: size // tile + 1}[tiles]  # fmt: skip
+    rounding: dict[str, Callable[[int], int]] = {
+        "up": lambda size: -(-size // tile),
+        "down": lambda size: size // tile,
+        "at least 1": lambda size: max(size // tile, 1),
+        "more": lambda size: size // tile + 1,
+    }
+    rounded = rounding[tiles]
     times = {"across": rounded(n), "down": rounded(m), "along": rounded(k), "once": 1, "twice": 2}
     return np.array([m * k * times[a], k * n * times[b], m * n * times[written]])
 
