@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from operator import eq
 
 from mini_attn import cost
@@ -24,7 +25,21 @@ _LEFT = MEMORY - _WEIGHTS
 ANSWER = _LEFT // _ONE
 
 _GIB = 80 * 2**30 - _WEIGHTS
+_OF_WEIGHTS = {  # what the weights are taken for, and the idea that is missing
+    0: "The weights need their place too.",
+    _WEIGHTS // 2: "The weights take 2 bytes each.",
+    2 * _WEIGHTS: "The weights take 2 bytes each, not 4.",
+}
+_OF_ONE = {  # and one sequence's cache
+    _ONE // 2: "There are keys and values.",
+    2 * _ONE: "A number of the cache takes 2 bytes, not 4.",
+    _ONE // MODEL.n_layers: f"There are {MODEL.n_layers} layers.",
+}
 MISTAKES = {
+    **{
+        (MEMORY - weights) // one: f"Two things. {idea} And: {also}"
+        for (weights, idea), (one, also) in product(_OF_WEIGHTS.items(), _OF_ONE.items())
+    },
     MEMORY // _ONE: "That fills the whole device with caches: the weights need their place too.",
     _LEFT // (_ONE // 2): "Half of each cache is missing: there are keys and values.",
     _LEFT // (_ONE * 2): "Each number takes 2 bytes in float16, not 4.",
