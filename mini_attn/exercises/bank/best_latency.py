@@ -39,11 +39,11 @@ MISTAKES = {
     1e3 / ANSWER: "That is tokens a second: the question is the time of one.",
     1e3 * _WORK: "That is the arithmetic. The weights take longer to arrive.",
     ANSWER * DEVICES**2: "The bytes are multiplied by the devices. Each reads its own eighth.",
-    **{
-        ANSWER * one * other: f"Two things. {idea} And: {also}"
-        for (one, idea), (other, also) in combinations(_FACTORS.items(), 2)
-        if abs(one * other - 1) > 0.5
-    },
+}
+PAIRS = {
+    ANSWER * one * other: f"Two things. {idea} And: {also}"
+    for (one, idea), (other, also) in combinations(_FACTORS.items(), 2)
+    if abs(one * other - 1) > 0.5
 }
 
 
@@ -57,7 +57,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if _near(value, ANSWER):
         return None
-    if idea := explain(value, MISTAKES.items(), _near):
+    if idea := explain(value, [*MISTAKES.items(), *PAIRS.items()], _near):
         return idea
     if value <= 0:
         return "A time is above 0."

@@ -36,10 +36,6 @@ _OF_ONE = {  # and one sequence's cache
     _ONE // MODEL.n_layers: f"There are {MODEL.n_layers} layers.",
 }
 MISTAKES = {
-    **{
-        (MEMORY - weights) // one: f"Two things. {idea} And: {also}"
-        for (weights, idea), (one, also) in product(_OF_WEIGHTS.items(), _OF_ONE.items())
-    },
     MEMORY // _ONE: "That fills the whole device with caches: the weights need their place too.",
     _LEFT // (_ONE // 2): "Half of each cache is missing: there are keys and values.",
     _LEFT // (_ONE * 2): "Each number takes 2 bytes in float16, not 4.",
@@ -53,6 +49,10 @@ MISTAKES = {
     _LEFT * CONTEXT // _ONE: f"Those are tokens. A sequence has {CONTEXT:,} of them.",
     -(-_LEFT // _ONE): "Rounded up, the last sequence does not fit any more: round down.",
 }
+PAIRS = {
+    (MEMORY - weights) // one: f"Two things. {idea} And: {also}"
+    for (weights, idea), (one, also) in product(_OF_WEIGHTS.items(), _OF_ONE.items())
+}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
@@ -60,7 +60,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if idea := explain(value, MISTAKES.items(), eq):
+    if idea := explain(value, [*MISTAKES.items(), *PAIRS.items()], eq):
         return idea
     if value != int(value) and int(value) == ANSWER:
         return "A sequence fits whole or not at all: give the whole number."

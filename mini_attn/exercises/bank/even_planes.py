@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -124,9 +127,8 @@ def _of_the_lengths(k: Array, new_k: Array) -> str:
     ]  # fmt: skip
     if half > 1 and not kept.all() and np.ptp(longest / before) < 1e-6 * (longest / before).max():
         return "The whole head got one factor. Its planes are as unequal as before."
-    for number, idea in ones:
-        if not kept.all() and np.allclose(number, 1, rtol=1e-6):
-            return idea
+    if not kept.all() and (idea := explain(1.0, ones, partial(np.allclose, rtol=1e-6))):
+        return idea
     found = ", ".join(f"{value:.3g}" for value in longest[:4])
     return f"The scores are right. The longest keys have lengths {found} … in the planes, not 1."
 

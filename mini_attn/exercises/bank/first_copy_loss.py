@@ -72,7 +72,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     if value <= 0:
         return "Guesses cost something, so the mean is above 0."
     guesses = value * LENGTH / math.log(V)
-    if round(guesses) == PERIOD + 1:
+    if abs(guesses - PERIOD - 1) < 0.5:
         return (
             f"{PERIOD + 1} guesses are right. One among {V} words costs ln {V}: {math.log(V):.4f}."
         )
