@@ -182,5 +182,5 @@ WRONG = [
     ("the new token left out", _without_itself, "by hand", "sees itself"),
     ("the first head's weights", _first_weights, "random", "first head's W_UK"),
     ("no root", _variant(scale=lambda nope, rope, rank: 1 / (nope + rope)), "by hand",
-     "it is the root"),
+     "by its root"),
 ]  # fmt: skip

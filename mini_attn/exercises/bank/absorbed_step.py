@@ -140,7 +140,7 @@ def _more_guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (0 * scores[:, :1] @ latent if alone else _softmax(scores[:, :-1]) @ latent[:-1],
          "The new token is left out. It is in the cache already, and it sees itself."),
         (_softmax(scores * scale) @ latent,
-         f"The scores are divided by {nope} + {rope}; it is the root of that."),
+         f"The scores are divided by {nope} + {rope} itself. Divide by its root."),
         (_softmax(_scores(shared) * scale) @ latent,
          "Every head meets the latents through the first head's W_UK: each head has its own."),
         ((_softmax(content) + _softmax(rotated)) / 2 @ latent,
