@@ -181,4 +181,6 @@ WRONG = [
     ("not divided", _from_scores(lambda a, b, s: _exp((a + b) * s)), "by hand", "add up to 1"),
     ("the new token left out", _without_itself, "by hand", "sees itself"),
     ("the first head's weights", _first_weights, "random", "first head's W_UK"),
+    ("no root", _variant(scale=lambda nope, rope, rank: 1 / (nope + rope)), "by hand",
+     "by its root"),
 ]  # fmt: skip

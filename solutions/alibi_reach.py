@@ -4,6 +4,7 @@ import math
 
 REFERENCE = math.ceil(256 * math.log(10))
 
+
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("one too few", 589, "by hand", "still a little more"),
@@ -24,4 +25,6 @@ WRONG = [
     ("nothing", 0, "by hand", "reference itself"),
     ("a guess", 1000, "by hand", "Where is this a tenth"),
     ("a text", "590", "type", "one number"),
+    ("a hundredth", 1179, "by hand", "hundredth"),
+    ("the logarithm alone", 2.303, "by hand", "ln 10"),
 ]

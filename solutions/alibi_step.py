@@ -63,6 +63,10 @@ def _own_slopes(slopes, q_len, kv_len):
     return alibi(2.0 ** (-8 * np.arange(1, n_heads + 1) / n_heads), q_len, kv_len)
 
 
+def _twice_wrong(slopes, q_len, kv_len):
+    return -_starter(slopes, q_len, kv_len)
+
+
 WRONG = [
     ("starter", _starter, "property", "they are the last"),
     ("one query only", _lone, "property", "right for a single query"),
@@ -84,4 +88,5 @@ WRONG = [
     ("the last query for all", _last_for_all, "by hand", "one position earlier"),
     ("no bias on the past", _past_is_free, "property", "farther away"),
     ("slopes computed anew", _own_slopes, "random", "passed in"),
+    ("no past, and positive", _twice_wrong, "by hand", "Two things"),
 ]  # fmt: skip

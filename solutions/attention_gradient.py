@@ -110,4 +110,5 @@ WRONG = [
         "by hand",
         "Two things",
     ),
+    ("times the root", _variant(scale_q=-1, scale_k=-1), "by hand", "divides by it"),
 ]

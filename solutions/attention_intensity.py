@@ -68,6 +68,14 @@ def _queries_too(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
     return flops / (numbers * dtype_bytes)
 
 
+def _no_length(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    return attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes) / kv_len
+
+
+def _one_shared(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
+    return 4 * n_heads / ((n_kv_heads + n_heads) * dtype_bytes)
+
+
 WRONG = [
     ("starter: query heads read", _starter, "by hand", "looks like multi-head attention"),
     ("one head read", _variant(read="one"), "by hand", "One key/value head"),
@@ -76,7 +84,7 @@ WRONG = [
     ("a number", _variant(each=False), "by hand", "for each number"),
     ("upside down", _variant(turned=True), "by hand", "upside down"),
     ("one head asks", _variant(ask="one"), "by hand", "one query head"),
-    ("the length left in", _length_left, "by hand", "should be"),
+    ("the length left in", _length_left, "by hand", "in the FLOPs alone"),
     ("a list", _list, "type", "NumPy array"),
     ("the same heads in both", _same_heads, "by hand", "same heads"),
     ("the first for all", _first_for_all, "by hand", "bytes of its own"),
@@ -84,4 +92,6 @@ WRONG = [
     ("size of a group", _group_size, "by hand", "size of a group"),
     ("rounded down", _rounded_down, "by hand", "rounded down"),
     ("queries and outputs too", _queries_too, "by hand", "in the cache"),
+    ("no length in the FLOPs", _no_length, "by hand", "in the bytes alone"),
+    ("values of all heads", _one_shared, "by hand", "Both have n_kv_heads"),
 ]

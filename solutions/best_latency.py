@@ -3,6 +3,7 @@
 parameters = 70_553_706_496
 REFERENCE = 1e3 * parameters * 2 / (8 * 3.35e12)
 
+
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("one device", 42.12, "by hand", "one device alone"),
@@ -15,9 +16,10 @@ WRONG = [
     ("microseconds", 5264.9, "by hand", "microseconds"),
     ("an eighth of an eighth", 0.658, "by hand", "taken twice"),
     ("one byte, one device", 21.06, "by hand", "Two things"),
-    ("four bytes, one device", 84.2, "by hand", "one device alone, with 4 bytes"),
+    ("four bytes, one device", 84.2, "by hand", "Two things"),
     ("TiB", 4.788, "by hand", "1e12 bytes"),
     ("negative", -5.3, "by hand", "above 0"),
     ("far off", 100, "by hand", "times the least time"),
     ("a text", "5.3", "type", "one number"),
+    ("one device, in seconds", 0.04212, "by hand", "Two things"),
 ]

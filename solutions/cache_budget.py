@@ -18,6 +18,7 @@ WRONG = [
     ("one byte for the weights", 34, "by hand", "weights are stored in float16 too"),
     ("four bytes for the weights", 24, "by hand", "weights are stored in float16: 2"),
     ("tokens", 126_882, "by hand", "Those are tokens"),
+    ("weights and values forgotten", 74, "by hand", "Two things"),
     ("rounded up", 31, "by hand", "round down"),
     ("not whole", 30.98, "by hand", "whole"),
     ("far off", 3000, "by hand", "times too many"),

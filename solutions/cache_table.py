@@ -74,6 +74,15 @@ def _any_window(numbers, windows, n_layers, context, batch, dtype_bytes):
     return numbers * kept * n_layers * batch * dtype_bytes
 
 
+def _outside(numbers, windows, n_layers, context, batch, dtype_bytes):
+    kept = np.where(windows > 0, np.maximum(context - windows, 0), context)
+    return numbers * kept * n_layers * batch * dtype_bytes
+
+
+def _zero_and_twice(numbers, windows, n_layers, context, batch, dtype_bytes):
+    return 2 * _zero_is_nothing(numbers, windows, n_layers, context, batch, dtype_bytes)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("no window", _no_window, "property", "no effect"),
@@ -90,4 +99,6 @@ WRONG = [
     ("bits", _bits, "by hand", "Those are bits"),
     ("the larger of the two", _larger, "property", "smaller of the two"),
     ("windows for all or none", _any_window, "property", "stands alone"),
+    ("outside the window", _outside, "property", "outside the window"),
+    ("zero keeps nothing, twice", _zero_and_twice, "by hand", "Two things"),
 ]

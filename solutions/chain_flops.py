@@ -94,4 +94,10 @@ WRONG = [
         "by hand",
         "order is fixed",
     ),
+    (
+        "multiply-adds, swapped",
+        lambda m, p, q, n: _swapped(m, p, q, n) // 2,
+        "by hand",
+        "Two things",
+    ),
 ]

@@ -88,6 +88,14 @@ def _dropped(q_positions, kv_positions):
     return chunk_mask(q_positions, kv_positions[kv_positions >= 0])
 
 
+def _not_itself_nor_filled(q_positions, kv_positions):
+    return kv_positions < q_positions[:, None]
+
+
+def _first_row(q_positions, kv_positions):
+    return np.repeat(chunk_mask(q_positions[:1], kv_positions), len(q_positions), axis=0)
+
+
 WRONG = [
     ("starter: top left", _top_left, "by hand", "top left"),
     ("bottom right", _bottom_right, "random", "aligned to the end"),
@@ -107,4 +115,6 @@ WRONG = [
     ("slots sorted", _sorted, "random", "columns are sorted"),
     ("queries taken for the last", _last_rows, "property", "own positions"),
     ("empty slots dropped", _dropped, "shape", "shape"),
+    ("itself unseen, empty slots seen", _not_itself_nor_filled, "by hand", "Two things"),
+    ("the first row for all", _first_row, "random", "row of the first"),
 ]

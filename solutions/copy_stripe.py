@@ -54,6 +54,15 @@ def _before(weights, period):
     return np.diagonal(weights, -1, axis1=-2, axis2=-1)[..., period:].mean(axis=-1)
 
 
+def _whole_sum(weights, period):
+    return np.diagonal(weights, 1 - period, axis1=-2, axis2=-1).sum(axis=-1)
+
+
+def _last_left_out(weights, period):
+    stripe = np.diagonal(weights, 1 - period, axis1=-2, axis2=-1)[..., 2:-1]
+    return stripe.sum(axis=-1) / max(period - 1, 1)
+
+
 WRONG = [
     ("starter: the copy itself", _stripe(lambda n: -n), "by hand", "As given"),
     ("the copy itself, trimmed", _stripe(lambda n: -n, 1), "by hand", "something else"),
@@ -71,4 +80,6 @@ WRONG = [
     ("hits", _hits, "by hand", "how often"),
     ("the word before", _before, "random", "word before"),
     ("the word before, in both copies", _stripe(lambda n: -1), "by hand", "word before"),
+    ("a sum from the beginning", _whole_sum, "by hand", "Two things"),
+    ("the last word left out", _last_left_out, "by hand", "last word of the second copy"),
 ]

@@ -90,6 +90,11 @@ def _row_once(**inputs):
     return np.maximum(weights + caches, rows / inputs["batch"] + pairs)
 
 
+def _twice(**inputs):
+    weights, caches, rows, pairs = _times(inputs)
+    return np.maximum(weights + caches, 2 * (rows + pairs))
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("one number", _one_number, "type", "NumPy array"),
@@ -111,4 +116,6 @@ WRONG = [
     ("a prompt's arithmetic", _prompt, "by hand", "arithmetic of a prompt"),
     ("pairs of one sequence", _pairs_once, "by hand", "one sequence's pairs"),
     ("row of one sequence", _row_once, "by hand", "one sequence's row"),
+    ("added, one cache", _variant(np.add, caches="one"), "by hand", "Two things"),
+    ("FLOPs twice", _twice, "by hand", "FLOPs already"),
 ]

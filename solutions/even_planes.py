@@ -99,6 +99,10 @@ def _another_power(k):
     return np.tile(_planes(k).max(axis=0), 2) ** 1.5
 
 
+def _shortest(k):
+    return np.tile(_planes(k).min(axis=0), 2)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("one array", _one_array, "type", "Return 2 arrays"),
@@ -117,4 +121,5 @@ WRONG = [
     ("the largest plane only", _by(_largest_only), "by hand", "Every plane"),
     ("the root of the factor", _by(_half_of_it), "by hand", "square root of their largest length"),
     ("another power", _by(_another_power), "by hand", "not 1"),
+    ("the shortest", _by(_shortest), "by hand", "The shortest key"),
 ]

@@ -87,4 +87,10 @@ WRONG = [
         "number of key/value",
     ),
     ("first sequence for all", _first_sequence, "random", "Each has its own"),
+    (
+        "tiled and shared out",
+        lambda k, n_heads: _tile(k, n_heads) / (n_heads // k.shape[1]),
+        "by hand",
+        "Two things",
+    ),
 ]

@@ -6,6 +6,7 @@ period, copies, words = 13, 3, 117
 guesses = period + 1  # the first copy, and the word after its last one
 REFERENCE = guesses * math.log(words) / (period * copies)
 
+
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("the seam is free", 13 * math.log(117) / 39, "by hand", "at the seam"),
@@ -24,4 +25,5 @@ WRONG = [
     ("one guess", math.log(117) / 39, "by hand", "single guess"),
     ("none", 0.0, "by hand", "above 0"),
     ("far off", 3.0, "by hand", "guesses of ln 117"),
+    ("116 words", 14 * math.log(116) / 39, "by hand", "among 117 words"),
 ]

@@ -132,4 +132,11 @@ WRONG = [
     ("axes not moved back", _axes_left, "random", "before the last reshape"),
     ("causal, to the end", _causal(1), "random", "causal mask"),
     ("causal, from the start", _causal(0), "by hand", "causal mask"),
+    ("softmax over heads", _variant(axis=1), "by hand", "over the heads"),
+    (
+        "dealt, and no scale",
+        _variant(keys=_dealt, values=_dealt, scale=lambda q: 1.0),
+        "by hand",
+        "Two things",
+    ),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from mini_attn.exercises.judging import examine_function
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import undecided
+from solutions import block_softmax
 
 PARTLY = "Some cases are right. The others come out as with this mistake:"
 BY_RIGHT = [i for i in exercise_ids() if exercise(i).right is not None]
@@ -75,6 +77,8 @@ def test_a_mistake_that_explains_some_failing_cases_only_is_not_named() -> None:
     report = told(first_case_only)
     assert report.failed == "by hand"
     assert report.message == "With x = [1, 2]: out should be [2, 4]; it is [1, 2]."
+    thrice = told(lambda x: 3 * x if x.size == 2 else 7 * x)
+    assert thrice.message == "With x = [1, 2]: out should be [2, 4]; it is [3, 6]."
 
 
 def test_an_answer_repaired_in_part_is_told_that_some_cases_are_right() -> None:
@@ -281,6 +285,14 @@ def test_every_foreseen_mistake_is_named(exercise_id: str) -> None:
             said = what_to_say(task, tried)
         assert said is not None, f"no case shows it: {idea}"
         assert said[1] in ideas, (idea, said)
+
+
+def test_an_answer_that_holds_too_much_is_told_so() -> None:
+    task = replace(exercise("block_softmax"), room=lambda inputs: (10, "Too much at once."))
+    call = partial(run, block_softmax.REFERENCE, measured=True)
+    report = examine_function(task, call, seed=0)
+    assert (report.failed, report.message) == ("by hand", "Too much at once.")
+    assert examine_function(replace(task, room=None), call, seed=0).failed is None
 
 
 def test_what_the_text_forbids_is_checked() -> None:

@@ -128,9 +128,8 @@ def _more_guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     (_, _, nope), rope, latent = inputs["w_uk"].shape, inputs["q_rope"].shape[-1], inputs["latent"]
     scale, w_uk = (nope + rope) ** -0.5, inputs["w_uk"]
     scores, content = _scores(inputs) * scale, _scores(inputs, place=False) * scale
-    rotated = scores - content
     shared = {**inputs, "w_uk": np.broadcast_to(w_uk[:1], w_uk.shape)}
-    alone = len(latent) == 1
+    rotated, alone = scores - content, len(latent) == 1
     apart = (
         "Only one of the two parts is scaled. They are one dot product of longer vectors: add them "
         f"first, then divide by the root of {nope} + {rope}."
@@ -140,14 +139,15 @@ def _more_guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_softmax(content + rotated / scale) @ latent, apart),
         (0 * scores[:, :1] @ latent if alone else _softmax(scores[:, :-1]) @ latent[:-1],
          "The new token is left out. It is in the cache already, and it sees itself."),
+        (_softmax(scores * scale) @ latent,
+         f"The scores are divided by {nope} + {rope} itself. Divide by its root."),
         (_softmax(_scores(shared) * scale) @ latent,
          "Every head meets the latents through the first head's W_UK: each head has its own."),
         ((_softmax(content) + _softmax(rotated)) / 2 @ latent,
          "Each part has a softmax of its own. They are two parts of one score: add them, then take "
          "one softmax."),
         (np.exp(scores - scores.max(axis=-1, keepdims=True)) @ latent,
-         "The weights of mixed do not add up to 1: divide by their sum before the latents are "
-         "mixed."),
+         "The weights of mixed do not add up to 1: divide by their sum before they mix."),
     ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ _LINE = (
     "exponential."
 )
 _BASE_2 = "That is the logarithm to base 2. The weight is a power of e."
-MISTAKES = {
+MISTAKES: dict[float, str] = {
     ANSWER - 1: "There the weight is still a little more than a tenth. Which distance is next?",
     _reach(float(SLOPES[0])): "That is the first head, with slope 1/2. The last has 1/256.",
     _reach(float(SLOPES[-1]), 0.5): "That is where the weight falls below one half.",
@@ -47,6 +47,11 @@ MISTAKES = {
     ),
     _reach(float(SLOPES[-1]), 1 - SHARE): (
         "There the weight has lost a tenth. Find where only a tenth is left."
+    ),
+    _reach(float(SLOPES[-1]), SHARE**2): "There a hundredth is left. You look for a tenth.",
+    **dict.fromkeys(
+        (round(math.log(1 / SHARE), digits) for digits in (1, 2, 3, 4)),
+        "That is ln 10, by which the score has to fall. At 1/256 for each token, how far is that?",
     ),
     ANSWER + 1: (
         "One token too far: the query's own key is at distance 0, so nothing has to be added."

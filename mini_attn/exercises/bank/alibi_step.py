@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -52,33 +54,46 @@ def _of(slopes: Array, distance: Array) -> Array:
     return np.asarray(-slopes[:, None, None] * distance)
 
 
+def _bias(
+    inputs: Inputs, *, last: bool = True, off: int = 0, ahead: str = "0", sign: int = 1,
+    slopes: Array | None = None,
+) -> Array:  # fmt: skip
+    """The bias with some of its parts chosen wrongly."""
+    q_len, kv_len = inputs["q_len"], inputs["kv_len"]
+    start = off + (kv_len - q_len) * last
+    distance = start + np.arange(q_len)[:, None] - np.arange(kv_len)
+    ways = {"0": np.maximum(distance, 0), "far": np.abs(distance), "less": distance}
+    return sign * _of(inputs["slopes"] if slopes is None else slopes, ways[ahead])
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the bias would be with one idea missing."""
+    """What the bias would be with one idea missing, or two."""
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
     places = here + kv_len - q_len
+    parts: list[tuple[dict[str, Any], str]] = [
+        ({"last": False}, "The queries are taken for the first tokens; they are the last."),
+        ({"off": 1}, "One too many: a token is at distance 0 of itself."),
+        ({"off": -1}, "One too few: the token before is at 1."),
+        ({"sign": -1}, "The bias is positive: far keys would be preferred. It is subtracted."),
+        ({"ahead": "far"},
+         "Keys ahead of the query get a bias too. Theirs is 0: a mask hides them, not ALiBi."),
+        ({"ahead": "less"},
+         "Keys ahead of the query get a positive bias. Theirs is 0: a mask hides them, not ALiBi."),
+        ({"slopes": np.full_like(slopes, slopes[0])}, "All heads have the first head's slope."),
+        ({"slopes": slopes[::-1]}, "The slopes are in the wrong order."),
+    ]  # fmt: skip
     return [
-        (_of(slopes, np.maximum(here - keys, 0)),
+        (_bias(inputs, last=False),
          "The queries are taken for the first tokens; they are the last. A lone query behind a "
          "cache gets a bias of 0 for every key."),
-        (_of(slopes, np.maximum(places + 1 - keys, 0)),
-         "One too many: a token is at distance 0 of itself."),
-        (_of(slopes, np.maximum(places - 1 - keys, 0)), "One too few: the token before is at 1."),
-        (-_of(slopes, np.maximum(places - keys, 0)),
-         "The bias is positive: far keys would be preferred. It is subtracted."),
-        (_of(slopes, np.abs(places - keys)),
-         "Keys ahead of the query get a bias too. Theirs is 0: a mask hides them, not ALiBi."),
-        (_of(slopes, places - keys),
-         "Keys ahead of the query get a positive bias. Theirs is 0: a mask hides them, not ALiBi."),
+        *with_pairs(partial(_bias, inputs), parts),
         (np.where(places < keys, -np.inf, _of(slopes, places - keys)),
          "Keys ahead of the query are set to minus infinity here. That is the mask's work; what "
          "ALiBi adds to them is 0."),
         (_of(-slopes, np.broadcast_to(keys, (q_len, kv_len))),
          "That is slope · key position. The softmax would give the same weights, as a row differs "
          "by one constant only; but asked for is minus slope times distance."),
-        (_of(np.full_like(slopes, slopes[0]), np.maximum(places - keys, 0)),
-         "All heads have the first head's slope."),
-        (_of(slopes[::-1], np.maximum(places - keys, 0)), "The slopes are in the wrong order."),
         (_of(slopes, np.maximum((here if q_len > 1 else places) - keys, 0)),
          "This is right for a single query. Several queries behind a cache are still taken for the "
          "first tokens; they are the last."),

@@ -96,6 +96,8 @@ def slips(inputs: Inputs) -> Slips:
         (d_scores, f"The scale is missing: the scores were q·k times {root}, so their gradients "
          "have that factor too."),
         (d_scores * scale**2, f"The scale is there twice: one factor {root} is enough."),
+        (d_scores / scale, f"The root of head_dim multiplies. The scale {root} divides by it, on "
+         "the way back too."),
         *((scale * way, idea) for way, idea in ways),
         (0 * d_scores, "It is 0, as if the weights were given. They come from q and k, through the "
          "scores."),

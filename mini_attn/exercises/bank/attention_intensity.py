@@ -79,6 +79,12 @@ def slips(inputs: Inputs) -> Slips:
         (heads / kv,
          "That is the size of a group, which happens to be right at 2 bytes a number. A number has "
          "dtype_bytes bytes."),
+        (4 * heads / (kv + heads) / each,
+         "Only one of keys and values is shared here. Both have n_kv_heads heads."),
+        (intensity / inputs["kv_len"],
+         "The cached tokens are counted in the bytes alone. Every one of them takes FLOPs too."),
+        (intensity * inputs["kv_len"],
+         "The cached tokens are counted in the FLOPs alone. Every one of them has bytes too."),
         (np.floor(intensity), "The quotient is rounded down. An intensity need not be whole."),
         (2 * heads / (kv + heads / inputs["kv_len"]) / each,
          "Queries and outputs are counted in the bytes. Only keys and values are in the cache."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
@@ -18,27 +20,30 @@ PARAMETERS = cost.parameter_count(MODEL)
 ANSWER = 1e3 * 2 * PARAMETERS / (DEVICES * DEVICE.bytes_per_second)  # milliseconds
 
 _WORK = 2 * PARAMETERS / (DEVICES * DEVICE.flops_per_second["bfloat16"])
+_FACTORS = {
+    DEVICES: "That is one device alone. Eight devices read their eighths at once.",
+    1 / DEVICES: (
+        "The eighth is taken twice: each device holds an eighth, and reads it at its full rate."
+    ),
+    1 / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
+    2: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
+    1e-3: "That is seconds.",
+    1e3: "That is microseconds.",
+    1e12 / 2**40: "A TB is 1e12 bytes, not 2^40.",
+}
 MISTAKES = {
+    **{ANSWER * factor: idea for factor, idea in _FACTORS.items()},
     DEVICES * ANSWER: (
         "That is one device alone, or bits for bytes. Eight devices read their eighths at once."
     ),
-    ANSWER / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
-    2 * ANSWER: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
-    ANSWER / 1e3: "That is seconds.",
     1e3 / ANSWER: "That is tokens a second: the question is the time of one.",
     1e3 * _WORK: "That is the arithmetic. The weights take longer to arrive.",
     ANSWER * DEVICES**2: "The bytes are multiplied by the devices. Each reads its own eighth.",
-    1e3 * ANSWER: "That is microseconds.",
-    ANSWER / DEVICES: (
-        "The eighth is taken twice: each device holds an eighth, and reads it at its full rate."
-    ),
-    ANSWER * DEVICES / 2: (
-        "Two things are missing: a weight has 2 bytes, and eight devices read at once."
-    ),
-    2 * ANSWER * DEVICES: (
-        "That is one device alone, with 4 bytes a weight. There are eight, and a weight has 2."
-    ),
-    ANSWER * 1e12 / 2**40: "A TB is 1e12 bytes, not 2^40.",
+}
+PAIRS = {
+    ANSWER * one * other: f"Two things. {idea} And: {also}"
+    for (one, idea), (other, also) in combinations(_FACTORS.items(), 2)
+    if abs(one * other - 1) > 0.5
 }
 
 
@@ -52,7 +57,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if _near(value, ANSWER):
         return None
-    if idea := explain(value, MISTAKES.items(), _near):
+    if idea := explain(value, [*MISTAKES.items(), *PAIRS.items()], _near):
         return idea
     if value <= 0:
         return "A time is above 0."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from operator import eq
 
 from mini_attn import cost
@@ -24,6 +25,16 @@ _LEFT = MEMORY - _WEIGHTS
 ANSWER = _LEFT // _ONE
 
 _GIB = 80 * 2**30 - _WEIGHTS
+_OF_WEIGHTS = {  # what the weights are taken for, and the idea that is missing
+    0: "The weights need their place too.",
+    _WEIGHTS // 2: "The weights take 2 bytes each.",
+    2 * _WEIGHTS: "The weights take 2 bytes each, not 4.",
+}
+_OF_ONE = {  # and one sequence's cache
+    _ONE // 2: "There are keys and values.",
+    2 * _ONE: "A number of the cache takes 2 bytes, not 4.",
+    _ONE // MODEL.n_layers: f"There are {MODEL.n_layers} layers.",
+}
 MISTAKES = {
     MEMORY // _ONE: "That fills the whole device with caches: the weights need their place too.",
     _LEFT // (_ONE // 2): "Half of each cache is missing: there are keys and values.",
@@ -38,6 +49,10 @@ MISTAKES = {
     _LEFT * CONTEXT // _ONE: f"Those are tokens. A sequence has {CONTEXT:,} of them.",
     -(-_LEFT // _ONE): "Rounded up, the last sequence does not fit any more: round down.",
 }
+PAIRS = {
+    (MEMORY - weights) // one: f"Two things. {idea} And: {also}"
+    for (weights, idea), (one, also) in product(_OF_WEIGHTS.items(), _OF_ONE.items())
+}
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
@@ -45,7 +60,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == ANSWER:
         return None
-    if idea := explain(value, MISTAKES.items(), eq):
+    if idea := explain(value, [*MISTAKES.items(), *PAIRS.items()], eq):
         return idea
     if value != int(value) and int(value) == ANSWER:
         return "A sequence fits whole or not at all: give the whole number."

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -17,6 +21,9 @@ def cache_table(numbers, windows, n_layers, context, batch, dtype_bytes):
     """Bytes of each layout's cache."""
     raise NotImplementedError
 '''
+
+
+FACTORS = ("n_layers", "batch", "dtype_bytes")
 
 
 def _case(
@@ -50,45 +57,58 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"total": (inputs["numbers"].shape, "iu")}
 
 
-def _total(inputs: Inputs, kept: np.ndarray) -> np.ndarray:
-    factors = inputs["n_layers"] * inputs["batch"] * inputs["dtype_bytes"]
-    return np.asarray(inputs["numbers"].astype(np.int64) * kept.astype(np.int64) * factors)
+def _kept(inputs: Inputs) -> np.ndarray:
+    windows: np.ndarray = inputs["windows"]
+    context = inputs["context"]
+    return np.where(windows > 0, np.minimum(windows, context), context)
+
+
+def _total(
+    inputs: Inputs, *, kept: np.ndarray | None = None, times: int = 1, **changed: int
+) -> np.ndarray:
+    """Numbers, tokens that are kept, layers, batch and bytes multiplied."""
+    total = inputs["numbers"].astype(np.int64) * times
+    for name in FACTORS:
+        total = total * changed.get(name, inputs[name])
+    return np.asarray(total * (_kept(inputs) if kept is None else kept))
 
 
 def right(inputs: Inputs) -> np.ndarray:
-    """Numbers, tokens that are kept, layers, batch and bytes multiplied."""
-    windows: np.ndarray = inputs["windows"]
-    context = inputs["context"]
-    return _total(inputs, np.where(windows > 0, np.minimum(windows, context), context))
+    """The bytes of all layers and sequences."""
+    return _total(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the totals would be with one idea missing."""
+    """What the totals would be with one idea missing, or two."""
     windows: np.ndarray = inputs["windows"]
-    context, total = inputs["context"], right(inputs)
-    return [
-        (total.astype(np.int32),
-         "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
-        (_total(inputs, np.full(windows.shape, context)),
+    context = inputs["context"]
+    parts: list[tuple[dict[str, Any], str]] = [
+        ({"kept": np.full(windows.shape, context)},
          "The windows have no effect: a layer with a window keeps that many tokens at most."),
-        (_total(inputs, np.where(windows > 0, windows, context)),
+        ({"kept": np.where(windows > 0, windows, context)},
          f"A window keeps no tokens that are not there: with {context} tokens it holds at most "
          "that many."),
-        (_total(inputs, np.minimum(windows, context)),
+        ({"kept": np.minimum(windows, context)},
          "A window of 0 means that there is none: such a layer keeps all tokens."),
-        (2 * total,
+        ({"times": 2},
          "A factor 2 too many: `numbers` counts all that a token leaves in a layer, keys and "
          "values together."),
-        *((total // inputs[name], f"The factor {name} = {inputs[name]} is missing.")
-          for name in ("n_layers", "batch", "dtype_bytes")),
-        (_total(inputs, np.ones_like(windows)),
+        *(({name: 1}, f"The factor {name} = {inputs[name]} is missing.") for name in FACTORS),
+        ({"kept": np.ones_like(windows)},
          "That is one token: each of the tokens that are kept leaves its numbers."),
-        (8 * total, "Those are bits: dtype_bytes counts bytes."),
-        (_total(inputs, np.where(windows > 0, np.maximum(windows, context), context)),
+        ({"times": 8}, "Those are bits: dtype_bytes counts bytes."),
+        ({"kept": np.where(windows > 0, np.maximum(windows, context), context)},
          "The larger of window and context is taken. A layer keeps the smaller of the two."),
-        (_total(inputs, np.minimum(windows if windows.any() else context, context)),
+        ({"kept": np.where(windows > 0, np.maximum(context - windows, 0), context)},
+         "Those are the tokens outside the window. The ones inside are kept."),
+        ({"kept": np.minimum(windows, context) if windows.any() else context + 0 * windows},
          "Once any layout has a window, those with 0 keep nothing. Each layout stands alone: 0 "
          "means that it keeps all its tokens."),
+    ]  # fmt: skip
+    return [
+        (right(inputs).astype(np.int32),
+         "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."),
+        *with_pairs(partial(_total, inputs), parts),
     ]  # fmt: skip
 
 

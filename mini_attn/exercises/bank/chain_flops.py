@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -39,30 +43,44 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"flops": ((2,), "i")}
 
 
-def slips(inputs: Inputs) -> Slips:
-    """The counts with one idea missing."""
+def _counts(
+    inputs: Inputs, *, first: int = 2, second: int = 2, left: str = "q", right: str = "p",
+    swapped: bool = False,
+) -> np.ndarray:  # fmt: skip
+    """FLOPs for a multiply-add in each product, over the axis that the second one contracts."""
     m, p, q, n = (inputs[name] for name in ("m", "p", "q", "n"))
-    left, right = FLOPS(m, p, q) + FLOPS(m, q, n), FLOPS(p, q, n) + FLOPS(m, p, n)
+    counts = np.array([
+        first * m * p * q + second * m * inputs[left] * n,
+        first * p * q * n + second * m * inputs[right] * n,
+    ])  # fmt: skip
+    return counts[::-1] if swapped else counts
+
+
+def slips(inputs: Inputs) -> Slips:
+    """The counts with one idea missing, or two."""
+    m, p, q, n = (inputs[name] for name in ("m", "p", "q", "n"))
+    left, right = (int(count) for count in _counts(inputs))
+    parts: list[tuple[dict[str, Any], str]] = [
+        ({"swapped": True}, "The two orders are swapped: (A B) C comes first."),
+        ({"first": 1, "second": 1}, "A multiply-add is 2 FLOPs."),
+        ({"second": 0},
+         "That is the first product of each order. Its result is multiplied once more."),
+        ({"first": 0}, "That is the second product of each order; the first one, inside the "
+         "brackets, costs as well."),
+        ({"right": "q"},
+         "In A (B C) the second product contracts p: B C has shape (p, n), and A has p columns."),
+        ({"left": "p"}, "In (A B) C the second product contracts q: A B has shape (m, q)."),
+        ({"second": 1},
+         "Only the first product has the factor 2. The second is made of multiply-adds too."),
+        ({"first": 1},
+         "Only the second product has the factor 2. The first is made of multiply-adds too."),
+    ]  # fmt: skip
     return [
-        ((right, left), "The two orders are swapped: (A B) C comes first."),
-        ((left // 2, right // 2), "A multiply-add is 2 FLOPs."),
-        ((FLOPS(m, p, q), FLOPS(p, q, n)), "That is the first product of each order. Its result is "
-         "multiplied once more."),
-        ((FLOPS(m, q, n), FLOPS(m, p, n)), "That is the second product of each order; the first "
-         "one, inside the brackets, costs as well."),
-        ((left, FLOPS(p, q, n) + FLOPS(m, q, n)), "In A (B C) the second product contracts p: B C "
-         "has shape (p, n), and A has p columns."),
-        ((FLOPS(m, p, q) + FLOPS(m, p, n), right), "In (A B) C the second product contracts q: A B "
-         "has shape (m, q)."),
+        *with_pairs(partial(_counts, inputs), parts),
         ((2 * m * p * q * n, 2 * m * p * q * n), "The two products are done one after the other: "
          "their FLOPs add up, and the sizes of both never stand in one product."),
-        ((FLOPS(m, p, q) - m * q + FLOPS(m, q, n) - m * n,
-          FLOPS(p, q, n) - p * n + FLOPS(m, p, n) - m * n), "That is exact to the last addition. "
+        ((left - m * q - m * n, right - p * n - m * n), "That is exact to the last addition. "
          "By the custom of this book each product counts as a multiply-add: 2 m k n."),
-        ((left - m * q * n, right - m * p * n), "Only the first product has the factor 2. The "
-         "second is made of multiply-adds too."),
-        ((left - m * p * q, right - p * q * n), "Only the second product has the factor 2. The "
-         "first is made of multiply-adds too."),
         ((min(left, right), max(left, right)), "The smaller count always comes first here. The "
          "order is fixed: (A B) C, then A (B C)."),
         ((max(left, right), min(left, right)), "The larger count always comes first here. The "

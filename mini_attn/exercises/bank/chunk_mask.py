@@ -75,6 +75,9 @@ def _more_slips(inputs: Inputs) -> Slips:
          "slots are seen."),
         ((kv > 0) & (kv <= q),
          "The token at position 0 is hidden. It is the first token; only -1 marks an empty slot."),
+        (kv < q, "Two things. A token does not see itself. And: empty slots are seen."),
+        (np.broadcast_to((kv >= 0) & (kv <= q[:1]), (len(q), kv.size)),
+         "Every query gets the row of the first. Each has a position of its own."),
         ((in_order >= 0) & (in_order <= q),
          "The columns are sorted by position. Column j belongs to slot j, wherever its token "
          "stands in the text."),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.models import MODELS
 
@@ -82,30 +85,47 @@ def _sides(inputs: Inputs) -> dict[str, np.ndarray]:
     }
 
 
+def _seconds(
+    inputs: Inputs, *, join: Callable[..., np.ndarray] = np.maximum, **times: Any
+) -> np.ndarray:
+    """The step with its pieces multiplied by something, and its sides joined in some way."""
+    t = {name: piece * times.get(name, 1) for name, piece in _sides(inputs).items()}
+    return np.asarray(join(t["weights"] + t["cache"], t["rows"] + t["pairs"]))
+
+
+def _parts(batch: np.ndarray, context: int) -> list[tuple[dict[str, Any], str]]:
+    return [
+        ({"join": np.add},
+         "Reading and arithmetic are added. They go on side by side: the longer one counts."),
+        ({"join": np.minimum}, "The shorter of the two is taken. A step is done when both are."),
+        ({"cache": 1 / batch}, "One cache is read for the whole batch. Each sequence has its own."),
+        ({"weights": batch},
+         "The weights are read once for every sequence. One reading serves the whole batch."),
+        ({"cache": 1 / context}, "One cached token is read. A step reads all of the context."),
+        ({"pairs": 1 / context}, "The query meets one token. It meets all of the context."),
+        ({"cache": 0}, "The caches are not read. They are a part of the bytes of every step."),
+        ({"pairs": 0}, "The pairs of query and key are left out of the arithmetic."),
+        ({"rows": context, "pairs": context},
+         "That is the arithmetic of a prompt. In a decode step a sequence has one row, which meets "
+         "its context once."),
+        ({"rows": 2, "pairs": 2},
+         "A factor 2 too many in the arithmetic: what is given are FLOPs already."),
+        ({"pairs": 1 / batch}, "Only one sequence's pairs are counted. Each has its own."),
+        ({"rows": 1 / batch}, "Only one sequence's row is counted. Each has its own."),
+        ({"rows": 1 / batch, "pairs": 1 / batch},
+         "The arithmetic of a single sequence is counted. All sequences of the batch need theirs."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the times would be with one idea missing."""
-    batch, context = inputs["batch"], inputs["context"]
-    t = _sides(inputs)
+    """What the times would be with one idea missing, or two."""
+    batch, t = inputs["batch"], _sides(inputs)
     reading, computing = t["weights"] + t["cache"], t["rows"] + t["pairs"]
     return [
-        (reading + computing,
-         "Reading and arithmetic are added. They go on side by side: the longer one counts."),
-        (np.minimum(reading, computing),
-         "The shorter of the two is taken. A step is done when both are."),
-        (np.maximum(t["weights"] + t["cache"] / batch, computing),
-         "One cache is read for the whole batch. Each sequence has its own."),
-        (np.maximum(t["weights"] * batch + t["cache"], computing),
-         "The weights are read once for every sequence. One reading serves the whole batch."),
-        (np.maximum(t["weights"] + t["cache"] / context, computing),
-         "One cached token is read. A step reads all of the context."),
-        (np.maximum(reading, t["rows"] + t["pairs"] / context),
-         "The query meets one token. It meets all of the context."),
-        (np.maximum(t["weights"], computing),
-         "The caches are not read. They are a part of the bytes of every step."),
-        (np.maximum(reading, t["rows"]), "The query-key pairs are left out of the arithmetic."),
         (reading, "Only the reading is counted, or the arithmetic of a single sequence. With many "
          "sequences the arithmetic of all can be longer."),
         (computing, "Only the arithmetic is counted. With few sequences the reading is longer."),
+        *with_pairs(partial(_seconds, inputs), _parts(batch, inputs["context"])),
         (np.maximum(reading, computing) / batch,
          "That is the time for each token. The question is the step."),
         (reading if reading.max() > computing.max() else computing,
@@ -114,22 +134,12 @@ def slips(inputs: Inputs) -> Slips:
         (np.maximum(t["weights"], t["rows"]) + np.maximum(t["cache"], t["pairs"]),
          "The longer side is taken separately for the weights and for the caches. Add up all bytes "
          "and all FLOPs first; the longer of the two totals counts."),
-        (np.maximum(reading, t["rows"] * context + t["pairs"] * context),
-         "That is the arithmetic of a prompt. In a decode step a sequence has one row, which meets "
-         "its context once."),
-        (np.maximum(reading, t["rows"] + t["pairs"] / batch),
-         "Only one sequence's pairs are counted. Every sequence has its own."),
-        (np.maximum(reading, computing / batch),
-         "The arithmetic of a single sequence is counted. All sequences of the batch need theirs."),
-        (np.maximum(reading, t["rows"] / batch + t["pairs"]),
-         "Only one sequence's row is counted. Every sequence has its own."),
     ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
     """The longer of reading and arithmetic."""
-    t = _sides(inputs)
-    return np.maximum(t["weights"] + t["cache"], t["rows"] + t["pairs"])
+    return _seconds(inputs)
 
 
 EXERCISE = Exercise(

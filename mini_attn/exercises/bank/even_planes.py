@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -103,29 +106,29 @@ def _of_the_lengths(k: Array, new_k: Array) -> str:
     """What is wrong with the lengths of keys whose scores are right."""
     before, longest = (_lengths(x).max(axis=0) for x in (k, new_k))
     kept, half = np.isclose(longest, before), k.shape[1] // 2
-    numbers = np.abs(new_k).max(axis=0)
-    ones = {
-        "The largest number of each plane is 1 now. Its length, √(a² + b²), is what turning leaves "
-        "alone: a turned key may point anywhere.": np.maximum(numbers[:half], numbers[half:]),
-        "The root of the mean square is 1 in each plane. The longest key should be.": np.square(
-            _lengths(new_k)
-        ).mean(axis=0),
-        "The mean length is 1 in each plane. The longest key should have it.": _lengths(new_k).mean(
-            axis=0
-        ),
-        "The keys are divided by the squared length, a² + b²: its root is missing.": longest
-        * before,
-        "The keys are divided only by the square root of their largest length. They need the "
-        "whole factor, and the queries need its inverse.": longest**2 / before,
-        "Some planes are as they were. Every plane needs a factor of its own.": np.where(
-            kept, 1.0, longest
-        ),
-    }
+    numbers, lengths = np.abs(new_k).max(axis=0), _lengths(new_k)
+    ones = [
+        (np.maximum(numbers[:half], numbers[half:]),
+         "The largest number of each plane is 1 now. Its length, √(a² + b²), is what turning "
+         "leaves alone: a turned key may point anywhere."),
+        (np.square(lengths).mean(axis=0),
+         "The root of the mean square is 1 in each plane. The longest key should be."),
+        (lengths.mean(axis=0),
+         "The mean length is 1 in each plane. The longest key should have it."),
+        (lengths.min(axis=0),
+         "The shortest key has length 1 in each plane. The longest key should have it."),
+        (longest * before,
+         "The keys are divided by the squared length, a² + b²: its root is missing."),
+        (longest**2 / before,
+         "The keys are divided only by the square root of their largest length. They need the "
+         "whole factor, and the queries need its inverse."),
+        (np.where(kept, 1.0, longest),
+         "Some planes are as they were. Every plane needs a factor of its own."),
+    ]  # fmt: skip
     if half > 1 and not kept.all() and np.ptp(longest / before) < 1e-6 * (longest / before).max():
         return "The whole head got one factor. Its planes are as unequal as before."
-    for idea, number in ones.items():
-        if not kept.all() and np.allclose(number, 1, rtol=1e-6):
-            return idea
+    if not kept.all() and (idea := explain(1.0, ones, partial(np.allclose, rtol=1e-6))):
+        return idea
     found = ", ".join(f"{value:.3g}" for value in longest[:4])
     return f"The scores are right. The longest keys have lengths {found} … in the planes, not 1."
 

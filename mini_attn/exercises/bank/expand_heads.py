@@ -62,7 +62,8 @@ def slips(inputs: Inputs) -> Slips:
         f"key/value heads. Divide by the query heads that share one: {heads} / {kv_heads} = "
         f"{group}."
     )
-    return [
+    shared = f"Each copy is divided by {group}: it is read as it is, not shared out."
+    orders = [
         (np.tile(k, (1, group, 1, 1)),
          f"The heads are dealt out like cards: query head 1 gets key/value head {1 % kv_heads}. "
          f"Neighbours share one, so query heads 0 to {group - 1} get head 0."),
@@ -71,9 +72,13 @@ def slips(inputs: Inputs) -> Slips:
          f"Every query head gets head 0: there are {kv_heads} key/value heads."),
         (np.repeat(k.mean(axis=1, keepdims=True), heads, axis=1),
          "The key/value heads are averaged: each is handed on as it is."),
-        (copied / group, f"Each copy is divided by {group}: it is read as it is, not shared out."),
         (np.repeat(k, group, axis=2).reshape(copied.shape),
          "Each token is repeated instead of each head: the copies lie on the heads' axis, axis 1."),
+    ]  # fmt: skip
+    return [
+        *orders,
+        (copied / group, shared),
+        *((one / group, f"Two things. {idea} And: {shared}") for one, idea in orders),
         (k[:, np.arange(heads) // kv_heads % kv_heads], divided),
         (k[:, np.minimum(np.arange(heads) // kv_heads, kv_heads - 1)], divided),
         (np.broadcast_to(copied[:1], copied.shape),
@@ -87,12 +92,15 @@ def right(inputs: Inputs) -> np.ndarray:
     return np.repeat(k, inputs["n_heads"] // k.shape[1], axis=1)
 
 
-def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """The first head that is not the one it should be."""
-    k, heads, wanted = inputs["k"], inputs["n_heads"], right(inputs)
-    group = heads // k.shape[1]
-    head = next(h for h in range(heads) if not _close(outputs["k"][:, h], wanted[:, h]))
-    return f"Query head {head} should get key/value head {head} // {group} = {head // group}."
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The first head that is another one than it should be."""
+    k, got, wanted = inputs["k"], outputs["k"], right(inputs)
+    head = next(h for h in range(inputs["n_heads"]) if not _close(got[:, h], wanted[:, h]))
+    its = head // (inputs["n_heads"] // k.shape[1])
+    for other in range(k.shape[1]):
+        if _close(got[:, head], k[:, other]):
+            return f"Query head {head} should get key/value head {its}; it gets head {other}."
+    return None
 
 
 EXERCISE = Exercise(

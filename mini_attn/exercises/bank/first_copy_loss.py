@@ -72,6 +72,10 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     if value <= 0:
         return "Guesses cost something, so the mean is above 0."
     guesses = value * LENGTH / math.log(V)
+    if abs(guesses - PERIOD - 1) < 0.5:
+        return (
+            f"{PERIOD + 1} guesses are right. One among {V} words costs ln {V}: {math.log(V):.4f}."
+        )
     return (
         f"{value:.4g} nats a word would be {guesses:.3g} guesses of ln {V} in the row. Count the "
         "words that the model has to guess."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -24,6 +25,7 @@ def grouped_attention(q, k, v):
 '''
 
 TOLERANCE = 1e-6
+Array = np.ndarray
 _close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
@@ -58,13 +60,17 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": (inputs["q"].shape, "f")}
 
 
-def _read(inputs: Inputs, key_rule: Callable[[int], int], value_rule: Callable[[int], int],
-          scale: float | None = None) -> np.ndarray:  # fmt: skip
-    """The output when query head ``h`` reads the heads that the rules say."""
-    heads, kv_heads = inputs["q"].shape[1], inputs["k"].shape[1]
-    k = inputs["k"][:, [key_rule(h) % kv_heads for h in range(heads)]]
-    v = inputs["v"][:, [value_rule(h) % kv_heads for h in range(heads)]]
-    return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
+def _attend(
+    inputs: Inputs, *, keys: Array | None = None, values: Array | None = None,
+    scale: float | None = None, axis: int = -1,
+) -> Array:  # fmt: skip
+    """The output when query heads read the key/value heads of these numbers."""
+    q, k, v = (inputs[name] for name in "qkv")
+    own = np.arange(q.shape[1]) // (q.shape[1] // k.shape[1])
+    rows = q @ k[:, own if keys is None else keys].swapaxes(-1, -2)
+    powers = np.exp(rows * (q.shape[3] ** -0.5 if scale is None else scale))
+    weights = powers / powers.sum(axis=axis, keepdims=True)
+    return np.asarray(weights @ v[:, own if values is None else values])
 
 
 def _more_slips(inputs: Inputs) -> Slips:
@@ -76,8 +82,9 @@ def _more_slips(inputs: Inputs) -> Slips:
     powers = np.exp(scores * size**-0.5)
     shares = powers / powers.sum(axis=(2, 4), keepdims=True)
     averaged = q.reshape(batch, kv_heads, group, q_len, size).mean(axis=2)
+    none = np.zeros(heads, int)
     causal = "A causal mask hides some keys. There is none here: every query sees every key."
-    ends = right(inputs) if kv_heads == heads else _read(inputs, lambda h: 0, lambda h: 0)
+    ends = right(inputs) if kv_heads == heads else _attend(inputs, keys=none, values=none)
     return [
         (ends,
          "That is right where all query heads share one head or each has its own, not in between: "
@@ -97,45 +104,41 @@ def _more_slips(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing."""
+    """What the output would be with one idea missing, or two."""
     heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
-    group = heads // kv_heads
-
-    def right(h: int) -> int:
-        return h // group
-
-    def dealt(h: int) -> int:
-        return h % kv_heads
-
+    group, number = heads // kv_heads, np.arange(heads)
+    dealt, first, divided = number % kv_heads, 0 * number, number // kv_heads % kv_heads
     pooled = {**inputs, **{name: inputs[name].mean(axis=1, keepdims=True) for name in "kv"}}
-    rows = inputs["q"] @ inputs["k"][:, [right(h) for h in range(heads)]].swapaxes(-1, -2)
-    rows = rows * size**-0.5
-    over_queries = np.exp(rows) / np.exp(rows).sum(axis=-2, keepdims=True)
-    values = inputs["v"][:, [right(h) for h in range(heads)]]
-    return [
-        (_read(inputs, dealt, dealt),
+    rows = inputs["q"] @ inputs["k"][:, number // group].swapaxes(-1, -2) * size**-0.5
+    parts: list[tuple[dict[str, Any], str]] = [
+        ({"keys": dealt, "values": dealt},
          f"The key/value heads are dealt out like cards, head h reads h mod {kv_heads}. Neighbours "
          f"share: head h reads h // {group}."),
-        (_read(inputs, right, dealt),
+        ({"values": dealt},
          "The keys are read from the right heads and the values are not: both follow one rule."),
-        (_read(inputs, dealt, right),
+        ({"keys": dealt},
          "The values are read from the right heads and the keys are not: both follow one rule."),
-        (_read(inputs, lambda h: 0, lambda h: 0),
+        ({"keys": first, "values": first},
          f"Every query head reads key/value head 0: that is one head for all. Here there are "
          f"{kv_heads}."),
-        (_read(pooled, lambda h: 0, lambda h: 0),
-         f"The {kv_heads} key/value heads are averaged into one: each group reads its own."),
-        (_read(inputs, lambda h: h // kv_heads, lambda h: h // kv_heads),
+        ({"keys": divided, "values": divided},
          f"Head h reads h // {kv_heads}: that divides by the number of key/value heads. Divide by "
          f"the query heads that share one, {heads} / {kv_heads} = {group}."),
-        (_read(inputs, right, right, scale=1.0),
+        ({"scale": 1.0},
          f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
-        (_read(inputs, right, right, scale=(size * heads) ** -0.5),
+        ({"scale": (size * heads) ** -0.5},
          "The scores are scaled by the width of all heads together; the scale is one head's."),
-        (over_queries @ values,
+        ({"axis": -2},
          "The weights of each query should sum to 1: the softmax runs over the keys, the last "
          "axis of the scores."),
-        (rows @ values, "The scores are used as weights: the softmax is missing."),
+        ({"axis": 1}, "The softmax runs over the heads. It runs over the keys, the last axis."),
+    ]  # fmt: skip
+    return [
+        *with_pairs(partial(_attend, inputs), parts),
+        (ma.scaled_dot_product_attention(pooled["q"], pooled["k"], pooled["v"]),
+         f"The {kv_heads} key/value heads are averaged into one: each group reads its own."),
+        (rows @ inputs["v"][:, number // group],
+         "The scores are used as weights: the softmax is missing."),
         *_more_slips(inputs),
     ]  # fmt: skip
 
