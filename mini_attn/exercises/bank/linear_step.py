@@ -114,7 +114,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"below": "old"}, "The new token is in the numerator and not in the sum of the weights."),
     ({"below": "old, if any"},
      "The new token is in the numerator and not in the sum of the weights."),
-    ({"above": "old"}, "The new token is in the sum of the weights, not in the numerator."),
+    ({"above": "old"}, "The new token is not in the numerator: its value is missing there."),
     ({"below": "all"}, "The sum of the weights is q · total, not the sum of total."),
     ({"below": "k"}, "The sum of the weights is asked for with k. The query asks: q · total."),
     ({"below": "itself"}, "The output is divided by its own sum. Its weights have to sum to 1, not "

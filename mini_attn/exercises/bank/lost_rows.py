@@ -101,8 +101,8 @@ def _rows(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"order": (0, 1, 2, 3)},
-     "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
-     "tokens of head 0 first. Row 0 should hold token 0 of every head."),
+     "A reshape alone keeps the numbers in memory order, all tokens of head 0 first. Row 0 should "
+     "hold token 0 of every head."),
     ({"order": (0, 2, 3, 1)},
      "The rows belong to the right tokens, but the heads are dealt out number by number. "
      "Head 0's numbers stand together, then head 1's."),
