@@ -63,7 +63,7 @@ def _heads(inputs: Inputs, how: str = "right") -> np.ndarray:
     if how == "across":
         swapped = (x.swapaxes(1, 2) for x in (q, k, v))
         return np.asarray(ma.scaled_dot_product_attention(*swapped).swapaxes(1, 2))
-    scales = {"wide": (q.shape[1] * q.shape[-1]) ** -0.5, "none": 1.0}
+    scales = {"wide": (q.shape[1] * q.shape[-1]) ** -0.5, "none": 1.0, "tokens": k.shape[2] ** -0.5}
     scores = q @ k.swapaxes(-1, -2) * scales.get(how, q.shape[-1] ** -0.5)
     if how == "scores":
         return np.asarray(scores @ v)
@@ -129,6 +129,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"how": "wide"},
      "The scale is that of all heads together now. It was right before: a score is a sum over "
      "the head_dim products of one head."),
+    ({"how": "tokens"}, "The scale is taken from the number of tokens now. That line was right "
+     "before."),
     ({"how": "none"}, "The scores are not scaled any more. That line was right before."),
     ({"how": "scores"}, "The softmax got lost: scores are used as weights."),
 ]  # fmt: skip
