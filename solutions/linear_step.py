@@ -127,4 +127,7 @@ WRONG = [
      "asked for with k"),
     ("its own sum", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ s).sum()), "by hand",
      "its own sum"),
+    ("own weight below", _with_out(lambda q, k, o, ot, s, t: q @ s / (q @ k)), "by hand",
+     "new token alone"),
+    ("root below", _with_out(lambda q, k, o, ot, s, t: q @ s / len(q) ** 0.5), "by hand", "root"),
 ]  # fmt: skip

@@ -151,4 +151,6 @@ WRONG = [
     ("scores of 0, empty rows of 0", _zero_scores_and_rows, "by hand", "minus infinity"),
     ("output scaled", lambda q, k, v, mask: _scaled(lambda q, k: 1.0)(q, k, v, mask)
      / np.sqrt(q.shape[1]), "by hand", "in place of the scores"),
+    ("scale of v", lambda q, k, v, mask: _scaled(lambda q, k: v.shape[1] ** -0.5)(q, k, v, mask),
+     "by hand", "taken from v"),
 ]  # fmt: skip

@@ -139,7 +139,7 @@ WRONG = [
         "by hand",
         "reshape alone cut",
     ),
-    ("cut by a reshape", _variant(cut="reshaped"), "by hand", "put together well"),
+    ("cut by a reshape", _variant(cut="reshaped"), "by hand", "q, k and v were cut"),
     ("merged by a reshape", _variant(merge="reshaped"), "by hand", "mixes the tokens"),
     ("every n-th column", _variant(cut="dealt out"), "by hand", "stand together"),
     ("averaged", _variant(last=lambda rows, W, n: rows @ W / n), "by hand", "averaged"),

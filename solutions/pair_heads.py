@@ -147,4 +147,7 @@ WRONG = [
     ("larger distance", lambda k, v: _best(np.maximum(_table(k), _table(v))), "property",
      "Only the larger"),
     ("keys and values added", lambda k, v: _best(_table(k + v)), "edges", "can cancel"),
+    ("sorted by mean", lambda k, v: np.argsort(k.mean((1, 2)) + v.mean((1, 2))), "property",
+     "like mean"),
+    ("from head 0", lambda k, v: np.argsort(_table(k, v)[0]), "property", "from head 0"),
 ]  # fmt: skip

@@ -116,4 +116,6 @@ WRONG = [
     ("values from W_q", _values_of_queries, "by hand", "W_v holds columns of W_q"),
     ("counted from 1", _from_1, "by hand", "counted from 0"),
     ("reversed", _reversed, "by hand", "in reverse"),
+    ("the last", _with(lambda width, n, keep: np.arange(width)[-(width // n * len(keep)) :]),
+     "by hand", "last heads"),
 ]  # fmt: skip

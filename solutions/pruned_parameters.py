@@ -17,6 +17,7 @@ WRONG = [
     ("what is left", 1_771_968, "by hand", "what the layer keeps"),
     ("both sides", 1_032_768, "by hand", "one side of each matrix"),
     ("one head", 196_800, "by hand", "one head; 3 go"),
+    ("nine heads", 1_771_200, "by hand", "heads weigh that stay"),
     ("all layers", 7_084_800, "by hand", "all layers"),
     ("all heads", 2_359_296, "by hand", "all four matrices"),
     ("heads of 64 by 64", 49_152, "by hand", "d_model rows"),

@@ -122,7 +122,9 @@ WRONG = [
     ("all queries at the last position", _all_at_the_end, "by hand", "last place"),
     ("masked", _masked, "by hand", "before any mask"),
     ("new keys before the cache", _new_keys_first, "by hand", "the cache first"),
+    ("one too near", _variant(lambda past, new: past + new - 1, lambda past, new: past + new - 1),
+     "by hand", "one place too near"),
     ("backwards", _backwards, "by hand", "turned backwards"),
     ("keys at 0, turned again", _variant(None, _starts_at_0, again=True), "by hand", "Two things"),
     ("queries at 0, no scale", _variant(_starts_at_0, scale=False), "by hand", "Two things"),
-]
+]  # fmt: skip

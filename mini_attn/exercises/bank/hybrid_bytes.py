@@ -33,7 +33,9 @@ MISTAKES = {
         "windowed."
     ),
     ANSWER // 2: "Half is missing: keys and values are both kept, in 2 bytes each.",
-    2 * ANSWER: "In bfloat16 a number takes 2 bytes, not 4.",
+    2
+    * ANSWER: "Twice as much: a bfloat16 number takes 2 bytes, not 4, and keys and values have 16 "
+    "heads, not 32.",
     8 * ANSWER: "Those are bits.",
     ANSWER // EACH // 2: "Those are numbers of the keys alone: values too, and 2 bytes for each.",
     _SLOT * FULL * CONTEXT: "The windowed layers keep something too: 1,024 tokens each.",

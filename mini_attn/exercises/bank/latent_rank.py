@@ -114,8 +114,8 @@ def _rank(inputs: Inputs, *, of: str = "tokens", power: int = 2, more: int = 0) 
 IN_ONE_ROW = ("Each head of a token has a row of its own. A token leaves one latent for all of "
               "them: they stand in one row.")  # fmt: skip
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"more": -1}, "That is one too few: with it the share is not yet reached."),
-    ({"more": 1}, "That is one too many: one number fewer still keeps the share."),
+    ({"more": -1}, "That is one too few: the last square that is needed has to be counted."),
+    ({"more": 1}, "That is one too many: the squares before it are enough."),
     ({"power": 1},
      "Singular values are added up as they are. The sum of the squares of all numbers is the "
      "sum of their squares."),

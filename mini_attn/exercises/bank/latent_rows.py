@@ -143,6 +143,9 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_turned(raw, (positions - positions[0])[:, None] * inv_freq),
          "Places are counted from the first token of the chunk. It does not stand at 0: positions "
          "says where each token stands in the text."),
+        (_turned(raw, counted + inv_freq),
+         "Places are counted from 1 in each chunk. positions says where each token stands in the "
+         "text."),
         (_turned(raw, angles + inv_freq), "The key is turned one place too far: token 0 is not "
          "turned at all."),
         (_turned(raw, onward),

@@ -102,7 +102,8 @@ def _out(
     top = q @ (old if above == "old" else new)["state"]
     sums = {"new": q @ new["total"], "old": max(q @ old["total"], 1e-300), "nothing": 1.0,
             "old, if any": q @ old["total"] or 1.0, "all": new["total"].sum(),
-            "k": k @ new["total"], "itself": top.sum()}  # fmt: skip
+            "k": k @ new["total"], "itself": top.sum(), "one": q @ k,
+            "root": len(q) ** 0.5}  # fmt: skip
     return np.asarray(top / (sums[below] + more))
 
 
@@ -114,9 +115,14 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"below": "old"}, "The new token is in the numerator and not in the sum of the weights."),
     ({"below": "old, if any"},
      "The new token is in the numerator and not in the sum of the weights."),
-    ({"above": "old"}, "The new token is in the sum of the weights, not in the numerator."),
+    ({"above": "old"}, "The new token is not in the numerator: its value is missing there."),
     ({"below": "all"}, "The sum of the weights is q · total, not the sum of total."),
     ({"below": "k"}, "The sum of the weights is asked for with k. The query asks: q · total."),
+    ({"below": "one"},
+     "The divisor is the weight of the new token alone. The weights of all tokens have to sum to "
+     "1."),
+    ({"below": "root"}, "The output is divided by the root of the number of features. What has to "
+     "divide it is the sum of the weights."),
     ({"below": "itself"}, "The output is divided by its own sum. Its weights have to sum to 1, not "
      "its numbers."),
     *(({"more": more}, "Something is added to the sum of the weights. Divided by more than their "

@@ -63,7 +63,7 @@ def _heads(inputs: Inputs, how: str = "right") -> np.ndarray:
     if how == "across":
         swapped = (x.swapaxes(1, 2) for x in (q, k, v))
         return np.asarray(ma.scaled_dot_product_attention(*swapped).swapaxes(1, 2))
-    scales = {"wide": (q.shape[1] * q.shape[-1]) ** -0.5, "none": 1.0}
+    scales = {"wide": (q.shape[1] * q.shape[-1]) ** -0.5, "none": 1.0, "tokens": k.shape[2] ** -0.5}
     scores = q @ k.swapaxes(-1, -2) * scales.get(how, q.shape[-1] ** -0.5)
     if how == "scores":
         return np.asarray(scores @ v)
@@ -101,8 +101,8 @@ def _rows(
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"order": (0, 1, 2, 3)},
-     "The numbers are those of the heads, but a reshape alone keeps them in memory order, all "
-     "tokens of head 0 first. Row 0 should hold token 0 of every head."),
+     "A reshape alone keeps the numbers in memory order, all tokens of head 0 first. Row 0 should "
+     "hold token 0 of every head."),
     ({"order": (0, 2, 3, 1)},
      "The rows belong to the right tokens, but the heads are dealt out number by number. "
      "Head 0's numbers stand together, then head 1's."),
@@ -129,6 +129,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"how": "wide"},
      "The scale is that of all heads together now. It was right before: a score is a sum over "
      "the head_dim products of one head."),
+    ({"how": "tokens"}, "The scale is taken from the number of tokens now. That line was right "
+     "before."),
     ({"how": "none"}, "The scores are not scaled any more. That line was right before."),
     ({"how": "scores"}, "The softmax got lost: scores are used as weights."),
 ]  # fmt: skip

@@ -98,6 +98,8 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
         ({"scale": len(inputs["k"]) ** -0.5},
          "The scores are scaled by the number of keys. Their spread comes from head_dim, the "
          "number of terms in each dot product."),
+        ({"scale": inputs["v"].shape[1] ** -0.5},
+         "The scale is taken from v. A score adds up head_dim products of q and k."),
         ({"hide": "not"}, "The mask has no effect: hidden keys keep their weight."),
         ({"hide": "upside down"},
          "The mask is upside down: True means that the query may attend."),

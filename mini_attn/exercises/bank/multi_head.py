@@ -120,17 +120,17 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
         ({"scale": (d_model // n_heads or 1) ** -0.5}, of_model),
         ({"scale": (d_model / n_heads) ** -0.5}, of_model),
         ({"cut": "reshaped"},
-         "The results are put together well, but q, k and v were cut by a reshape alone: a head "
-         "gets whole tokens instead of its columns of every token. Move the axes there too."),
+         "q, k and v were cut by a reshape alone: a head gets whole tokens instead of its columns "
+         "of every token. Move the axes there too."),
         ({"merge": "reshaped"},
-         "The heads are right, but putting them side by side by a reshape alone mixes the "
-         "tokens: move the axis of the heads next to the last one first."),
+         "Putting the heads side by side by a reshape alone mixes the tokens: move the axis of the "
+         "heads next to the last one first."),
         ({"hide": "late"},
          "Weights are set to 0 after the softmax, so those of a query no longer sum to 1: later "
          "tokens have taken their share first."),
         ({"hide": "no shift"},
-         "The weights are right until an exponential overflows: subtract the largest visible "
-         "score of each row first."),
+         "With large scores an exponential overflows: subtract the largest visible score of each "
+         "row first."),
     ]  # fmt: skip
 
 

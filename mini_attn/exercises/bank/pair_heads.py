@@ -80,7 +80,7 @@ def cases(rng: np.random.Generator) -> Cases:
             _group(rng, [3.0, 0.0, 4.0, 7.0, 20.0, 9.0]), _to_and_fro(rng),
             _in_a_plane(rng, [(0, 0), (1, 0), (-2, 2.87), (3, 2.87)]),
             _in_a_plane(rng, [(1, 0), (5, 0), (1, 0.5), (5, 2.5)]), _apart_twice(rng),
-            _trained(rng, 0), _trained(rng, 1),
+            _group(rng, [0.0, 1.0, 10.0, 11.0, -10.5, -11.5]), _trained(rng, 0), _trained(rng, 1),
         ],
         "edges": [
             _group(rng, [0.0, 1.0]), _group(rng, [1.0, 1.0, 1.0, 1.0]), _apart(rng, 8, 2.0),
@@ -197,10 +197,20 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 def _orders(inputs: Inputs) -> list[tuple[list[int], str]]:
     """Orders that are best in another sense, or found in another way."""
     squares = sum((inputs[name] ** 2).sum(axis=(1, 2)) for name in "kv")
+    means, table = sum(inputs[name].mean(axis=(1, 2)) for name in "kv"), _table(inputs)
+    near = _step_by_step(table, "nearest")[:2]
+    rest = [head for head in range(len(table)) if head not in near]
     return [
         *with_pairs(partial(_found, inputs), MISTAKES),
         (np.argsort(squares).tolist(),
          "Heads of like length are paired. They may point in different directions."),
+        (np.argsort(means).tolist(),
+         "Heads of like mean are paired. They may differ everywhere: compare number with number."),
+        (np.argsort(table[0]).tolist(),
+         "The heads are sorted by how far they are from head 0. Two that are as far from it may be "
+         "far from each other."),
+        ([*near, *rest],
+         f"The nearest two are a pair, and the others stay as they came. {WHAT_COUNTS}"),
         (list(range(len(squares))), "The heads are in the order they came in."),
     ]  # fmt: skip
 

@@ -61,6 +61,7 @@ def _blocks(matrix: np.ndarray, n_heads: int, keep: np.ndarray, style: str) -> n
     others = np.array([h for h in range(n_heads) if h not in keep.tolist()], dtype=int)
     chosen = {"right": keep, "removed": others, "sorted": np.sort(keep),
               "first": np.arange(len(keep)), "reversed": keep[::-1],
+              "last": n_heads - len(keep) + np.arange(len(keep)),
               "from 1": keep - 1}[style]  # fmt: skip
     return cut[chosen].reshape(-1, matrix.shape[1])
 
@@ -72,6 +73,7 @@ STYLES = {
     "first": "These are the first heads. `keep` says which heads stay, not how many.",
     "reversed": "The heads stand in reverse. Give them in the order of `keep`.",
     "from 1": "Each head is the one before: heads are counted from 0.",
+    "last": "These are the last heads. `keep` says which heads stay, not how many.",
     "dealt out": "These are single columns far apart. The columns of head h stand together: "
     "h * head_dim to (h + 1) * head_dim.",
     "dealt out, by head": "These are single columns far apart. The columns of head h stand "

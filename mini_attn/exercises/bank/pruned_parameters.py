@@ -40,6 +40,7 @@ MISTAKES = {
         f"Only one side of each matrix shrinks: d_model stays {MODEL.d_model}.",
     ),
     ANSWER // GONE: f"That is one head; {GONE} go.",
+    ANSWER // GONE * (MODEL.n_heads - GONE): "That is what the heads weigh that stay.",
     ANSWER * MODEL.n_layers: "That is all layers of the model; the question is about one.",
     4 * MODEL.d_model**2: "That is all four matrices, with all heads.",
     4 * GONE * MODEL.head_dim**2: "A head's part of a matrix has d_model rows, not head_dim.",

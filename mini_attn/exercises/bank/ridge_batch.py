@@ -19,14 +19,17 @@ DEVICE = cost.DEVICES["h100"]
 RIDGE = DEVICE.flops_per_second["bfloat16"] / DEVICE.bytes_per_second
 ANSWER = math.ceil(RIDGE)
 
+TWICE = (
+    "Twice too many: a multiply-add is 2 FLOPs, a bfloat16 weight has 2 bytes, at the rate given."
+)
 MISTAKES = {
     ANSWER - 1: "Rounded down, the batch is still just below the ridge: take the next number.",
     math.ceil(RIDGE / 2): "Half of it: with one multiply-add for each weight of 2 bytes a row "
     "does 1 FLOP for each byte, not 2.",
     math.floor(RIDGE / 2): "Half of it: with one multiply-add for each weight of 2 bytes a row "
     "does 1 FLOP for each byte, not 2.",
-    math.ceil(2 * RIDGE): "Twice too many: a multiply-add is 2 FLOPs, and a weight has 2 bytes.",
-    math.floor(2 * RIDGE): "Twice too many: a multiply-add is 2 FLOPs, and a weight has 2 bytes.",
+    math.ceil(2 * RIDGE): TWICE,
+    math.floor(2 * RIDGE): TWICE,
     math.ceil(8 * RIDGE): "Eight times too many: TB/s counts bytes, not bits.",
     math.ceil(RIDGE * 10**12 / 2**40): "A TB is 10^12 bytes, not 2^40.",
     512: "That is the next power of two. The first batch that reaches the ridge is smaller.",

@@ -87,7 +87,8 @@ def _scores(
     """Scores with queries, new keys or cached keys turned to these places."""
     past, new = len(inputs["k_cache"]), np.arange(len(inputs["q"]))
     places = {
-        "here": past + new, "start": new, "still": 0 * new, "late": past + new + 1,
+        "here": past + new, "short": past + new - 1, "late": past + new + 1,
+        "start": new, "still": 0 * new,
         "first": past + 0 * new, "last": past + 0 * new + len(new) - 1,
     }  # fmt: skip
     old, before = inputs["k_cache"], np.arange(past)
@@ -127,6 +128,8 @@ def _elsewhere(inputs: Inputs) -> Slips:
         (_scores(inputs, q_at="start", k_at="start"), f"Queries and new keys are turned {FROM_0}"),
         (_scores(inputs, q_at="late", k_at="late"),
          "The chunk stands one place too far: its first token follows position past − 1."),
+        (_scores(inputs, q_at="short", k_at="short"),
+         "The chunk stands one place too near: position past − 1 is that of the last cached key."),
         (_scores(inputs, sign=-1), "The chunk is turned backwards, the cached keys forwards."),
         (np.roll(scores, new, axis=1),
          "The new keys stand before the cached ones. Columns follow the text: the cache first."),
