@@ -66,6 +66,28 @@ def _never_empty(q_positions, kv_positions):
     return mask | ~mask.any(axis=1, keepdims=True)
 
 
+def _zero_hidden(q_positions, kv_positions):
+    return (kv_positions > 0) & (kv_positions <= q_positions[:, None])
+
+
+def _moved_triangle(q_positions, kv_positions):
+    whole = np.ones((len(q_positions), len(kv_positions)), dtype=bool)
+    return np.tril(whole, int(q_positions[0])) & (kv_positions >= 0)
+
+
+def _sorted(q_positions, kv_positions):
+    return chunk_mask(q_positions, np.sort(kv_positions))
+
+
+def _last_rows(q_positions, kv_positions):
+    start = (kv_positions >= 0).sum() - len(q_positions)
+    return chunk_mask(start + np.arange(len(q_positions)), kv_positions)
+
+
+def _dropped(q_positions, kv_positions):
+    return chunk_mask(q_positions, kv_positions[kv_positions >= 0])
+
+
 WRONG = [
     ("starter: top left", _top_left, "by hand", "top left"),
     ("bottom right", _bottom_right, "random", "aligned to the end"),
@@ -80,4 +102,9 @@ WRONG = [
     ("additive", _additive, "dtype", "boolean"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
+    ("position 0 hidden", _zero_hidden, "by hand", "only -1 marks"),
+    ("a moved triangle", _moved_triangle, "random", "slot's number"),
+    ("slots sorted", _sorted, "random", "columns are sorted"),
+    ("queries taken for the last", _last_rows, "property", "own positions"),
+    ("empty slots dropped", _dropped, "shape", "shape"),
 ]

@@ -92,10 +92,11 @@ def _explain(task: Exercise, tried: list[Tried], first: Tried) -> str | None:
             return idea
         if all(same for same, case in zip(gives, tried, strict=True) if case.fault):
             partly.append(idea)
-    # A few whole numbers or truth values come out alike too easily to be sure.
-    sure = first.finite and first.outputs[about or names[0]].dtype.kind == "f"
-    sure = sure and len(set(partly)) == 1
-    return f"Some cases are right. In the others: {partly[0]}" if sure else None
+    # Truth values come out alike too easily to be sure.
+    numbers = first.outputs[about or names[0]].dtype.kind != "b"
+    if first.finite and numbers and len(set(partly)) == 1:
+        return f"Some cases are right. The others come out as with this mistake: {partly[0]}"
+    return None
 
 
 def _effort(case: Tried) -> tuple[bool, int]:

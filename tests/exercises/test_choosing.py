@@ -20,6 +20,7 @@ from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import undecided
 
+PARTLY = "Some cases are right. The others come out as with this mistake:"
 BY_RIGHT = [i for i in exercise_ids() if exercise(i).right is not None]
 
 
@@ -79,7 +80,7 @@ def test_a_mistake_that_explains_some_failing_cases_only_is_not_named() -> None:
 def test_an_answer_repaired_in_part_is_told_that_some_cases_are_right() -> None:
     report = told(lambda x: 2 * x if x.size == 2 else 3 * x)
     assert (report.failed, report.message) == (
-        "random", "Some cases are right. In the others: That is three times as much.",
+        "random", f"{PARTLY} That is three times as much.",
     )  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def test_two_mistakes_that_fit_the_failing_cases_alike_name_nothing() -> None:
 def test_a_mistake_that_would_have_failed_where_the_answer_passed_is_not_the_whole_story() -> None:
     """The signs are lost where the first number is negative, and nowhere else."""
     report = told(lambda x: np.abs(2 * x) if x[0] < 0 else 2 * x)
-    assert report.message == "Some cases are right. In the others: The signs are lost."
+    assert report.message == f"{PARTLY} The signs are lost."
 
 
 def test_a_mistake_that_a_case_leaves_no_room_for_explains_nothing() -> None:

@@ -27,6 +27,7 @@ from mini_attn.exercises.runner import run
 ROOT = Path(__file__).resolve().parents[2]
 IDS = exercise_ids()
 SOLUTIONS = {i: importlib.import_module(f"solutions.{i}") for i in IDS}
+FUNCTIONS = [i for i in IDS if exercise(i).kind != "pencil"]
 WRONG = [(i, *wrong) for i in IDS for wrong in SOLUTIONS[i].WRONG]
 
 
@@ -66,6 +67,38 @@ def test_wrong_answer_gets_its_idea(
     assert report.points == 0
     with pytest.raises(CheckFailed, match=failing):
         grade(exercise_id, answer)
+
+
+def first_for_all(value: Any, first: Any) -> Any:
+    """What somebody has who looks at the first case, or at the first row, alone."""
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value[:1], value.shape).copy() if value.ndim else value
+    return first
+
+
+def ignoring(reference: Any, _name: str, _first: Any, /, **inputs: Any) -> Any:
+    return reference(**{**inputs, _name: first_for_all(inputs[_name], _first)})
+
+
+FREE = {  # what the result does not depend on, or not beyond its first row
+    "attention_intensity": {"head_dim", "kv_len"},  # both cancel, which is the point
+    "block_softmax": {"block"},
+    "breaking_head": {"maps"},  # the head is in the first layer of two
+    "code_attention": {"k_zero"},  # the task asks which array is of no use
+    "tile_product": {"tile"},
+}
+
+
+@pytest.mark.parametrize("exercise_id", FUNCTIONS)
+def test_no_argument_can_be_ignored(exercise_id: str) -> None:
+    """Each one differs between the cases in a way that the answer has to take up."""
+    task, reference = exercise(exercise_id), SOLUTIONS[exercise_id].REFERENCE
+    first = next(iter(task.cases(np.random.default_rng(checker.SEED)).values()))[0]
+    answers = {name: functools.partial(ignoring, reference, name, first[name]) for name in first}
+    passing = {
+        name for name, answer in answers.items() if not checker.examine(exercise_id, answer).failed
+    }
+    assert passing == FREE.get(exercise_id, set())
 
 
 def test_every_check_is_hit_by_a_wrong_answer() -> None:

@@ -55,11 +55,39 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"mask": ((len(inputs["q_positions"]), len(inputs["kv_positions"])), "b")}
 
 
+def _more_slips(inputs: Inputs) -> Slips:
+    """What the mask would be if slots, the first, the last or the order meant positions."""
+    q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
+    slots, rows = np.arange(kv.size)[None, :], np.arange(len(q))[:, None]
+    last, in_order = (kv >= 0).sum() - len(q) + rows, np.sort(kv)
+    return [
+        ((kv >= 0) & (slots <= q),
+         "A slot's number is taken for the position of its key. The positions say where a key "
+         "really stands."),
+        (slots <= q,
+         "Two things. A slot's number is taken for the position of its key. And: empty slots are "
+         "seen."),
+        ((kv >= 0) & (kv <= rows),
+         "The queries are counted from 0, as if they were the first tokens. Their positions are "
+         "given."),
+        (kv <= rows,
+         "Two things. The queries are counted from 0, as if they were the first tokens. And: empty "
+         "slots are seen."),
+        ((kv > 0) & (kv <= q),
+         "The token at position 0 is hidden. It is the first token; only -1 marks an empty slot."),
+        ((in_order >= 0) & (in_order <= q),
+         "The columns are sorted by position. Column j belongs to slot j, wherever its token "
+         "stands in the text."),
+        ((kv >= 0) & (kv <= last),
+         "The queries are taken for the last tokens that are there. Their own positions say where "
+         "they stand."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
-    slots, rows = np.arange(kv_len)[None, :], np.arange(q_len)[:, None]
     before = kv <= q
     seen = (kv >= 0) & before
     place = np.cumsum(kv >= 0, axis=1) - 1
@@ -73,18 +101,6 @@ def slips(inputs: Inputs) -> Slips:
         ((kv >= 0) & (place <= q),
          "Filled slots are counted from the left, as if they stood in the order of the text. A "
          "cache may put a new token in an old place: compare the positions themselves."),
-        ((kv >= 0) & (slots <= q),
-         "A slot's number is taken for the position of its key. The positions say where a key "
-         "really stands."),
-        (slots <= q,
-         "Two things. A slot's number is taken for the position of its key. And: empty slots are "
-         "seen."),
-        ((kv >= 0) & (kv <= rows),
-         "The queries are counted from 0, as if they were the first tokens. Their positions are "
-         "given."),
-        (kv <= rows,
-         "Two things. The queries are counted from 0, as if they were the first tokens. And: empty "
-         "slots are seen."),
         ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool)),
          "The triangle starts at the top left: it takes the first query for token 0. It stands at "
          f"position {q[0, 0]}. Compare positions, not places in the array."),
@@ -102,6 +118,7 @@ def slips(inputs: Inputs) -> Slips:
          "for empty rows; letting it see everything would mix in slots that hold no token."),
         (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
         ((kv >= 0) & (kv >= q), "The comparison is turned round: keys after the query are seen."),
+        *_more_slips(inputs),
     ]  # fmt: skip
 
 
