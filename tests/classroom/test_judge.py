@@ -120,6 +120,26 @@ def test_honest_tools_are_there(line: str) -> None:
     assert report.failed is None, report.message
 
 
+def test_what_the_task_forbids_fails_here_too() -> None:
+    cell = reference("rope_turn") + (
+        "\nright = rope_turn\ndef rope_turn(x, positions, theta):\n"
+        "    x[:] = right(x, positions, theta)\n    return x"
+    )
+    report = judged("rope_turn", cell).report
+    assert (report.failed, report.points) == ("repeatable", 0)
+    assert "writes into x" in report.message
+
+
+def test_who_ends_the_process_after_a_fault_hears_of_the_fault() -> None:
+    cell = (
+        "import os\ncalls = []\ndef expand_heads(k, n_heads):\n    calls.append(1)\n"
+        "    if len(calls) > 2: os._exit(0)\n"
+        "    return np.tile(k, (1, n_heads // k.shape[1], 1, 1))"
+    )
+    found = judged("expand_heads", cell)
+    assert (found.report.failed, found.report.points) == ("by hand", 0)
+
+
 def test_calls_of_check_and_hint_in_a_cell_are_harmless() -> None:
     cell = 'hint("expand_heads")\n' + reference("expand_heads")
     assert judged("expand_heads", cell + "\nprogress()").notes == []

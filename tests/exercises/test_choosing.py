@@ -75,6 +75,8 @@ def test_a_mistake_that_explains_some_failing_cases_only_is_not_named() -> None:
     report = told(first_case_only)
     assert report.failed == "by hand"
     assert report.message == "With x = [1, 2]: out should be [2, 4]; it is [1, 2]."
+    thrice = told(lambda x: 3 * x if x.size == 2 else 7 * x)
+    assert thrice.message == "With x = [1, 2]: out should be [2, 4]; it is [3, 6]."
 
 
 def test_an_answer_repaired_in_part_is_told_that_some_cases_are_right() -> None:

@@ -78,12 +78,15 @@ def right(inputs: Inputs) -> np.ndarray:
     return np.repeat(k, inputs["n_heads"] // k.shape[1], axis=1)
 
 
-def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """The first head that is not the one it should be."""
-    k, heads, wanted = inputs["k"], inputs["n_heads"], right(inputs)
-    group = heads // k.shape[1]
-    head = next(h for h in range(heads) if not _close(outputs["k"][:, h], wanted[:, h]))
-    return f"Query head {head} should get key/value head {head} // {group} = {head // group}."
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """The first head that is another one than it should be."""
+    k, got, wanted = inputs["k"], outputs["k"], right(inputs)
+    head = next(h for h in range(inputs["n_heads"]) if not _close(got[:, h], wanted[:, h]))
+    its = head // (inputs["n_heads"] // k.shape[1])
+    for other in range(k.shape[1]):
+        if _close(got[:, head], k[:, other]):
+            return f"Query head {head} should get key/value head {its}; it gets head {other}."
+    return None
 
 
 EXERCISE = Exercise(
