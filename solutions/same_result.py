@@ -90,6 +90,12 @@ def _mean(first, second, eps):
     return np.abs(first - second).mean() <= 8 * eps * max(1.0, np.abs(second).max())
 
 
+def _sum(first, second, eps):
+    if first.shape != second.shape or not np.isfinite(first + second).all():
+        return np.bool_(False)
+    return np.abs(first - second).sum() <= 8 * eps * max(1.0, np.abs(second).max())
+
+
 def _below(first, second, eps):
     if first.shape != second.shape or not np.isfinite(first + second).all():
         return np.bool_(False)
@@ -144,4 +150,5 @@ WRONG = [
         "property",
         "As in allclose",
     ),
+    ("the sum of differences", _sum, "random", "added up"),
 ]

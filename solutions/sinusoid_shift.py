@@ -100,4 +100,6 @@ WRONG = [
      "sines are missing"),
     ("transposed, half the exponent",
      _of_angles(lambda i, d, steps: -steps * 10000.0 ** (-i / d)), "by hand", "Two things"),
+    ("another base", _of_angles(lambda i, d, steps: steps * 1000.0 ** (-2 * i / d)), "random",
+     "base is 10,000"),
 ]  # fmt: skip

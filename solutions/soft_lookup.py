@@ -137,4 +137,10 @@ WRONG = [
         "by hand",
         "Distances are compared",
     ),
+    (
+        "base 2",
+        lambda queries, keys, values: soft_lookup(queries * np.log(2.0), keys, values),
+        "by hand",
+        "base of the powers",
+    ),
 ]

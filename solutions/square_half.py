@@ -22,9 +22,10 @@ WRONG = [
     ("multiply-adds against FLOPs", 12_352, "by hand", "on both sides"),
     ("fewer key/value heads", 21_632, "by hand", "as many key/value heads"),
     ("context as long as d_model", 4096, "by hand", "solve for n"),
-    ("one head's square", 790_528, "by hand", "a single head of 128"),
+    ("one head's square", 790_528, "by hand", "of a single head"),
     ("far off", 1_000_000, "by hand", "times too many"),
     ("negative", -1.0, "by hand", "above zero"),
     ("a text", "24704", "type", "one number"),
     ("infinite", float("inf"), "finite", "finite"),
+    ("times the layers", 790_528, "by hand", "multiplied by the layers"),
 ]

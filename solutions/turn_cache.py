@@ -128,4 +128,10 @@ WRONG = [
         "by hand",
         "wrong way",
     ),
+    (
+        "back by the new",
+        lambda k, positions, old, new: _turn(k, -np.outer(positions, new)),
+        "by hand",
+        "turned back by the new",
+    ),
 ]

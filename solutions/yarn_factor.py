@@ -19,7 +19,7 @@ WRONG = [
     ("the root", 2 * math.sqrt(each), "by hand", "gets its square"),
     ("one left out", 2 * (each - 1) ** 2, "by hand", "the 1 is missing"),
     ("0.1 outside", 2 * (0.1 * (math.log(16) + 1)) ** 2, "by hand", "the logarithm alone"),
-    ("score squared", 4 * each**2, "by hand", "not the score"),
+    ("score squared", 4 * each**2, "by hand", "counts once"),
     ("far off", 50.0, "by hand", "times the old score"),
     ("negative", -3.26, "by hand", "positive factor"),
     ("a text", "3.26", "type", "one number"),

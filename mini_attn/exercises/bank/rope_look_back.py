@@ -98,7 +98,7 @@ def slips(inputs: Inputs) -> Slips:
          "It is turned in the other direction: query and key both turn forward with their "
          "positions, so the query has to be turned back beforehand."),
         ({"base": 10000.0},
-         f"The base is fixed at 10,000; this case has theta = {inputs['theta']:g}."),
+         "The base is fixed at 10,000: it is the theta that is given."),
         ({"halves": True},
          "The two halves of the head are turned together. Here neighbours make a pair: (2i, "
          "2i + 1)."),

@@ -92,7 +92,7 @@ def slips(inputs: Inputs) -> Slips:
         ({"places": "rows"},
          "The rows are turned as if they stood at 0, 1, 2 …: take the positions that are given."),
         ({"base": 10000.0},
-         f"The base is fixed at 10,000; this case has theta = {inputs['theta']:,.0f}."),
+         "The base is fixed at 10,000: it is the theta that is given."),
         ({"short": True},
          "The angles are rounded: at such a position float32 has too few digits. Multiply "
          "position and frequency in float64."),

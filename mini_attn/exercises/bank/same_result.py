@@ -55,7 +55,8 @@ def cases(rng: np.random.Generator) -> Cases:
                   # Between the bound and one by each number, by both added, and by `first`.
                   _pair(wide + ends, wide, 1e-3), _pair(ends - wide, -wide, 1e-3),
                   _pair(base * 1.009, base, 1e-3), _pair(wide * 1.065, wide, 2.0**-7),
-                  _pair(ends * 1.0625, ends, 2.0**-7), _pair(many + 4e-3 * many[::-1], many, 1e-4)],
+                  _pair(ends * 1.0625, ends, 2.0**-7), _pair(many + 4e-3 * many[::-1], many, 1e-4),
+                  _pair(many + 4e-4, many, 1e-4)],
     }  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def _verdict(
     finite: str = "both",
     bound: str = "largest",
     shapes: bool = True,
-    mean: bool = False,
+    over: str = "largest",
     below: bool = False,
 ) -> np.ndarray:
     """The verdict, or what it becomes by another choice."""
@@ -106,7 +107,7 @@ def _verdict(
     with np.errstate(invalid="ignore"):
         away = np.abs(first - second) if absolute else first - second
         room = FACTOR * inputs["eps"] * _room(inputs, bound)
-        away = away.mean() if mean else away
+        away = {"largest": away, "mean": away.mean(), "sum": away.sum()}[over]
         return np.array(not ((away >= room) if below else (away > room)).any())
 
 
@@ -163,9 +164,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"bound": "signed"},
      "The largest number of `second` is taken with its sign. Negative numbers are rounded as well: "
      "take absolute values first."),
-    ({"mean": True},
+    ({"over": "mean"},
      "The mean of the differences is compared. One number that is far off hides in it: take the "
      "largest."),
+    ({"over": "sum"},
+     "The differences are added up, and many small ones fail together. The largest counts."),
     ({"below": True}, "A difference exactly at the bound failed: at most includes it."),
 ]  # fmt: skip
 

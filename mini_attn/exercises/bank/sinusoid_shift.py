@@ -50,6 +50,7 @@ def _matrix(
     sign: int = 1,
     power: float = 1.0,
     first: int = 0,
+    base: float = 10000.0,
     unit: float = 1.0,
     form: str = "turn",
     layout: str = "neighbours",
@@ -59,7 +60,7 @@ def _matrix(
     far = {"steps": steps, "size": abs(steps), "forwards": max(steps, 0), "one": 1,
            "more": steps + 1}[count]  # fmt: skip
     i = np.arange(0, d_model, 2)
-    angles = sign * unit * far * 10000.0 ** (-power * (i + 2 * first) / d_model)
+    angles = sign * unit * far * base ** (-power * (i + 2 * first) / d_model)
     cos, sin = np.cos(angles), np.sin(angles)
     block = {
         "turn": (cos, -sin, sin, cos),
@@ -121,6 +122,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"power": -1.0},
      "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
     ({"first": 1}, "The first pair turns by 1 radian a step: i is counted from 0."),
+    ({"base": 1000.0}, "The base is 10,000, not 1,000."),
     ({"count": "forwards"},
      "With negative steps nothing moves. It should move back: the angle is negative then."),
     ({"count": "more"}, "It moves by one step too many."),

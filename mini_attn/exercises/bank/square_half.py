@@ -47,8 +47,9 @@ MISTAKES = {
     D: "At n = d_model the products with weights still have six times as many FLOPs. Write down "
     "both sides and solve for n.",
     ANSWER * MODEL.n_heads: (
-        "That takes the scores of a single head of 128. A layer has 32 of them, together as wide "
-        "as d_model."
+        "That is too many by a factor of 32. If you took the scores of a single head: a layer has "
+        "32, together as wide as d_model. If you multiplied by the layers: every layer has both "
+        "parts, so their number cancels."
     ),
     ANSWER // MODEL.n_layers: "That is too few by a factor of 32. If you multiplied by the heads: "
     "they share d_model, each has 128 numbers. If you divided by the layers: every layer has both "

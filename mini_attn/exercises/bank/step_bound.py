@@ -37,7 +37,9 @@ def cases(rng: np.random.Generator) -> Cases:
         "property": [_case(np.array([[1e9, 1e12], [3e12, 2e6]]), np.array([[1e9, 1e9], [1e9, 1e9]]),
                            1e12, 1e10)],
         "edges": [_case(np.array([1e12]), np.array([1e10]), 1e14, 1e12),  # on the ridge itself
-                  _case(np.array([0.0, 5e9]), np.array([4e9, 0.0]), 1e12, 1e11)],
+                  _case(np.array([0.0, 5e9]), np.array([4e9, 0.0]), 1e12, 1e11),
+                  # A little to either side of the ridge.
+                  _case(np.array([0.9e12, 1.1e12]), np.array([1e10, 1e10]), 1e14, 1e12)],
     }  # fmt: skip
 
 

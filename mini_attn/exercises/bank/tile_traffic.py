@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -45,19 +44,20 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"counts": ((3,), "i")}
 
 
+def _tiles(size: int, tile: int, rounded: str) -> int:
+    """Tiles along a size: as many as it takes, or as another rounding gives."""
+    whole = size // tile
+    return {"up": -(-size // tile), "down": whole, "at least 1": max(whole, 1),
+            "more": whole + 1}[rounded]  # fmt: skip
+
+
 def _counts(
     inputs: Inputs, *, a: str = "across", b: str = "down", written: str = "once", tiles: str = "up"
 ) -> np.ndarray:
     """The counts, or what they become by another choice of how often each number moves."""
     m, k, n, tile = (inputs[name] for name in ("m", "k", "n", "tile"))
-    rounding: dict[str, Callable[[int], int]] = {
-        "up": lambda size: -(-size // tile),
-        "down": lambda size: size // tile,
-        "at least 1": lambda size: max(size // tile, 1),
-        "more": lambda size: size // tile + 1,
-    }
-    rounded = rounding[tiles]
-    times = {"across": rounded(n), "down": rounded(m), "along": rounded(k), "once": 1, "twice": 2}
+    across, down, along = (_tiles(size, tile, tiles) for size in (n, m, k))
+    times = {"across": across, "down": down, "along": along, "once": 1, "twice": 2}
     return np.array([m * k * times[a], k * n * times[b], m * n * times[written]])
 
 

@@ -91,7 +91,7 @@ def _moved(
     """The keys at the new speeds, or what they become by another choice."""
     k, given, old, new = inputs.values()
     rate = {
-        "new − old": new - old, "new": new, "−old": -old, "old − new": old - new,
+        "new − old": new - old, "new": new, "−old": -old, "old − new": old - new, "−new": -new,
         "new + old": new + old, "new / old": new / old,
     }[speeds]  # fmt: skip
     count = np.ones(len(k))
@@ -136,6 +136,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"speeds": "old − new"},
      "The keys have moved the wrong way: they have to end at the new angle, so they are turned by "
      "the new minus the old."),
+    ({"speeds": "−new"},
+     "The keys have been turned back by the new angle. They carry the old one: take that off, and "
+     "put the new one on."),
     ({"places": "rows"},
      "The rows were counted from 0. A key's angle belongs to its position in the text, and the "
      "first tokens have left the cache."),

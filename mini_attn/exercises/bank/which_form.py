@@ -97,6 +97,8 @@ def _absorbs(
 def slips(inputs: Inputs) -> Slips:
     """What the choice would be with one idea missing, or two."""
     q, kv = inputs["q_len"], inputs["kv_len"]
+    both, rank = inputs["qk_nope_head_dim"] + inputs["v_head_dim"], inputs["kv_lora_rank"]
+    wider = 2 * rank - both
     return [
         (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
         (np.zeros(q.shape, bool), "Nothing absorbs, not even a single token behind a long past."),
@@ -104,6 +106,10 @@ def slips(inputs: Inputs) -> Slips:
          "its few queries do not pay for expanding every old latent."),
         (q < kv, "Every pass with a past absorbs here. A long chunk meets each old latent many "
          "times, and then it pays to expand it once."),
+        *((short & (q < kv),
+           "By this rule the length of the past does not count. It does: the expanded form saves "
+           "nothing on new tokens, and pays for each old one.")
+          for short in (q * wider < rank * both, (wider > 0) & (q * wider < rank * both))),
         (~right(inputs), MISTAKES[0][1]),
         *with_pairs(partial(_absorbs, inputs), MISTAKES),
     ]  # fmt: skip
@@ -121,8 +127,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"latent": 1},
      "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
     ({"made": "new"},
-     "The expanded form makes keys and values of all kv_len tokens, not of the new ones only: just "
-     "their latents are cached."),
+     "Only the new tokens are expanded. The expanded form makes keys and values of all kv_len "
+     "tokens: just their latents are cached."),
     ({"made": "expanding free"},
      "The expanded form multiplies every token with W_UK and W_UV before it can attend: that part "
      "is missing on its side."),

@@ -41,7 +41,8 @@ MISTAKES = {
     SCORE * (0.1 * (math.log(FACTOR) + 1)) ** 2: (
         "The 0.1 belongs to the logarithm alone: 0.1 · ln 16, and then 1 is added."
     ),
-    (SCORE * _EACH) ** 2: "The factor is squared, not the score.",
+    (SCORE * _EACH) ** 2: "That is twice too much: the factor is squared, but the 2 of the score "
+    "counts once.",
 }
 _near = partial(math.isclose, rel_tol=0.003)
 

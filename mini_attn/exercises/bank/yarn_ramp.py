@@ -149,8 +149,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
         )
     i = int(np.abs(got / wanted - 1).argmax())
     turns = inv[i] * inputs["trained"] / math.tau
+    often = "once" if math.isclose(turns, 1) else f"{turns:.4g} times"
     return (
-        f"Plane {i} came round {turns:.4g} times in training; its frequency should be "
+        f"Plane {i} came round {often} in training; its frequency should be "
         f"{wanted[i] / inv[i]:.4g} of what it was, it is {got[i] / inv[i]:.4g}."
     )
 
