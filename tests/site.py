@@ -28,7 +28,11 @@ def watched(visits: Visit) -> Iterator[Visit]:
 AXE = """async (covered) => {
   // What waits for a guess is looked at as well, and its lid only where it is asked for.
   const root = document.documentElement, waits = root.classList.contains("guess-first");
-  if (!covered) root.classList.remove("guess-first");
+  if (!covered && waits) {
+    root.classList.remove("guess-first");
+    // What is wider than the page gets its focus once it is laid out.
+    for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+  }
   const article = document.querySelector("article"), numbers = new Map(), looks = new WeakMap();
   const look = (node) => {
     if (!node) return 0;

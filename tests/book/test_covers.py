@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections import Counter
@@ -12,6 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.widgets.questions import QUESTIONS
+from tests.javascript import run
 from tests.site import THEMES, WIDTHS, serious_findings, watched
 from tools import HTML, ROOT
 from tools.site import Visit, visiting
@@ -21,6 +23,11 @@ from covers import covers_of, guess, named, waits_for
 
 BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
 CHAPTER = "book/matmul.html"
+# These numbers stand in a picture for another reason, most of them on an axis.
+SEEN = {
+    "attention/spread", "choosing/as-much-as-weights", "kv-cache/llama-token-bytes",
+    "mqa-gqa/intensity", "rope/planes",
+}  # fmt: skip
 
 
 def tags(cell: nbformat.NotebookNode) -> list[str]:
@@ -83,6 +90,39 @@ def test_covers_that_cannot_work_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"cell [01] is covered"):
             covers_of(bad)
+
+
+SHOWN = r"""
+const text = ([name, given]) => {
+  const {schema, settle, compute, draw, describe} = living.registry[name];
+  const state = {...living.defaults(schema), ...given};
+  const result = compute(settle ? settle(state) : state);
+  const markup = draw(result, {width: 720, uid: name, label: ""});
+  return `${describe(result)} ${markup.replace(/<style.*?<\/style>|<[^>]*>/gs, " ")}`;
+};
+return input.map(text);
+"""
+
+
+def pictures(cells: list[nbformat.NotebookNode]) -> list[tuple[str, dict[str, object]]]:
+    """The living pictures of a chapter and the states that they are opened in."""
+    found = []
+    for source in (cell.source for cell in cells if "widget" in tags(cell)):
+        call = ast.parse(source).body[0].value
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", call.func.id).lower()
+        found.append((name, {k.arg: ast.literal_eval(k.value) for k in call.keywords}))
+    return found
+
+
+def test_no_picture_opens_on_the_answer_of_a_prediction() -> None:
+    """Of those of its chapter; small numbers are everywhere and say nothing."""
+    for cells in BOOK.values():
+        texts = " ".join(run(SHOWN, pictures(cells)))
+        for key in asked(cells):
+            answer = QUESTIONS[key].answer
+            told = f"{answer:,}" if isinstance(answer, int) else f"{answer:.3g}"
+            if len(told) > 1 and answer > 10 and key not in SEEN:
+                assert not re.search(rf"(?<![\d.,]){re.escape(told)}(?![\d]|[.,]\d)", texts), key
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_what_may_be_two_numbers_is_read_as_the_one_that_fits() -> None:
     assert judge("attention-cost/half", "4.608")[0]["verdict"] == "right"
     assert judge("model/guess", "4,771")[0]["verdict"] == "right"
     assert judge("decoding-roofline/ridge", "153,016")[0]["verdict"] == "mistake"
-    assert judge("mqa-gqa/projections", "9.123")[0]["message"].startswith("That is 9.123.") is False
+    assert judge("decoding-roofline/prefill", "132,548")[0]["verdict"] == "wrong"
 
 
 def test_zero_and_negative_numbers_are_read_where_the_answer_may_be_one() -> None:
@@ -106,6 +106,7 @@ def test_a_size_without_its_unit_is_asked_about_and_never_far_too_small() -> Non
     assert "12 MB" in asked["message"]
     assert "84 GB" in whole["message"]
     assert slip["message"].startswith("Taken as GB. That is the cache alone.")
+    assert judge("sliding-window/bytes", "0.5")[0]["verdict"] == "unread"
     # What one may have computed is not taken for what was asked: 2 × 2 × 64, without the pairs.
     assert judge("attention/flops", "256")[0]["verdict"] == "unread"
 

@@ -6,9 +6,10 @@ import questions from "../data/questions.json" with { type: "json" };
 import { isAttempt } from "../progress/format.js";
 import { announce, forget, keep as store, readKept, whenKept } from "../progress/store.js";
 import { format, judge } from "./judge.js";
-import schema from "./schema.json" with { type: "json" };
+import { attempt as ATTEMPT } from "./schema.json"; // the list of keys, which questions.json has, stays out
 
 const QUESTIONS = new Map(questions.map((question) => [question.key, question]));
+const schema = { question: { type: "enum", values: [...QUESTIONS.keys()], default: questions[0].key }, attempt: ATTEMPT };
 const LEADS = { right: "Right.", mistake: "Not yet.", wrong: "Not yet.", unread: "" };
 const SIGNS = { right: "✓", mistake: "✗", wrong: "✗", unread: "!", shown: "→" };
 let views = 0;

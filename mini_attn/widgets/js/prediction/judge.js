@@ -63,7 +63,7 @@ const STEPS = [["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["Ki", 2 ** 10],
 // A count of bytes or FLOPs without its unit may be one of GB: [prefix, what it then is].
 function withPrefix(question, read, fits) {
   const unit = PREFIXED[question.unit];
-  if (!unit || !read.bare || read.value >= 1024) return null;
+  if (!unit || !read.bare || read.digits < 2 || read.value < 1 || read.value >= 1024) return null;
   for (const [prefix, size] of unit === "B" ? STEPS : STEPS.slice(0, 4)) {
     const found = fits({ ...read, value: read.value * size, half: read.half * size });
     if (found) return [prefix + unit, found];

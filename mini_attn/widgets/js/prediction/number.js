@@ -18,8 +18,8 @@ export function tidy(text) {
 }
 
 // Digits as written, and what they may mean: a point or comma before three last digits is either
-// mark, the first reading being the English one; nobody writes 2,500 for two and a half. Null where
-// the marks make no number.
+// mark, the first reading being the English one; nobody writes 2,500 for two and a half, and 130,548
+// is read as English. Null where the marks make no number.
 export function readDigits(text) {
   const marks = text.match(/[.,'_ ]/g) ?? [];
   const groups = text.split(/[.,'_ ]/);
@@ -31,7 +31,7 @@ export function readDigits(text) {
   if (marks.length === 1 && ".,".includes(last)) {
     if (!thousands) return [decimal()];
     if (last === ".") return [decimal(), whole()];
-    return groups[1].endsWith("0") ? [whole()] : [whole(), decimal()];
+    return groups[1].endsWith("0") || groups[0].length > 2 ? [whole()] : [whole(), decimal()];
   }
   const grouped = marks.slice(0, -1);
   const same = grouped.every((mark) => mark === marks[0]);
