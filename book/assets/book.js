@@ -54,13 +54,14 @@
     });
   }
 
-  // What scrolls sideways must be reachable by keyboard, and only that.
+  // What scrolls must be reachable by keyboard, and only that.
   var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output";
   function markScrollers() {
     var boxes = Array.from(document.querySelectorAll(SCROLLERS));
     // All are measured before one is changed: the page is laid out once.
     var wide = boxes.map(function (box) {
-      return box.scrollWidth > box.clientWidth;
+      var tall = box.closest(".here-output") && box.scrollHeight > box.clientHeight;
+      return tall || box.scrollWidth > box.clientWidth;
     });
     boxes.forEach(function (box, i) {
       if (wide[i]) box.tabIndex = 0;

@@ -340,7 +340,8 @@ def test_page_bundle_is_small_and_classic() -> None:
     for name, most in SCRIPTS.items():
         source = (STATIC / name).read_bytes()
         assert len(gzip.compress(source, 9)) < most
-        assert_classic(source)
+        # The editor knows Python's grammar, of which this is a part.
+        assert_classic(source.replace(b"ImportStatement import as ScopeStatement", b""))
 
 
 def assert_classic(source: bytes) -> None:

@@ -18,8 +18,11 @@ const common = {
 buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
 buildSync({ ...common, entryPoints: ["trained.js"], format: "iife", outfile: join(out, "living.trained.js") });
 buildSync({ ...common, entryPoints: ["progress/index.js"], format: "iife", outfile: join(out, "living.progress.js") });
+// The editor is CodeMirror's for the greater part, and carries its licence.
+const licence = readFileSync(join(packages, "@codemirror/view/LICENSE"), "utf8");
+const banner = { editor: { js: `/* CodeMirror\n${licence}*/` } };
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) {
-  buildSync({ ...common, entryPoints: [`python/${source}.js`], format: "iife", outfile: join(out, `living.${name}.js`) });
+  buildSync({ ...common, entryPoints: [`python/${source}.js`], format: "iife", outfile: join(out, `living.${name}.js`), banner: banner[name] });
 }
 buildSync({ ...common, entryPoints: ["pencil/index.js"], format: "iife", outfile: join(out, "living.pencil.js") });
 buildSync({ ...common, entryPoints: ["notebook/index.js"], format: "iife", outfile: join(out, "living.notebook.js") });

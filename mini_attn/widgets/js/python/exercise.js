@@ -8,15 +8,16 @@ import { Output, checkRows, verdict } from "./output.js";
 
 const SAVE_AFTER = 400; // milliseconds without a key
 const SLOW_AFTER = 8000; // milliseconds after which a run is said to go on
+const CONTROL = /^Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ?? "") ? "Cmd" : "Ctrl";
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
 export const PHASES = {
-  core: "Python is starting. The first time its 15 MB have to come.",
+  core: "Python is starting. The first time, 18 MB have to come from this site.",
   package: "Python runs; NumPy and the checks are loading.",
 };
 
 const frame = (id, title) => `<div class="here-app" role="group" aria-label="Exercise: ${escape(title)}" hidden>
   <div class="here-editor"></div>
-  <p class="here-note" id="${id}-keys">Ctrl+Enter checks, Shift+Enter runs; Escape, then Tab leaves the editor.</p>
+  <p class="here-note" id="${id}-keys">${CONTROL}+Enter checks, Shift+Enter runs; Escape, then Tab leaves the editor.</p>
   <div class="living-buttons">${button("check", "Check")}${button("run", "Run")}${button("stop", "Stop")}${button("reset", "Reset")}</div>
   <p class="here-status" role="status"></p>
   <div class="here-rows"></div>
@@ -34,7 +35,6 @@ class Exercise {
     root.hidden = false;
     root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")?.dataset.do));
     addEventListener("pagehide", () => this.save());
-    python.watch((state) => this.follow(state));
     whenKept(() => this.recall());
     this.recall();
     this.showBusy(false);
@@ -71,7 +71,9 @@ class Exercise {
     this.opening = true;
     this.part("[data-do=open]").textContent = "Opening …";
     // Both at once: while one reads the task, Python starts.
-    python.start().then(() => this.say(""), (reason) => this.say(reason.message));
+    const quiet = (words) => this.busy || this.say(words); // who has asked for more hears of that
+    python.start({ tell: (kind, text) => this.busy || this.hear(kind, text) })
+      .then(() => quiet(""), (reason) => quiet(reason.message));
     try {
       const make = await editors();
       this.part(".here-app").hidden = false;
@@ -81,7 +83,6 @@ class Exercise {
       });
       this.part(".here-open").hidden = true;
       for (const cell of this.cells) cell.hidden = true;
-      this.follow(python.state);
       this.editor.focus();
     } catch (reason) {
       this.part("[data-do=open]").textContent = "Do it here";
@@ -99,8 +100,12 @@ class Exercise {
     clearTimeout(this.timer);
     const code = this.editor?.text() ?? this.saved;
     if (code === this.saved) return;
+    if (code.trim() && !isAnswer(code)) {
+      this.say("This is too long to be kept: it lasts until you leave the page.");
+      return;
+    }
     this.saved = code;
-    if (code === this.starter || !isAnswer(code)) forget("answers", this.key);
+    if (code === this.starter || !code.trim()) forget("answers", this.key);
     else keep("answers", this.key, { code });
     announce();
   }
@@ -109,7 +114,7 @@ class Exercise {
     this.editor.write(this.starter);
     this.save();
     this.clear();
-    this.say("Back at the starter. Ctrl+Z in the editor brings your code back.");
+    this.say(`Back at the starter. ${CONTROL}+Z in the editor brings your code back.`);
     this.editor.focus();
   }
 
@@ -120,13 +125,6 @@ class Exercise {
 
   say(words, unseen = "") {
     this.part(".here-status").innerHTML = `${escape(words)}${unseen && `<span class="here-unseen"> ${escape(unseen)}</span>`}`;
-  }
-
-  // What Python as a whole does, told where somebody waits for it.
-  follow(state) {
-    if (!this.editor) return;
-    if (state === "starting") this.say(PHASES.core);
-    this.part("[data-do=stop]").hidden = !this.busy;
   }
 
   showBusy(busy) {

@@ -1,7 +1,7 @@
 // The page's one Python. Exercises and cells share it; it starts at the first use and can be
 // ended at any time, and then all that it held is gone.
 //
-//   start()                        resolves when it runs; rejects with an Unavailable
+//   start({tell})                  resolves when it runs; rejects with an Unavailable
 //   run(code, {name, tell})        {value, error, cut, seconds}
 //   check(exercise, code, {tell})  the same with {report, kept}
 //   stop()                         ends it: what is under way rejects with a Stopped
@@ -9,8 +9,9 @@
 //   watch(callback)                called with the state at each change; gives the way to stop
 //   life                           how often it was started: cells of another life are gone
 //
-// `tell(kind, text)` hears "stdout", "stderr", "figure" (the address of a picture), "loading" and
-// "loaded" (what came at first use, and in how many seconds) while the code runs.
+// `tell(kind, text)` hears "phase" ("core", then "package") while Python starts; while code runs
+// "stdout", "stderr", "figure" (the address of a picture), "loading" and "loaded" (what came at
+// first use, and in how many seconds).
 export class Stopped extends Error {}
 export class Unavailable extends Error {}
 
@@ -44,9 +45,8 @@ export class Interpreter {
     for (const callback of this.watchers) callback(state);
   }
 
-  start() {
-    if (this.refusal) return Promise.reject(new Unavailable(this.refusal));
-    return this.ask({ ask: "start" }, {});
+  start({ tell } = {}) {
+    return this.ask({ ask: "start" }, { tell });
   }
 
   run(code, { name, tell }) {

@@ -33,7 +33,6 @@ export class Output {
     const last = this.root.lastElementChild;
     const box = last?.dataset.kind === kind ? last : this.add(document.createElement("pre"));
     box.dataset.kind = kind;
-    box.tabIndex = 0; // it may be wider than the page, and is scrolled with the keys
     box.append(text);
   }
 
