@@ -32,7 +32,9 @@ def kind_of(cell: nbformat.NotebookNode) -> str:
         return "exercise"
     if SKIPPED in tags:
         return "never"
-    return "quiet" if tags & {"torch", "remove-input"} else "run"
+    # The page shows its own progress, of which its Python knows nothing.
+    quiet = tags & {"torch", "remove-input"} or cell.source == "progress()"
+    return "quiet" if quiet else "run"
 
 
 def cells_of(path: Path) -> list[list[Any]]:

@@ -53,8 +53,8 @@ APP = "lab"
 BESIDE = "living.notebook.js"  # goes to an exercise, and shares progress with the pages
 KEEP = (
     "> **Keep your work.** This notebook runs inside your browser, and what you change stays in "
-    "this browser only. *File → Download* saves it as a file; `export_progress()` saves what you "
-    "have solved."
+    "this browser only. *File → Download* saves it as a file. What you have solved "
+    "shows on the book's pages too; `export_progress()` saves it."
 )
 
 

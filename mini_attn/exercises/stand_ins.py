@@ -78,5 +78,6 @@ def install() -> None:
         package, display = ModuleType("IPython"), ModuleType("IPython.display")
         for name in ("HTML", "Markdown", "SVG"):
             setattr(display, name, Shown)
-        package.__dict__["display"] = display
+        # matplotlib asks a module of this name which shell it is in: none.
+        package.__dict__.update(display=display, get_ipython=lambda: None)
         sys.modules.update({"IPython": package, "IPython.display": display})

@@ -69,7 +69,7 @@ export function chapterBody(chapter, record, book) {
   const lines = exercises.map((task, i) => exerciseLine(task, i + 1, record[page]?.exercises[task.id]));
   return `${predictions.length ? predictionMarks(chapter, verdicts) : ""}
     ${lines.length ? `<fieldset class="kept-tasks"><legend class="kept-head">Exercises: tick what <code>check</code> called solved</legend><ul>${lines.join("")}</ul></fieldset>` : ""}
-    <p class="kept-note">Kept in this browser only. A notebook keeps its own record; Export and Import carry it over. <a href="${escape(book)}#your-progress">All chapters</a></p>`;
+    <p class="kept-note">Kept in this browser, for its notebooks too. Jupyter on a machine keeps its own record; Export and Import carry it over. <a href="${escape(book)}#your-progress">All chapters</a></p>`;
 }
 
 const bar = (done, of) => `<span class="kept-bar" aria-hidden="true"><span style="width:${of ? (100 * done) / of : 0}%"></span></span>`;

@@ -212,7 +212,7 @@ class Cells {
   tellSkipped(cells, last) {
     if (cells.length < 2) return;
     const pictures = this.cells.filter(({ kind, number }) => kind === "picture" && number < last.number).length;
-    const words = pictures ? ` ${count(pictures, "living picture")} passed over: they run on the page as they are.` : "";
+    const words = pictures ? ` Passed over: ${count(pictures, "picture or prediction", "pictures and predictions")}, alive on the page as they are.` : "";
     last.say(`Done, ${count(cells.length, "cell")}.${words}`);
   }
 }

@@ -29,7 +29,7 @@ function editor(parent, { text, label, describedby, keys = {}, changed = () => {
         indentUnit.of("    "), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(), pythonLanguage,
         syntaxHighlighting(classHighlighter),
         keymap.of([...own, ...leave, ...indent, ...defaultKeymap, ...historyKeymap]),
-        EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": describedby, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+        EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": describedby, tabindex: "0", spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           view.setTabFocusMode(false);
