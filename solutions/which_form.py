@@ -56,4 +56,22 @@ WRONG = [
     ("by the limit of a long past",
      lambda **i: _rule(lambda q, kv, made, r, b: (q < made / (2 * r - b)) & (q < kv))(**i),
      "random", "length of the past"),
+    ("true for expanded",
+     _rule(lambda q, kv, made, r, b: made * kv + b * q * kv < made * q + 2 * r * q * kv), "by hand",
+     "Upside down"),
+    ("expanding is free",
+     _rule(lambda q, kv, made, r, b: made * q + 2 * r * q * kv < b * q * kv), "by hand",
+     "before it can attend"),
+    ("values as wide as keys", lambda **i: which_form(**i | {"v_head_dim": i["qk_nope_head_dim"]}),
+     "random", "widths of their own"),
+    ("new tokens twice", lambda **i: which_form(**i | {"kv_len": i["kv_len"] + i["q_len"]}),
+     "random", "added once more"),
+    ("one choice for all", lambda **i: np.full(i["q_len"].shape, which_form(**i).any()), "by hand",
+     "One choice is made for all"),
+    ("old tokens only", _rule(lambda q, kv, made, r, b: made * q + 2 * r * q * kv
+                              < made * (kv - q) + b * q * kv), "random", "have to be expanded"),
+    ("half of the pairs", _rule(lambda q, kv, made, r, b: made * q + r * q * kv
+                                < made * kv + b / 2 * q * kv), "random", "Half of the pairs"),
+    ("upside down, the latent once", _rule(lambda q, kv, made, r, b: made * q + r * q * kv
+                                           > made * kv + b * q * kv), "by hand", "Two things"),
 ]  # fmt: skip

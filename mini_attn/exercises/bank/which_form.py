@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -46,7 +49,7 @@ def cases(rng: np.random.Generator) -> Cases:
                      _case([100, 150, 170, 171], [200, 4096, 100000, 100000])],
         # A first token alone, a tie, and a latent smaller than half of a key and a value.
         "edges": [_case([1], [1]), _case([1, 5, 9], [9, 9, 9], 16, 32, 32),
-                  _case([2, 7], [7, 7], 8, 8, 8)],
+                  _case([2, 7], [7, 7], 8, 8, 8), _case([1, 4], [40, 40], 8, 128, 128)],
     }  # fmt: skip
 
 
@@ -62,38 +65,83 @@ def _sizes(inputs: Inputs) -> SimpleNamespace:
     )
 
 
+def _absorbs(
+    inputs: Inputs,
+    *,
+    made: str = "both",
+    latent: int = 2,
+    pairs: float = 1.0,
+    narrow: bool = True,
+    widths: str = "both",
+    more: bool = False,
+    less: str = "fewer",
+) -> np.ndarray:
+    """Where the absorbed form has fewer multiplications, or what that becomes otherwise."""
+    q, nope, v = inputs["q_len"], inputs["qk_nope_head_dim"], inputs["v_head_dim"]
+    kv, rank = inputs["kv_len"] + q * more, inputs["kv_lora_rank"]
+    both = {"both": nope + v, "keys": 2 * nope, "values": 2 * v, "W_UK": nope}[widths]
+    expanded, absorbed = {
+        "both": (kv, q), "absorbing free": (kv, 0), "expanding free": (0, q), "new": (q, q),
+        "old": (kv - q, q),
+    }[made]  # fmt: skip
+    wide = nope + v if widths == "W_UK" else both
+    by_expanding = rank * both * expanded + pairs * wide * narrow * q * kv
+    by_absorbing = rank * both * absorbed + pairs * latent * rank * q * kv
+    return np.asarray({
+        "fewer": by_absorbing < by_expanding,
+        "ties": by_absorbing <= by_expanding,
+        "other": by_expanding < by_absorbing,
+    }[less])  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
-    """What the choice would be with one idea missing."""
-    q, kv, rank = inputs["q_len"], inputs["kv_len"], inputs["kv_lora_rank"]
-    both = inputs["qk_nope_head_dim"] + inputs["v_head_dim"]
-    made, wide, narrow = rank * both, 2 * rank, both
+    """What the choice would be with one idea missing, or two."""
+    q, kv = inputs["q_len"], inputs["kv_len"]
+    both, rank = inputs["qk_nope_head_dim"] + inputs["v_head_dim"], inputs["kv_lora_rank"]
+    wider = 2 * rank - both
     return [
-        (~right(inputs), "Upside down: True means that the absorbed form has fewer FLOPs."),
-        (made * (kv - q) >= (wide - narrow) * q * kv,
-         "Where both are alike nothing is gained: absorb only when it has fewer FLOPs."),
+        (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
+        (np.zeros(q.shape, bool), "Nothing absorbs, not even a single token behind a long past."),
         (q == 1, "Only single tokens absorb here. A short chunk behind a long past absorbs too: "
          "its few queries do not pay for expanding every old latent."),
         (q < kv, "Every pass with a past absorbs here. A long chunk meets each old latent many "
          "times, and then it pays to expand it once."),
-        (made * kv > (wide - narrow) * q * kv,
-         "The absorbed form multiplies with W_UK and W_UV as well, once for each new token: that "
-         "part is missing on its side."),
-        (made * kv > made * q + wide * q * kv,
-         "The expanded form has pairs to multiply too: their cost is missing on its side."),
-        (made * (kv - q) > (rank - narrow) * q * kv,
-         "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
-        (np.full(q.shape, narrow > wide),
-         "Only the new tokens are expanded. The expanded form makes keys and values of all kv_len "
-         "tokens: just their latents are cached."),
-        ((q * (wide - narrow) < made) & (q < kv),
-         "By this rule the length of the past does not count. It does: the expanded form saves "
-         "nothing on new tokens, and pays for each old one."),
-        (np.ones(q.shape, bool), "Everything absorbs, whole prompts too."),
-        (np.zeros(q.shape, bool),
-         "Nothing absorbs, not even a single token behind a long past. The expanded form makes "
-         "keys and values of all kv_len tokens, not of the new ones only: just their latents are "
-         "cached."),
+        *((short & (q < kv),
+           "By this rule the length of the past does not count. It does: the expanded form saves "
+           "nothing on new tokens, and pays for each old one.")
+          for short in (q * wider < rank * both, (wider > 0) & (q * wider < rank * both))),
+        (~right(inputs), MISTAKES[0][1]),
+        *with_pairs(partial(_absorbs, inputs), MISTAKES),
     ]  # fmt: skip
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"less": "other"}, "Upside down: True means that the absorbed form has fewer FLOPs."),
+    ({"less": "ties"},
+     "Where both are alike nothing is gained: absorb only when it has fewer FLOPs."),
+    ({"made": "absorbing free"},
+     "The absorbed form multiplies with W_UK and W_UV as well, once for each new token: that part "
+     "is missing on its side."),
+    ({"narrow": False},
+     "The expanded form has pairs to multiply too: their cost is missing on its side."),
+    ({"latent": 1},
+     "An absorbed pair costs the latent twice: once for the score, once for the mixture."),
+    ({"made": "new"},
+     "Only the new tokens are expanded. The expanded form makes keys and values of all kv_len "
+     "tokens: just their latents are cached."),
+    ({"made": "expanding free"},
+     "The expanded form multiplies every token with W_UK and W_UV before it can attend: that part "
+     "is missing on its side."),
+    ({"made": "old"},
+     "The new tokens have to be expanded as well: kv_len counts them already."),
+    ({"widths": "keys"},
+     "Keys and values have widths of their own: qk_nope_head_dim and v_head_dim."),
+    ({"widths": "values"},
+     "Keys and values have widths of their own: qk_nope_head_dim and v_head_dim."),
+    ({"widths": "W_UK"}, "W_UV is missing: each form multiplies with it as well as with W_UK."),
+    ({"pairs": 0.5}, "Half of the pairs are counted. All q_len * kv_len should be."),
+    ({"more": True}, "kv_len counts the new tokens already: here they are added once more."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
@@ -106,6 +154,8 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first pass that takes the dearer form."""
     wanted = right(inputs)
+    if len(set(outputs["absorb"])) < len(set(wanted)):
+        return "One choice is made for all of these passes. Each has its own."
     i = int((outputs["absorb"] != wanted).argmax())
     verb = "fewer" if wanted[i] else "no fewer"
     return (
