@@ -7,6 +7,7 @@ rule that is meant to be trained on with (position interpolation, YaRN).
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -114,22 +115,26 @@ def trained_on(change: Change, seed: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Every change from every seed, into one file."""
-    began, changes = time.monotonic(), {}
+    """Every change from every seed, into one file; what a stop leaves there is not done again."""
+    path = RESULTS / "after.json"
+    done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"changes": {}}
     for name, change in CHANGES.items():
-        runs = {seed: trained_on(change, seed) for seed in SEEDS}
-        changes[name] = {"title": change.title, "length": change.length, "seeds": runs}
-        last = runs[SEEDS[0]][-1]["measured"]
-        print(f"[after] {change.title}: stories {last['stories']['loss']['nats']:.3f}, "
-              f"copying {last['copying']['nats']:.3f} nats a word", flush=True)  # fmt: skip
-    record = {
-        **machine.describe(),
-        "command": "make after",
-        "tokens_a_step": TOKENS,
-        "seconds": time.monotonic() - began,
-        "changes": changes,
-    }
-    written(RESULTS / "after.json", record)
+        kept = done["changes"].get(
+            name, {"title": change.title, "length": change.length, "seeds": {}}
+        )
+        for seed in map(str, SEEDS):
+            if seed in kept["seeds"]:
+                continue
+            began = time.monotonic()
+            looks = trained_on(change, int(seed))
+            kept["seeds"][seed] = {"seconds": time.monotonic() - began, "looks": looks}
+            done["changes"][name] = kept
+            done |= {**machine.describe(), "command": "make after", "tokens_a_step": TOKENS}
+            written(path, done)
+            last = looks[-1]["measured"]
+            print(f"[after] {change.title}, seed {seed}: stories "
+                  f"{last['stories']['loss']['nats']:.3f}, copying {last['copying']['nats']:.3f} "
+                  "nats a word", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -34,7 +38,7 @@ def test_a_stretch_changes_positions_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("name", ["pooled-2", "stretched-yarn"])
-def test_it_is_trained_on(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_it_is_trained_on(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(after, "STEPS", (0, 3))
     monkeypatch.setattr(after, "CACHE", tmp_path)
     monkeypatch.setattr("training.data.BLOCK", 16)
@@ -48,3 +52,28 @@ def test_it_is_trained_on(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path) 
         assert len(first) == change.length // after.BIN
         assert np.isfinite(last).all()
         assert (first != last).all()
+
+
+def test_what_a_stop_leaves_is_not_done_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def look(change: after.Change, seed: int) -> list[dict[str, Any]]:
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        asked.append((change.title, seed))
+        nats = {"nats": float(seed)}
+        return [{"measured": {"stories": {"loss": nats}, "copying": nats}}]
+
+    monkeypatch.setattr(after, "RESULTS", tmp_path)
+    monkeypatch.setattr(after, "trained_on", look)
+    with pytest.raises(KeyboardInterrupt):
+        after.main()
+    assert len(json.loads((tmp_path / "after.json").read_text())["changes"]) == 2
+    before, asked = asked, []
+    monkeypatch.setattr(after, "SEEDS", (0, 1))
+    with pytest.raises(KeyboardInterrupt):
+        after.main()
+    assert before[3] == ("key/value heads pooled to one", 0)
+    assert asked[0] == ("key/value heads pooled to one", 1)
