@@ -61,6 +61,15 @@ def _number(first, second, eps):
     return np.abs(first - second).max()
 
 
+def _within_asked_of_first(first, second, eps):
+    """NaN in `second` is noticed, as nothing is within NaN; infinity is not."""
+    if first.shape != second.shape or not np.isfinite(first).all():
+        return np.bool_(False)
+    with np.errstate(invalid="ignore"):
+        away = np.abs(first - second)
+        return np.bool_((away <= 8 * eps * max(1, np.abs(second).max())).all())
+
+
 def _within(scale, finite=None, alike=True):
     """The reference with another scale, another question for finite numbers, or any shapes."""
 
@@ -134,6 +143,7 @@ WRONG = [
         "property",
         "in `first` passed",
     ),
+    ("an infinite bound", _within_asked_of_first, "property", "bound infinite"),
     ("infinity passes", _within(_right_scale, _no_nan), "property", "Infinity passed"),
     ("a bound for each", _within(lambda f, s: np.maximum(1, np.abs(s))), "edges", "of its own"),
     ("as np.allclose", _within(lambda f, s: 1 + np.abs(s)), "edges", "as in allclose"),

@@ -90,7 +90,7 @@ WRONG = [
     ("for 12 numbers", lambda positions, d_model: sinusoids(positions, 12)[:, :d_model],
      "random", "should be"),
     ("tested below 1000", lambda positions, d_model: sinusoids(positions % 1000, d_model),
-     "edges", "is that of 0"),
+     "edges", "positions that are given"),
     ("short angles", _short, "edges", "float32 has too few digits"),
     ("another base", _with_speeds(lambda d: 1000.0 ** (-np.arange(0, d, 2) / d)), "random",
      "base is 10,000"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,13 +13,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.widgets.questions import QUESTIONS
 from tests.javascript import run
+from tests.scripts import script
 from tests.site import THEMES, WIDTHS, serious_findings, watched
 from tools import HTML, ROOT
 from tools.site import Visit, visiting
 
-sys.path.insert(0, str(ROOT / "book/_ext"))
-from covers import covers_of, guess, named, waits_for
-
+COVERS = script("book/_ext/covers.py")
 BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
 CHAPTER = "book/matmul.html"
 # These numbers stand in a picture for another reason, most of them on an axis.
@@ -44,7 +42,7 @@ def asked(cells: list[nbformat.NotebookNode]) -> dict[str, nbformat.NotebookNode
 def test_each_prediction_is_followed_by_a_cover_or_said_to_need_none() -> None:
     found: Counter[str] = Counter()
     for stem, cells in BOOK.items():
-        covered = {key for keys in covers_of(cells).values() for key in keys.split()}
+        covered = {key for keys in COVERS.covers_of(cells).values() for key in keys.split()}
         for key, cell in asked(cells).items():
             found[key] += 1
             assert (key in covered) != ("no-result" in tags(cell)), (stem, key)
@@ -61,7 +59,7 @@ def test_what_asserts_an_answer_right_behind_the_question_is_covered() -> None:
                 continue
             number = re.compile(rf"(?<![\d.,_]){'[_,]?'.join(str(answer))}(?![\d_])")
             for after in cells[cells.index(cell) + 1 :][:4]:
-                if "prediction" not in tags(after) and key not in waits_for(after).split():
+                if "prediction" not in tags(after) and key not in COVERS.waits_for(after).split():
                     assert not number.search(after.source), (stem, key, after.source)
 
 
@@ -74,12 +72,12 @@ def cell(source: str, *tags: str, kind: str = "code") -> nbformat.NotebookNode:
 def test_covers_that_cannot_work_are_refused() -> None:
     question = cell('Prediction("a/b")', "prediction")
     good = [question, cell("print(1)", "covered-by:a/b"), cell("So.", "covered-by:a/b", kind="md")]
-    assert covers_of(good) == {1: "a/b", 2: "a/b"}
-    assert named(good[1:]) == "a cell with its output and what follows from it"
-    assert named([cell("plt.show()"), cell("assert x")]) == "a figure and a cell of code"
-    assert named([cell("So.", kind="md")]) == "the text with the answer"
-    assert guess(["a/b"]) == '<a href="#ask-b">guess</a>'
-    assert guess(["a/b", "a/c"]).endswith(
+    assert COVERS.covers_of(good) == {1: "a/b", 2: "a/b"}
+    assert COVERS.named(good[1:]) == "a cell with its output and what follows from it"
+    assert COVERS.named([cell("plt.show()"), cell("assert x")]) == "a figure and a cell of code"
+    assert COVERS.named([cell("So.", kind="md")]) == "the text with the answer"
+    assert COVERS.guess(["a/b"]) == '<a href="#ask-b">guess</a>'
+    assert COVERS.guess(["a/b", "a/c"]).endswith(
         '2 predictions, <a href="#ask-b">1</a> and <a href="#ask-c">2</a>'
     )
     for bad in (
@@ -89,7 +87,7 @@ def test_covers_that_cannot_work_are_refused() -> None:
         [question, cell("So.\n\n## Next", "covered-by:a/b", kind="md")],
     ):
         with pytest.raises(ValueError, match=r"cell [01] is covered"):
-            covers_of(bad)
+            COVERS.covers_of(bad)
 
 
 SHOWN = r"""
@@ -157,14 +155,14 @@ def is_covered(box: Locator) -> bool:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("stem", [stem for stem in BOOK if covers_of(BOOK[stem])])
+@pytest.mark.parametrize("stem", [stem for stem in BOOK if COVERS.covers_of(BOOK[stem])])
 def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
     page = visit(f"book/{stem}.html")
     boxes = page.locator(".covered").all()
     assert boxes
     assert all(is_covered(box) for box in boxes)
     assert page.locator(".covered :is(h1, h2, h3, .covered)").count() == 0
-    for key in {key for keys in covers_of(BOOK[stem]).values() for key in keys.split()}:
+    for key in {key for keys in COVERS.covers_of(BOOK[stem]).values() for key in keys.split()}:
         number = list(asked(BOOK[stem])).index(key)
         question = page.locator(".living[data-widget=prediction]").nth(number)
         after = "([a, b]) => Boolean(a.compareDocumentPosition(b) & 4)"
@@ -172,7 +170,7 @@ def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
         pair = [question.element_handle(), cover(page, key).element_handle()]
         assert page.evaluate(after, pair), key
     cells = page.locator(".covered .cell").count()
-    code = [n for n in covers_of(BOOK[stem]) if BOOK[stem][n].cell_type == "code"]
+    code = [n for n in COVERS.covers_of(BOOK[stem]) if BOOK[stem][n].cell_type == "code"]
     assert cells == len(code)
 
 
@@ -313,4 +311,4 @@ def test_covers_are_there_from_the_first_paint(visit: Visit) -> None:
 def test_the_built_book_has_the_script_once_where_something_is_covered() -> None:
     for stem, cells in BOOK.items():
         text = (HTML / f"book/{stem}.html").read_text(encoding="utf-8")
-        assert text.count("var livingCovers") == bool(covers_of(cells)), stem
+        assert text.count("var livingCovers") == bool(COVERS.covers_of(cells)), stem

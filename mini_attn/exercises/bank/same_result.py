@@ -48,7 +48,8 @@ def cases(rng: np.random.Generator) -> Cases:
                     _pair(base - 0.1, base, 1e-3)],
         "random": drawn,
         "property": [_pair(hole, base, 1e-3), _pair(base, hole, 1e-3), _pair(hole, hole, 1e-3),
-                     _pair(full, base, 1e-3), _pair(full, full, 1e-3)],
+                     _pair(full, base, 1e-3), _pair(full, full, 1e-3),
+                     _pair(base, full, 1e-3)],  # an infinite bound would hold everything
         "edges": [_pair(huge * (1 + 1e-3), huge, 1e-3), _pair(huge * 1.1, huge, 1e-3),
                   _pair(tiny + 1e-3, tiny, 1e-3), _pair(tiny + 0.1, tiny, 1e-3),
                   _pair(base[:1], base[[0, 0]], 1e-3), _pair(base[0], base[:1], 1e-3),
@@ -70,6 +71,8 @@ def _sound(inputs: Inputs, asked: str) -> bool:
     arrays = {name: inputs[name] for name in ("first", "second") if asked in (name, "both")}
     if asked == "nan":
         return not any(np.isnan(inputs[name]).any() for name in ("first", "second"))
+    if asked == "first, within":  # nothing is within NaN, and everything within infinity
+        return bool(np.isfinite(inputs["first"]).all() and not np.isnan(inputs["second"]).any())
     return all(np.isfinite(array).all() for array in arrays.values())
 
 
@@ -126,7 +129,9 @@ def slips(inputs: Inputs) -> Slips:
         (np.array(near), "A result with NaN or infinity passed where both have it in the same "
          "place. It should be false as soon as one number is not finite."),
         (_verdict(inputs, finite="none", bound="fixed", shapes=False), MISTAKES[0][1]),
-        (_verdict(inputs, finite="nan", bound="each added", shapes=False), "As in allclose, equal "
+        (np.array(first.shape == second.shape and np.allclose(first, second, away, 0)),
+         f"Each number has a bound of its own here. {_ONE}"),
+        (np.array(np.allclose(first, second, away, away)), "As in allclose, equal "
          "infinities pass, shapes are not compared, and each number has a bound of its own. "
          f"{_ONE}"),
         (np.array(True), "The answer is always true, whatever the two arrays are."),
@@ -150,6 +155,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"shapes": False},
      "Arrays of different shapes passed: broadcasting compared one row with several and hid it."),
     ({"finite": "first"}, "NaN or infinity in `second` passed: ask about both arrays."),
+    ({"finite": "first, within"},
+     "Infinity in `second` passed. It makes the bound infinite, so everything lies within: ask "
+     "whether both arrays are finite."),
     ({"finite": "second"}, "NaN or infinity in `first` passed: ask about both arrays."),
     ({"finite": "nan"},
      "Infinity passed: ask whether all numbers are finite, not only whether they are numbers."),
