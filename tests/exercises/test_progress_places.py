@@ -55,7 +55,7 @@ def there(tab: Page) -> Record:
     """What the notebook's file holds."""
     text = tab.evaluate(
         f"""jupyterapp.serviceManager.contents.get("{FILE}", {{content: true}})
-          .then((file) => JSON.stringify(file.content), () => "")"""
+          .then((file) => file.content && JSON.stringify(file.content), () => "")"""
     )
     return progress_format.parse(text.encode()) if text else {}
 
