@@ -39,9 +39,10 @@ FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
 # machine that was one page in fifty. Cookies, of which a folder has none, are asked for over a
 # connection that is answered only after that note, and the page waits for the answer. The first
 # script of the theme asks for the storage, so this comes before it.
-# Where Python can run in the page there is room for its buttons from the first paint on.
+# What needs a script, or a server, has its room from the first paint on: nothing moves later.
 NOTED = """<script>if (location.protocol === "file:") document.cookie;
-else document.documentElement.classList.add("served");</script>
+else document.documentElement.classList.add("served");
+document.documentElement.classList.add("scripted");</script>
 """
 # Light or dark as the system is, before the first paint, unless the reader has chosen. Without
 # JavaScript the page is light, which the theme knows only where no "auto" is in its markup.

@@ -47,7 +47,6 @@
   // A button that needs this script appears with it.
   function offerPrint() {
     document.querySelectorAll(".run-print").forEach(function (item) {
-      item.hidden = false;
       item.querySelector("button").addEventListener("click", function () {
         print();
       });

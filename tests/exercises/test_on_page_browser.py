@@ -231,6 +231,7 @@ def test_code_is_kept_and_reset_goes_back(visit: Visit, tmp_path: Path) -> None:
     assert page.evaluate("Object.keys(localStorage).filter(k => k.includes('answer'))") == []
     page.keyboard.press("ControlOrMeta+z")
     assert text_of(box) == "mine = '</script>'"
+    page.wait_for_function("Object.keys(localStorage).some(k => k.includes('answer'))")
 
     page.locator(".kept").get_by_role("button", name="Reset chapter").click()
     page.locator(".kept").get_by_role("button", name="Forget").click()
