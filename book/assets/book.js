@@ -44,7 +44,7 @@
     }
   }
 
-  // A button that needs this script appears with it.
+  // A button that needs this script; the style sheet shows it where scripts run.
   function offerPrint() {
     document.querySelectorAll(".run-print").forEach(function (item) {
       item.querySelector("button").addEventListener("click", function () {
