@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tools.site import Visit
 
 # Tests neither read nor write the progress of whoever runs them.
 os.environ["MINI_ATTN_PROGRESS"] = "off"
@@ -59,3 +63,20 @@ def backends() -> tuple[Backend, Backend]:
 def rng() -> np.random.Generator:
     """Random numbers that are the same in every run."""
     return np.random.default_rng(20240613)
+
+
+@pytest.fixture(scope="module")
+def visits() -> Iterator[Visit]:
+    """The built book, served and visited by one browser for all tests of a file."""
+    from tools.site import visiting  # only browser tests wait for what this imports
+
+    with visiting() as visits:
+        yield visits
+
+
+@pytest.fixture
+def visit(visits: Visit) -> Iterator[Visit]:
+    """Opens pages; at the end nothing was raised and no other host was asked."""
+    from tests.site import watched
+
+    yield from watched(visits)

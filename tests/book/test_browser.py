@@ -8,7 +8,6 @@ must be built first; ``make test`` does that. What the widgets do in detail is t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -16,9 +15,9 @@ import pytest
 from playwright.sync_api import expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tests.site import THEMES, WIDTHS, serious_findings
 from tools import HTML, ROOT
-from tools.site import Visit, visiting
+from tools.site import Visit
 
 pytestmark = pytest.mark.browser
 
@@ -28,18 +27,6 @@ CHAPTERS = [name for name in PAGES if Path(name).stem in STEMS]
 CHAPTER = "book/kv-cache.html"
 STEPPER = ".living[data-widget=decode_stepper]"
 CALCULATOR = ".living[data-widget=cache_calculator]"
-
-
-@pytest.fixture(scope="module")
-def visits() -> Iterator[Visit]:
-    with visiting() as visits:
-        yield visits
-
-
-@pytest.fixture
-def visit(visits: Visit) -> Iterator[Visit]:
-    """Opens pages; at the end nothing was raised and no other host was asked."""
-    yield from watched(visits)
 
 
 def test_no_page_was_missed() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import nbformat
 import pytest
@@ -14,9 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn.widgets.questions import QUESTIONS
 from tests.javascript import run
 from tests.scripts import script
-from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tests.site import THEMES, WIDTHS, serious_findings
 from tools import HTML, ROOT
-from tools.site import Visit, visiting
+from tools.site import Visit
 
 COVERS = script("book/_ext/covers.py")
 BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
@@ -121,18 +120,6 @@ def test_no_picture_opens_on_the_answer_of_a_prediction() -> None:
             told = f"{answer:,}" if isinstance(answer, int) else f"{answer:.3g}"
             if len(told) > 1 and answer > 10 and key not in SEEN:
                 assert not re.search(rf"(?<![\d.,]){re.escape(told)}(?![\d]|[.,]\d)", texts), key
-
-
-@pytest.fixture(scope="module")
-def visits() -> Iterator[Visit]:
-    with visiting() as visits:
-        yield visits
-
-
-@pytest.fixture
-def visit(visits: Visit) -> Iterator[Visit]:
-    """Opens pages; at the end nothing was raised and no other host was asked."""
-    yield from watched(visits)
 
 
 def cover(page: Page, key: str) -> Locator:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.site import THEMES, WIDTHS, serious_findings, watched
-from tools.site import Visit, visiting
+from tests.site import THEMES, WIDTHS, serious_findings
+from tools.site import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.lite]
 
 CHAPTER = "book/kv-cache.html"
 WHOLE = "book/start.html"
 COLD = 240_000  # milliseconds that Python may take to come on a busy machine
-
-
-@pytest.fixture(scope="module")
-def visits() -> Iterator[Visit]:
-    with visiting() as visits:
-        yield visits
-
-
-@pytest.fixture
-def visit(visits: Visit) -> Iterator[Visit]:
-    yield from watched(visits)
 
 
 def cell(page: Page, number: int) -> Locator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.exercises import exercise, exercise_ids, progress_format
 from mini_attn.exercises.spec import Exercise
-from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tests.site import THEMES, WIDTHS, serious_findings
 from tools import HTML
-from tools.site import Visit, serve, visiting
+from tools.site import Visit, serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.lite]
 
@@ -24,17 +23,6 @@ CHAPTER, ID = "book/kv-cache.html", "chunk_mask"
 TASKS = [item for item in map(exercise, exercise_ids()) if item.kind != "pencil"]
 CHAPTERS = sorted({task.page for task in TASKS})
 COLD = 60_000  # milliseconds that Python may take to come on a busy machine
-
-
-@pytest.fixture(scope="module")
-def visits() -> Iterator[Visit]:
-    with visiting() as visits:
-        yield visits
-
-
-@pytest.fixture
-def visit(visits: Visit) -> Iterator[Visit]:
-    yield from watched(visits)
 
 
 def place(page: Page, exercise_id: str = ID) -> Locator:

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.exercises import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, serious_findings, watched
-from tools.site import Visit, visiting
+from tests.site import THEMES, WIDTHS, serious_findings
+from tools.site import Visit
 
 pytestmark = pytest.mark.browser
 
 PENCIL = [item for item in map(exercise, exercise_ids()) if item.kind == "pencil"]
 CHAPTER, TITLE, KEY = "book/kv-cache.html", "How many fit?", "kv-cache/cache_budget"
 RIGHT = "Solved, 2 of 2 points."
-
-
-@pytest.fixture(scope="module")
-def visits() -> Iterator[Visit]:
-    with visiting() as visits:
-        yield visits
-
-
-@pytest.fixture
-def visit(visits: Visit) -> Iterator[Visit]:
-    yield from watched(visits)
 
 
 def place(page: Page, title: str = TITLE) -> Locator:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,25 +20,14 @@ from mini_attn.exercises import (
 )
 from mini_attn.widgets.questions import QUESTIONS
 from tests.exercises.test_progress import SAMPLE, TEXTS
-from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tests.site import THEMES, WIDTHS, serious_findings
 from tools import HTML
-from tools.site import Visit, visiting
+from tools.site import Visit
 
 pytestmark = pytest.mark.browser
 
 CHAPTER, FRONT = "book/kv-cache.html", "book/index.html"
 FILE = progress_transfer.NAME
-
-
-@pytest.fixture(scope="module")
-def visits() -> Iterator[Visit]:
-    with visiting() as visits:
-        yield visits
-
-
-@pytest.fixture
-def visit(visits: Visit) -> Iterator[Visit]:
-    yield from watched(visits)
 
 
 def box(page: Page) -> Locator:
