@@ -18,6 +18,7 @@ import torch
 
 import mini_attn.torch as mt
 from benchmarks import machine
+from benchmarks.quoted import quote
 from mini_attn.config import PositionInterpolation, YaRN
 from mini_attn.config.rope import RopeScaling
 from mini_attn.stories import load, sample_rows
@@ -72,6 +73,10 @@ class Change:
 
 
 LONG = FACTOR * LONGEST
+QUOTED = {  # by the chapters: which changes
+    "mqa-gqa/trained-on": ("pooled-2", "pooled-1"),
+    "rope-scaling/trained-on": ("stretched-none", "stretched-pi", "stretched-yarn"),
+}
 CHANGES = {
     "pooled-2": Change("key/value heads pooled to two", lambda: pooled(2)),
     "pooled-1": Change("key/value heads pooled to one", lambda: pooled(1)),
@@ -114,6 +119,29 @@ def trained_on(change: Change, seed: int) -> list[dict[str, Any]]:
     return found
 
 
+def nats(seen: dict[str, Any]) -> dict[str, float]:
+    """The two losses of a look, in nats a word."""
+    found = seen["measured"]
+    return {"stories": found["stories"]["loss"]["nats"], "copying": found["copying"]["nats"]}
+
+
+def summary(kept: dict[str, Any]) -> dict[str, Any]:
+    """Of one change, at each step: mean, least and most over its seeds, in nats a word."""
+    at_step = list(zip(*(one["looks"] for one in kept["seeds"].values()), strict=True))
+    told: dict[str, Any] = {"title": kept["title"], "length": kept["length"]}
+    told |= {"seeds": len(kept["seeds"]), "steps": [looks[0]["step"] for looks in at_step]}
+    for name in ("stories", "copying"):
+        values = [[nats(seen)[name] for seen in looks] for looks in at_step]
+        told[name] = [
+            [round(float(each), 4) for each in (np.mean(step), min(step), max(step))]
+            for step in values
+        ]
+    if kept["length"] > LONGEST:
+        bins = np.array([[seen["by_position"] for seen in looks] for looks in at_step])
+        told["by_position"] = bins.mean(axis=1).round(4).tolist()
+    return told
+
+
 def main() -> None:
     """Every change from every seed, into one file; what a stop leaves there is not done again."""
     path = RESULTS / "after.json"
@@ -131,10 +159,13 @@ def main() -> None:
             done["changes"][name] = kept
             done |= {**machine.describe(), "command": "make after", "tokens_a_step": TOKENS}
             written(path, done)
-            last = looks[-1]["measured"]
-            print(f"[after] {change.title}, seed {seed}: stories "
-                  f"{last['stories']['loss']['nats']:.3f}, copying {last['copying']['nats']:.3f} "
-                  "nats a word", flush=True)  # fmt: skip
+            last = nats(looks[-1])
+            print(f"[after] {change.title}, seed {seed}: stories {last['stories']:.3f}, "
+                  f"copying {last['copying']:.3f} nats a word", flush=True)  # fmt: skip
+    for key, names in QUOTED.items():
+        told = {name: summary(done["changes"][name]) for name in names}
+        record = {name: value for name, value in done.items() if name != "changes"}
+        quote(key, {**record, "changes": told})
 
 
 if __name__ == "__main__":

@@ -64,7 +64,8 @@ def test_what_a_stop_leaves_is_not_done_again(
             raise KeyboardInterrupt
         asked.append((change.title, seed))
         nats = {"nats": float(seed)}
-        return [{"measured": {"stories": {"loss": nats}, "copying": nats}}]
+        seen = {"step": 0, "measured": {"stories": {"loss": nats}, "copying": nats}}
+        return [seen | ({"by_position": [1.0, 2.0 * seed]} if change.length > LONGEST else {})]
 
     monkeypatch.setattr(after, "RESULTS", tmp_path)
     monkeypatch.setattr(after, "trained_on", look)
@@ -77,3 +78,30 @@ def test_what_a_stop_leaves_is_not_done_again(
         after.main()
     assert before[3] == ("key/value heads pooled to one", 0)
     assert asked[0] == ("key/value heads pooled to one", 1)
+
+
+def test_what_the_chapters_quote_is_a_mean_with_its_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def look(change: after.Change, seed: int) -> list[dict[str, Any]]:
+        found = []
+        for step in (0, 5):
+            nats = {"nats": float(seed + step)}
+            seen = {"step": step, "measured": {"stories": {"loss": nats}, "copying": nats}}
+            found.append(seen | {"by_position": [1.0, 2.0 * seed]})
+        return found
+
+    quoted: dict[str, Any] = {}
+    monkeypatch.setattr(after, "RESULTS", tmp_path)
+    monkeypatch.setattr(after, "trained_on", look)
+    monkeypatch.setattr(after, "quote", quoted.__setitem__)
+    after.main()
+    assert set(quoted) == set(after.QUOTED)
+    record = quoted["rope-scaling/trained-on"]
+    assert {"machine", "versions", "date", "command"} <= set(record)
+    told = record["changes"]["stretched-yarn"]
+    assert told["steps"] == [0, 5]
+    assert told["seeds"] == 3
+    assert told["stories"] == told["copying"] == [[1, 0, 2], [6, 5, 7]]
+    assert told["by_position"] == [[1, 2], [1, 2]]
+    assert "by_position" not in quoted["mqa-gqa/trained-on"]["changes"]["pooled-2"]
