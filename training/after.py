@@ -162,6 +162,9 @@ def main() -> None:
             last = nats(looks[-1])
             print(f"[after] {change.title}, seed {seed}: stories {last['stories']:.3f}, "
                   f"copying {last['copying']:.3f} nats a word", flush=True)  # fmt: skip
+    done["from_the_start"] = {
+        name: nats(look(load(name, backend="torch"), 0, LONGEST)) for name in ("mha", "gqa", "mqa")
+    }
     for key, names in QUOTED.items():
         told = {name: summary(done["changes"][name]) for name in names}
         record = {name: value for name, value in done.items() if name != "changes"}

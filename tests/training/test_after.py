@@ -94,6 +94,7 @@ def test_what_the_chapters_quote_is_a_mean_with_its_ends(
     quoted: dict[str, Any] = {}
     monkeypatch.setattr(after, "RESULTS", tmp_path)
     monkeypatch.setattr(after, "trained_on", look)
+    monkeypatch.setattr(after, "look", lambda *_: look(after.CHANGES["pooled-2"], 1)[0])
     monkeypatch.setattr(after, "quote", quoted.__setitem__)
     after.main()
     assert set(quoted) == set(after.QUOTED)
@@ -104,4 +105,5 @@ def test_what_the_chapters_quote_is_a_mean_with_its_ends(
     assert told["seeds"] == 3
     assert told["stories"] == told["copying"] == [[1, 0, 2], [6, 5, 7]]
     assert told["by_position"] == [[1, 2], [1, 2]]
+    assert record["from_the_start"]["gqa"] == {"stories": 1, "copying": 1}
     assert "by_position" not in quoted["mqa-gqa/trained-on"]["changes"]["pooled-2"]
