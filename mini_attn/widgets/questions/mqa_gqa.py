@@ -145,9 +145,10 @@ def _devices() -> Question:
     whole = cost.cache_bytes_per_token(model)
     return Question(
         key="mqa-gqa/devices",
-        text=f"Llama-3-70B has {model.n_kv_heads} key/value heads and keeps {whole:,} bytes a "
-        f"token. Its heads are spread over {devices} devices, and each device keeps whole the "
-        "heads that its query heads read. How many bytes a token does one device keep?",
+        text=f"Llama-3-70B has {model.n_heads} query heads and {model.n_kv_heads} key/value heads, "
+        f"and keeps {whole:,} bytes a token. Its heads are spread over {devices} devices, and each "
+        "device keeps whole the heads that its query heads read. How many bytes a token does one "
+        "device keep?",
         answer=each,
         unit="bytes",
         kind="quotient",

@@ -124,7 +124,7 @@ def _repeat_traffic() -> Question:
 
 
 def _step_bytes() -> Question:
-    batch, context = 16, 8192
+    batch, context = 8, 4096
     sizes: dict[str, Any] = {"batch": batch, "kv_len": context}
     moved = cost.step_bytes(LLAMA, **sizes)
     mha = replace(LLAMA, n_kv_heads=HEADS)
