@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from html import escape
 from importlib import import_module
@@ -34,6 +35,11 @@ def dropdown(title: str, body: str) -> str:
     return f'<details class="exercise-more"><summary>{escape(title)}</summary>{body}</details>'
 
 
+def prose(text: str) -> str:
+    """A hint or an error as HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def solution_code(task: Exercise) -> str:
     """The reference as it is run here, once it has passed its own check."""
     module = import_module(f"solutions.{task.id}")
@@ -50,8 +56,8 @@ def more(task: Exercise) -> str:
     """All boxes of an exercise."""
     names = ("Hint 1: the idea", "Hint 2: the steps")
     hints = zip(names, task.hints, strict=True)
-    boxes = [dropdown(name, f"<p>{escape(text)}</p>") for name, text in hints]
-    errors = "".join(f"<li>{escape(text)}</li>" for text in task.common_errors)
+    boxes = [dropdown(name, f"<p>{prose(text)}</p>") for name, text in hints]
+    errors = "".join(f"<li>{prose(text)}</li>" for text in task.common_errors)
     boxes.append(dropdown("Common errors", f"<ul>{errors}</ul>"))
     if not task.assessed:
         code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
