@@ -165,25 +165,39 @@ def _in_file(
     yield from _classify(content, kind, parts, -1 if only_entry else 0, limit, quota)
 
 
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What stands in a folder, by name."""
+    with os.scandir(folder) as found:
+        return sorted((e for e in found if not _hidden((e.name,))), key=lambda e: e.name)
+
+
 def _in_folder(folder: Path, parts: tuple[str, ...]) -> Iterator[Found]:
-    """The notebooks below a folder."""
-    entries = [e for e in sorted(os.scandir(folder), key=lambda e: e.name)
-               if not _hidden((e.name,))]  # fmt: skip
+    """The notebooks below a folder of a student's."""
+    if len(parts) > FOLDERS:
+        yield Found(parts[:2], problem="folders stand in folders too deep")
+        return
+    try:
+        entries = _entries(folder)
+    except OSError as error:  # no right to look in, or a path longer than the system takes
+        yield Found(parts, problem=f"this folder cannot be read: {error.strerror}")
+        return
     for entry in entries:
         inner = (*parts, _shown(entry.name))
-        if not entry.is_dir(follow_symlinks=False):
-            yield from _in_file(entry, inner, only_entry=not parts and len(entries) == 1)
-            continue
-        if len(inner) > FOLDERS:
-            yield Found(inner[:2], problem="folders stand in folders too deep")
-            continue
-        below = _in_folder(Path(entry.path), inner)
-        if parts:
-            yield from below
-            continue
-        first = next(below, None)
-        yield first or Found(inner, problem="no notebook in this folder")
+        if entry.is_dir(follow_symlinks=False):
+            yield from _in_folder(Path(entry.path), inner)
+        else:
+            yield from _in_file(entry, inner, only_entry=False)
+
+
+def _of_student(entry: os.DirEntry[str], *, only_entry: bool) -> Iterator[Found]:
+    """What one entry of the submissions holds; whatever is wrong with it costs its author."""
+    parts = (_shown(entry.name),)
+    if entry.is_dir(follow_symlinks=False):
+        below = _in_folder(Path(entry.path), parts)
+        yield next(below, None) or Found(parts, problem="no notebook in this folder")
         yield from below
+    else:
+        yield from _in_file(entry, parts, only_entry=only_entry)
 
 
 def find(folder: Path) -> Iterator[Found]:
@@ -202,8 +216,13 @@ def find(folder: Path) -> Iterator[Found]:
     Raises
     ------
     ConfigError
-        If there is no such folder.
+        If there is no such folder, or none that may be read.
     """
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {str(folder)!r}")
-    yield from _in_folder(folder, ())
+    try:
+        entries = _entries(folder)
+    except OSError as error:
+        raise ConfigError(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from None
+    for entry in entries:
+        yield from _of_student(entry, only_entry=len(entries) == 1)

@@ -239,8 +239,10 @@ def test_any_exit_code_is_that_answer_s_result(
 
 
 SAYS = {"known": True, "callable": True, "value": {"constant": "None"}, "notes": [], "blobs": []}
-DONE: dict[str, Any] = {"value": {"constant": "None"}, "problem": None, "attempted": True, "mutated": [],
-        "printed": "", "complaints": "", "peak": 0, "blobs": []}  # fmt: skip
+DONE: dict[str, Any] = {
+    "value": {"constant": "None"}, "problem": None, "attempted": True, "mutated": [],
+    "printed": "", "complaints": "", "peak": 0, "blobs": [],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -326,6 +328,64 @@ def test_names_of_any_kind(tmp_path: Path) -> None:
     found = read(tmp_path)
     assert {s.student for s in found} == {*names, r"bytes\udcff"}
     json.dumps([s.student for s in found]).encode()
+
+
+# Reads submissions as somebody whom rights on files hold back, root too.
+AS_ANYBODY = """
+import sys
+from pathlib import Path
+from classroom.sandbox import linux
+from classroom.submissions.collect import read
+linux.drop_capabilities(linux.load_libc())
+for sent in read(Path(sys.argv[1])):
+    print(sent.student, len(sent.cells), *sent.problems)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root of other systems may read everything")
+def test_what_may_not_be_read_costs_its_author_alone(tmp_path: Path) -> None:
+    """Folders and files without rights, below a student's folder too."""
+    for place in ("ada/x", "bo/sub/x", "bo/mine", "cy", "di"):
+        save(tmp_path / f"{place}.ipynb", notebook())
+    closed = [tmp_path / name for name in ("ada", "bo/sub", "cy.ipynb")]
+    for path in closed:
+        path.chmod(0)
+    said = [sys.executable, "-c", AS_ANYBODY, str(tmp_path)]
+    done = subprocess.run(said, cwd=ROOT, capture_output=True, text=True, check=False)
+    for path in closed:
+        path.chmod(0o700)
+    assert done.stdout.splitlines() == [
+        "ada 0 ada: this folder cannot be read: Permission denied",
+        "bo 2 bo/sub: this folder cannot be read: Permission denied",
+        "cy 0 cy.ipynb: this file cannot be read: Permission denied",
+        "di 2",
+    ], done.stderr  # fmt: skip
+    tmp_path.chmod(0)
+    done = subprocess.run(said, cwd=ROOT, capture_output=True, text=True, check=False)
+    tmp_path.chmod(0o700)
+    assert "ConfigError: the folder" in done.stderr
+    assert "cannot be read: Permission denied" in done.stderr
+
+
+def test_a_path_longer_than_the_system_takes(tmp_path: Path) -> None:
+    """Made step by step, as an archive can make it; a notebook stands at its end."""
+    folder = tmp_path / "in"
+    save(folder / "bo.ipynb", notebook())
+    (folder / "ada").mkdir()
+    handle = os.open(folder / "ada", os.O_RDONLY)
+    try:
+        for _ in range(20):
+            os.mkdir("d" * 250, dir_fd=handle)
+            below = os.open("d" * 250, os.O_RDONLY, dir_fd=handle)
+            os.close(handle)
+            handle = below
+        os.close(os.open("x.ipynb", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
+        ada, bo = read(folder)
+        assert "this folder cannot be read: File name too long" in ada.problems[0]
+        assert len(bo.cells) == 2
+    finally:
+        os.close(handle)
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
