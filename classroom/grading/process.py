@@ -128,7 +128,7 @@ class AnswerProcess:
         try:
             if message is not None:
                 protocol.send(self.worker.stdin, message, blobs)
-            return protocol.receive(self.worker.stdout)
+            return protocol.receive(self.worker.stdout, protocol.REPLY_BYTES)
         except (EOFError, BrokenPipeError, OSError):
             raise Stopped(self._why()) from None
         except protocol.ProtocolError:
