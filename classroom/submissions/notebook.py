@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
-from classroom.submissions.files import Found
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ import pytest
 
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen
-from classroom.submissions import files
+from classroom.submissions import archives
 from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
 from mini_attn.errors import ConfigError
@@ -168,7 +172,7 @@ DEEP = b"[" * 100_000  # below the limit of parts
         (b'{"cells": []}', "no exercise"),
         (b'{"cells": [1, null, {}, {"cell_type": "code", "source": {"a": 1}}]}', "no exercise"),
         (b'{"cells": [' + b"{}," * 400_000 + b"{}]}", "more parts than a notebook"),
-        (b"x" * (files.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
+        (b"x" * (archives.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
     ],
 )
 def test_what_is_no_notebook_costs_its_author_alone(
@@ -226,16 +230,16 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
         archive.writestr("../../../escaped.ipynb", json.dumps(notebook()))
         archive.writestr("/etc/absolute.ipynb", "{}")
     with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("bomb.ipynb", b" " * (files.NOTEBOOK_BYTES + 10))
+        archive.writestr("bomb.ipynb", b" " * (archives.NOTEBOOK_BYTES + 10))
     inner = (folder / "bomb.zip").read_bytes()
-    for level in range(files.DEPTH + 2):
+    for level in range(archives.DEPTH + 2):
         with zipfile.ZipFile(folder / "nest.zip", "w") as archive:
             archive.writestr(f"level{level}.zip", inner)
         inner = (folder / "nest.zip").read_bytes()
     with zipfile.ZipFile(folder / "many.zip", "w") as archive:
         for number in range(5):
             archive.writestr(f"{number}.ipynb", "{}")
-    monkeypatch.setattr(files, "ENTRIES", 4)
+    monkeypatch.setattr(archives, "ENTRIES", 4)
     locked = zipfile.ZipInfo("locked.ipynb")
     with zipfile.ZipFile(folder / "locked.zip", "w") as archive:
         archive.writestr(locked, "{}")
@@ -258,7 +262,7 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
 
 def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) -> None:
     """What a student's archive unfolds to is bounded; others in the same archive are read."""
-    monkeypatch.setattr(files._Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    monkeypatch.setattr(archives.Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
     one = json.dumps(notebook())
     with zipfile.ZipFile(tmp_path / "greedy.zip", "w") as archive:
         for number in range(9):
@@ -273,6 +277,138 @@ def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) 
     assert len(found[0].files) == 3
     assert "too much in one zip file" in found[0].problems[-1]
     assert all(s.cells for s in found)
+
+
+def listing(entries: int, name: bytes, *, claimed: int | None = None) -> bytes:
+    """A zip file that lists this many entries, all of the same name, and holds none."""
+    head = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0,
+                       0, 0, 0, 0) + name  # fmt: skip
+    size = entries * len(head)
+    counted = min(entries if claimed is None else claimed, 0xFFFF)
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, counted, counted, size, 0, 0)
+    return head * entries + end
+
+
+def memory_and_time(call: Callable[[], Any]) -> tuple[Any, int, float]:
+    """What a call gives, the bytes that Python held on the way, and its seconds."""
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        done = call()
+        return done, tracemalloc.get_traced_memory()[1], time.process_time() - start
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", [b"a", b"x/" * 30_000, b"x" * 65_000 + b".ipynb"])
+@pytest.mark.parametrize("claimed", [None, 1])
+def test_a_list_of_contents_has_a_budget_before_it_is_read(
+    tmp_path: Path, name: bytes, claimed: int | None
+) -> None:
+    """40 MB of names; what the end record says of their number changes nothing."""
+    data = listing(40_000_000 // (46 + len(name)), name, claimed=claimed)
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in.zip", data)
+    (tmp_path / "bo.zip").write_bytes(data)
+    save(tmp_path / "cy.ipynb", notebook())
+    found, memory, seconds = memory_and_time(lambda: read(tmp_path))
+    assert [s.student for s in found] == ["ada", "bo", "cy"]
+    words = "the list of contents of this zip file is longer than any class needs"
+    assert [s.problems[0].split(": ")[1] for s in found[:2]] == [words] * 2
+    assert len(found[2].cells) == 2
+    assert memory < 2.5 * len(data)  # the file, and the list is not parsed
+    assert seconds < 5
+
+
+def test_lists_of_contents_in_lists_share_the_budget(tmp_path: Path) -> None:
+    """Forty archives in one, each with a list just below it."""
+    data = listing(40_000, b"a")
+    assert len(data) < archives.Quota.of_a_student().listed
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(40):
+            archive.writestr(f"{number}.zip", data)
+    save(tmp_path / "bo.ipynb", notebook())
+    start = time.process_time()
+    ada, bo = read(tmp_path)
+    assert time.process_time() - start < 3
+    words = ("more than 20,000 files", "list of contents")
+    assert [sum(word in p for p in ada.problems) for word in words] == [1, 39]
+    assert len(bo.cells) == 2
+
+
+def repeated(entry: bytes, central: bytes, times: int, path: Path) -> None:
+    """A zip file whose list names the same entry many times."""
+    many = central * times
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, times, times, len(many), len(entry), 0)
+    path.write_bytes(entry + many + end)
+
+
+@pytest.mark.parametrize("kind", ["broken at its end", "unfolds to nothing"])
+def test_what_gives_nothing_counts_by_what_it_costs(tmp_path: Path, kind: str) -> None:
+    """10,000 entries that share their bytes: each fails after 20 MB, or holds nothing in 30."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.ipynb", b" " * 19_000_000)
+    data = bytearray(made.getvalue())
+    start = data.index(b"PK\x01\x02")
+    local, central = bytes(data[:start]), bytearray(data[start : data.index(b"PK\x05\x06")])
+    if kind == "broken at its end":
+        central[16] ^= 1  # its checksum
+    else:
+        body = b"\x00\x00\x00\xff\xff" * 6_000_000 + b"\x03\x00"
+        struct.pack_into("<3I", central, 16, 0, len(body), 0)
+        local = local[: 30 + len(b"a.ipynb")] + body
+    repeated(local, bytes(central), 10_000, tmp_path / "ada.zip")
+    save(tmp_path / "bo.ipynb", notebook())
+    start_time = time.process_time()
+    ada, bo = read(tmp_path)
+    assert time.process_time() - start_time < 10
+    assert ada.problems[-1].endswith("too much in one zip file: not read")
+    assert len(ada.problems) < 20
+    assert len(bo.cells) == 2
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_only_what_systems_pack_with_is_unpacked(tmp_path: Path, method: int) -> None:
+    """LZMA takes as much memory as five bytes of the file ask for."""
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w", method) as archive:
+        archive.writestr("a.ipynb", json.dumps(notebook()))
+    save(tmp_path / "bo.ipynb", notebook())
+    ada, bo = read(tmp_path)
+    assert "make an ordinary zip file of it" in ada.problems[0]
+    assert len(bo.cells) == 2
+
+
+@pytest.mark.parametrize("top", ["", "week1/"])
+def test_a_student_s_folder_in_the_archive_of_a_class_has_a_quota(
+    tmp_path: Path, monkeypatch: Any, top: str
+) -> None:
+    monkeypatch.setattr(archives.Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    one = json.dumps(notebook())
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for number in range(9):
+            archive.writestr(f"{top}ada/{number}.ipynb", one)
+        archive.writestr(f"{top}bo/x.ipynb", one)
+    ada, bo = read(tmp_path)
+    assert (len(ada.files), len(bo.files)) == (3, 1)
+    assert [p.split(": ")[1] for p in ada.problems] == ["too much in one zip file"]
+    assert bo.problems == []
+
+
+def test_the_files_of_a_folder_have_one_quota(tmp_path: Path, monkeypatch: Any) -> None:
+    """Names of one file cost a disk nothing, and many archives are as many times one."""
+    monkeypatch.setattr(archives.Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    first = save(tmp_path / "ada/0.ipynb", notebook())
+    for number in range(1, 9):
+        os.link(first, tmp_path / f"ada/{number}.ipynb")
+    for number in range(5):
+        (tmp_path / "bo").mkdir(exist_ok=True)
+        with zipfile.ZipFile(tmp_path / f"bo/{number}.zip", "w") as archive:
+            archive.writestr("x.ipynb", json.dumps(notebook()))
+    ada, bo = read(tmp_path)
+    assert [len(s.files) for s in (ada, bo)] == [3, 3]
+    assert ada.problems == ["ada/3.ipynb: too much in one folder: not read"]
+    assert bo.problems == ["bo/3.zip: too much in one folder: not read"]
 
 
 def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
