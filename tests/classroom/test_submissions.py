@@ -423,6 +423,48 @@ def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
     assert time.process_time() - start < 5
 
 
+@pytest.mark.parametrize("place", ["below the check", "above the check", "with checks", "empty"])
+def test_many_cells_take_time_in_proportion(tmp_path: Path, place: str) -> None:
+    """100,000 of one line each; copying those before for each of them took minutes."""
+    data = notebook(tiled_heads="answer = 1")
+    check = tagged(data, "check", "expand_heads")
+    own = "" if place == "empty" else "expand_heads = 1"
+    own += '\ncheck("expand_heads", 1)' * (place == "with checks")
+    at = check if place in ("above the check", "empty") else check + 1
+    data["cells"][at:at] = [{"cell_type": "code", "source": own}] * 100_000
+    save(tmp_path / "a.ipynb", data)
+    start = time.process_time()
+    (found,) = read(tmp_path)
+    assert time.process_time() - start < 4
+    assert found.cells == {"tiled_heads": ["answer = 1"]}
+    assert "a.ipynb: the cells of expand_heads are too long" in found.problems
+
+
+SHAPES = {
+    "huge whole numbers": b",".join([b"9" * 4_290] * 4_500),
+    "huge numbers": b",".join([b"7" * 700 + b"." + b"7" * 3_000] * 4_000),
+    "the same key": b'{"a": ' + b'1, "a": '.join([b""] * 1_000_000) + b"1}",
+    "strings": b",".join([b'""'] * 2_900_000),
+    "one string": b'"' + b"x" * 18_000_000 + b'"',
+    "escapes": b'"' + b"\\ud800" * 3_000_000 + b'"',
+    "outputs": b",".join([b'{"text": "x"}'] * 250_000),
+    "attachments": b'{"' + b'": {}, "'.join(b"%d" % n for n in range(250_000)) + b'": {}}',
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_shape_of_json_takes_time_in_proportion(tmp_path: Path, shape: str) -> None:
+    """Files just below the limits; what stands in them beside the cells costs little."""
+    data = json.dumps(notebook(tiled_heads="answer = 1")).encode()
+    body = b'{"cell_type": "code", "source": ["x = 1"], "outputs": [%b]}, ' % SHAPES[shape]
+    (tmp_path / "a.ipynb").write_bytes(data.replace(b'"cells": [', b'"cells": [' + body, 1))
+    assert (tmp_path / "a.ipynb").stat().st_size < archives.NOTEBOOK_BYTES
+    start = time.process_time()
+    (found,) = read(tmp_path)
+    assert time.process_time() - start < 2.5
+    assert found.cells["tiled_heads"] == ["answer = 1"], found.problems
+
+
 def test_empty_folders_archives_and_other_files_are_said(tmp_path: Path) -> None:
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada/notes.txt").write_text("x")
