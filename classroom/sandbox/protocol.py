@@ -89,7 +89,9 @@ def encode(value: Any, blobs: list[bytes], *, depth: int = 0) -> dict[str, Any]:
     """A value as data; the numbers of arrays are appended to ``blobs``."""
     if isinstance(value, np.ndarray | np.generic):
         return _numbers(np.asarray(value), blobs)
-    if type(value) is tuple and len(value) <= TUPLE and depth < TUPLES:
+    if type(value) is tuple and len(value) <= TUPLE:
+        if depth == TUPLES:  # said on this side, as the other takes it for no value
+            raise RecursionError
         return {"tuple": [encode(item, blobs, depth=depth + 1) for item in value]}
     if value is None or value is ... or type(value) is bool:
         return {"constant": str(value)}
