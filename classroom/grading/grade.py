@@ -28,6 +28,7 @@ from classroom.grading.resume import (
     write_data,
 )
 from classroom.grading.student import grade_student
+from classroom.reports.isolation import spoken
 from classroom.reports.report import write_reports
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.sheet import Sheet, chapters, sheet_of_file, tasks_of
@@ -125,7 +126,7 @@ def grade_folder(
     ------
     ConfigError
         If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
-        or this machine cannot run answers.
+        ``out`` cannot be written to, or this machine cannot run answers.
     """
     if out.resolve().is_relative_to(folder.resolve()):
         raise ConfigError("the grades would lie among the submissions: choose another OUT")
@@ -134,8 +135,10 @@ def grade_folder(
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or _handed_in(sent)
     in_force = probe()
-    out.mkdir(parents=True, exist_ok=True)
+    for line in spoken(in_force):
+        print(f"[grade] {line}", file=sys.stderr, flush=True)
     try:
+        out.mkdir(parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
             secret = secret_seed(out, seed)
             settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
@@ -149,6 +152,10 @@ def grade_folder(
             _remove_old(out, write_reports(out, run, results, roster=roster))
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
+    except OSError as error:  # no room, no right, or a file where a folder should be
+        place, why = error.filename or out, error.strerror or error
+        words = f"grades cannot be kept in {str(out)!r}: {str(place)!r}: {why}"
+        raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
     return results
 
 

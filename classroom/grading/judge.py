@@ -14,6 +14,7 @@ from mini_attn.exercises.spec import Exercise
 __all__ = ["WALL_SECONDS", "Judged", "judge", "probe"]
 
 WALL_SECONDS = 30.0
+UNJUDGED = "The grader could not judge this answer ({}): show it to your teacher."
 
 
 @dataclass
@@ -83,6 +84,9 @@ def judge(
         judged.report, judged.notes = _examine(task, process, cells, name, seed=seed)
     except Stopped as stopped:
         judged.report, judged.stopped = Report(task, "runs", str(stopped)), True
+    except Exception as error:  # one answer's trouble is one answer's result
+        words = UNJUDGED.format(type(error).__name__)
+        judged.report, judged.stopped = Report(task, "runs", words), True
     finally:
         process.close()
     return judged

@@ -16,6 +16,7 @@ import numpy as np
 
 import mini_attn.exercises
 from classroom.sandbox import protocol
+from mini_attn.errors import ConfigError
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import Inputs
 
@@ -24,6 +25,8 @@ __all__ = ["AnswerProcess", "Stopped", "end_all"]
 TEXT = 2_000  # characters of a text that a worker may send
 NOTES = 3
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
+# What reading a message raises that is not as the worker writes it.
+NO_ANSWER = (protocol.ProtocolError, LookupError, TypeError, ValueError, OverflowError)
 FORGED = "It wrote where only the grader reads: return the answer instead."
 ENDLESS = "It did not come to an end: does a loop stop, does it wait for something?"
 ENDED_ITSELF = "It ended its own process: return the answer instead."
@@ -41,7 +44,17 @@ _running: set[AnswerProcess] = set()
 
 def _told(text: Any) -> str:
     """A text of an answer's, cut, without addresses, which differ from run to run."""
-    return ADDRESS.sub("0x…", str(text)[:TEXT])
+    if not isinstance(text, str):  # to write a deep list as text takes more stack than there is
+        raise TypeError
+    return ADDRESS.sub("0x…", text[:TEXT])
+
+
+def _signal(number: int) -> str:
+    """The name of a signal, or its number: Python names 32, 33 and those of real time not."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 class Stopped(Exception):
@@ -55,15 +68,19 @@ class AnswerProcess:
         packages = Path(np.__file__).parents[1]
         # As -I does, but with the environment, which is ours: it fixes the order of sets.
         command = [sys.executable, "-s", "-P", "-S", str(WORKER), str(packages), str(RUNNER)]
-        self.worker = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=WORKER.anchor,
-            env=ENVIRONMENT,
-            start_new_session=True,
-        )
+        try:
+            self.worker = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=WORKER.anchor,
+                env=ENVIRONMENT,
+                start_new_session=True,
+            )
+        except OSError as error:  # the machine's trouble: no answer must get 0 for it
+            words = f"no process can be started for an answer: {error.strerror}"
+            raise ConfigError(words) from None
         _running.add(self)
         self.late = False
         self.timer = threading.Timer(wall_seconds, self._end_late)
@@ -101,7 +118,7 @@ class AnswerProcess:
         if self.late or -status in TIME_SIGNALS:
             return ENDLESS
         if status < 0:
-            return f"Its process crashed ({signal.Signals(-status).name})."
+            return f"Its process crashed ({_signal(-status)})."
         return ENDED_ITSELF
 
     def ask(self, message: dict[str, Any] | None, blobs: list[bytes]) -> Any:
@@ -111,7 +128,7 @@ class AnswerProcess:
         try:
             if message is not None:
                 protocol.send(self.worker.stdin, message, blobs)
-            return protocol.receive(self.worker.stdout)
+            return protocol.receive(self.worker.stdout, protocol.REPLY_BYTES)
         except (EOFError, BrokenPipeError, OSError):
             raise Stopped(self._why()) from None
         except protocol.ProtocolError:
@@ -129,7 +146,7 @@ class AnswerProcess:
             value = protocol.decode(message["value"], blobs)
             notes = [_told(note) for note in list(message["notes"])[:NOTES]]
             known, function = message["known"] is True, message["callable"] is True
-        except (protocol.ProtocolError, LookupError, TypeError):
+        except NO_ANSWER:
             raise Stopped(FORGED) from None
         return {"known": known, "callable": function, "value": value, "notes": notes}
 
@@ -149,7 +166,7 @@ class AnswerProcess:
                 mutated=[name for name in inputs if name in list(message["mutated"])],
                 peak=int(message["peak"]),
             )
-        except (protocol.ProtocolError, LookupError, TypeError, ValueError):
+        except NO_ANSWER:
             raise Stopped(FORGED) from None
 
 

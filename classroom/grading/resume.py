@@ -16,6 +16,7 @@ from typing import Any
 from classroom import ROOT
 from classroom.atomic import replace_file
 from classroom.submissions.collect import Submission
+from mini_attn.errors import ConfigError
 
 __all__ = ["Settings", "digest_of_graders", "read_result", "result_path", "secret_seed",
            "write_data"]  # fmt: skip
@@ -55,15 +56,31 @@ def write_data(path: Path, data: Any) -> None:
     replace_file(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
+def _kept_seed(path: Path) -> str | None:
+    """The seed of an earlier run, if there was one."""
+    if not path.exists():
+        return None
+    try:
+        seed = json.loads(path.read_text(encoding="utf-8"))["seed"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        seed = None
+    if not isinstance(seed, str) or not seed:
+        raise ConfigError(
+            f"{str(path)!r} is broken: it holds no seed. Put back the file of the earlier run, "
+            "or move it away to grade all answers again with a new seed"
+        )
+    return seed
+
+
 def secret_seed(out: Path, given: str | None) -> str:
     """The seed of the run: as asked for, as in an earlier run, or new."""
     path = out / "seed.json"
-    kept = json.loads(path.read_text(encoding="utf-8"))["seed"] if path.exists() else None
+    kept = _kept_seed(path)
     seed = given or kept or secrets.token_hex(16)
     if seed != kept:
         write_data(path, {"seed": seed})
         path.chmod(0o600)  # who knows it knows the cases
-    return str(seed)
+    return seed
 
 
 def result_path(folder: Path, settings: Settings, sent: Submission) -> Path:

@@ -1,5 +1,6 @@
 """What a class gets back.
 
 ``report`` writes the grades, and the pages of ``feedback`` (a student's) and ``summary`` (the
-teacher's). ``sanitize`` makes harmless what students wrote.
+teacher's); ``isolation`` says what kept the answers apart. ``sanitize`` makes harmless what
+students wrote.
 """

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from classroom.reports.feedback import DEFAULT, LINE, MESSAGE, NAME, STATES, place_of, shortened
+from classroom.reports.isolation import measures
 from classroom.reports.sanitize import clean, shown_names
 
 __all__ = ["summary"]
@@ -21,12 +22,6 @@ MATTER = ("finite", "by hand", "random", "property", "edges")
 PLACE = re.compile(r" \(line \d+ of the cell, in [^)]*\)")
 NUMBER = re.compile(r"[-−+]?\d[\d.,]*(?:e[-+]?\d+)?")
 BARS = (13, 9)  # of the distribution, at most: with totals of two digits, of three
-MEASURES = {
-    "landlock": "the kernel gives the answers no files (Landlock)",
-    "seccomp": "the kernel refuses network, new processes and signals (seccomp)",
-    "limits": "limits of time and memory",
-    "hook": "Python itself refuses files, network and processes (audit hook)",
-}
 
 
 def _ideas(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -116,17 +111,6 @@ def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
     return bars
 
 
-def _measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
-    """What kept the answers apart, in words: what was in force and what was not to be had."""
-    words: dict[bool, list[str]] = {True: [], False: []}
-    for name, value in sorted(isolation.items()):
-        text = MEASURES.get(name, clean(name.replace("_", " "), LINE))
-        if not isinstance(value, bool) and value:
-            text += f": {clean(value, LINE)}"
-        words[bool(value)].append(text)
-    return {"measures": words[True], "lacking": words[False]}
-
-
 def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
     """Whose files or answers need a look."""
     shown = shown_names((r["student"] for r in results), NAME)
@@ -185,6 +169,6 @@ def summary(
         "exercises": exercises,
         **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],
-        **_measures(run["isolation"]),
+        **measures(run["isolation"]),
         **_persons(results, names),
     }

@@ -8,6 +8,7 @@ Source: PEP 578, and the events that Python's documentation lists.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -24,26 +25,36 @@ REFUSED_EVENTS = (
     "signal.pthread_kill", "smtplib.", "socket.", "sqlite3.", "subprocess.", "sys.addaudithook",
     "syslog.", "telnetlib.", "tempfile.", "urllib.", "webbrowser.", "winreg.", "_thread.start",
     "_winapi.", "_posixsubprocess.", "setopencodehook", "cpython.run_",
+    "cpython.PyInterpreterState",
 )  # fmt: skip
 
-# Modules that reach the system without an event.
+# Modules that reach the system without an event: processes and the network, interpreters in
+# which no hook listens, what tests Python from inside, and libraries that open files or start
+# programs themselves.
 REFUSED_MODULES = (
     "_posixsubprocess", "_multiprocessing", "_posixshmem", "_socket", "socket", "_ctypes",
-    "ctypes", "subprocess", "multiprocessing",
+    "ctypes", "subprocess", "multiprocessing", "_overlapped",
+    "_xxsubinterpreters", "_xxinterpchannels", "_interpreters", "_interpchannels", "_interpqueues",
+    "_testcapi", "_testlimitedcapi", "_testinternalcapi", "_testmultiphase", "_testsinglephase",
+    "_testbuffer", "_testclinic", "_testclinic_limited", "_testexternalinspection",
+    "_testimportmultiple", "_ctypes_test", "_xxtestfuzz", "_remote_debugging",
+    "_tkinter", "tkinter", "_dbm", "_gdbm", "readline", "_ssl", "ssl",
 )  # fmt: skip
 
 # Functions that raise no event: they are taken out of their modules.
 UNAUDITED = {
     "_posixsubprocess": ("fork_exec",),
-    "signal": ("pidfd_send_signal",),
-    "_signal": ("pidfd_send_signal",),
+    **dict.fromkeys(("signal", "_signal"), ("pidfd_send_signal", "raise_signal")),
+    # Makes a module of the interpreter's own anew, with all that is taken away here.
+    "_imp": ("create_builtin",),
     **dict.fromkeys(
         ("os", "posix"),
         (
             "chroot", "copy_file_range", "initgroups", "memfd_create", "mkfifo", "mknod", "nice",
             "pidfd_open", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sendfile",
             "setegid", "seteuid", "setgid", "setgroups", "setpgid", "setpriority", "setregid",
-            "setresgid", "setresuid", "setreuid", "setsid", "setuid", "sync",
+            "setresgid", "setresuid", "setreuid", "setsid", "setuid", "sync", "unshare", "setns",
+            "login_tty",
         ),
     ),
 }  # fmt: skip
@@ -53,7 +64,8 @@ UNAUDITED = {
 # cell that gets hold of its frame, through an exception that it raised, finds nothing to change.
 HOOK = """
 def hook(event, arguments, refused=refused, modules=modules, allowed=allowed, within=within,
-         starts=str.startswith, text=str, kind=type, whole=int, flags=flags, error=PermissionError):
+         starts=str.startswith, text=str, kind=type, whole=int, flags=flags, error=PermissionError,
+         parts=str.rpartition):
     if event == "open":
         path, mode, opened = arguments
         if kind(path) is whole:
@@ -68,9 +80,15 @@ def hook(event, arguments, refused=refused, modules=modules, allowed=allowed, wi
         path = arguments[0]
         if kind(path) is text and "/../" not in path and (path in allowed or starts(path, within)):
             return
-    if event == "import" and arguments[0] in modules or starts(event, refused):
-        name = arguments[0] if event == "import" else event
-        raise error(text(name) + " is closed where an answer is graded")
+    name = event
+    if event == "import":
+        name = arguments[0]  # a library is looked for by what stands behind the last dot
+        if kind(name) is text and name not in modules and parts(name, ".")[2] not in modules:
+            return
+        name = name if kind(name) is text else "this"
+    elif not starts(event, refused):
+        return
+    raise error(name + " is closed where an answer is graded")
 """
 
 
@@ -96,7 +114,13 @@ def add_hook(readable: list[str]) -> None:
 
 
 def remove_unaudited() -> None:
-    """Take away what the hook cannot see; a fence, as a module can be made anew."""
+    """Take away what the hook cannot see.
+
+    The interpreter's own modules are loaded before, as none can be made afterwards.
+    """
+    for name in sys.builtin_module_names:
+        if name not in REFUSED_MODULES:
+            importlib.import_module(name)
     for module, functions in UNAUDITED.items():
         for function in functions:
             if hasattr(sys.modules.get(module), function):

@@ -17,10 +17,16 @@ import numpy as np
 __all__ = ["ProtocolError", "decode", "encode", "receive", "send"]
 
 LINE_BYTES = 2**22  # a job holds a student's cells
+REPLY_BYTES = 2**18  # line of an answer: a few texts of 2,000 characters
 BLOB_BYTES = 2**23  # larger arrays travel without their numbers: no exercise asks for one
+ALL_BLOBS_BYTES = 2**25  # of a message
 TUPLE = 16
+TUPLES = 2  # tuples in tuples
 AXES = 64  # what NumPy allows
-DTYPE = re.compile(r"[<>|=]?(?:[biufc]\d{1,2}|[OVSUMm]\d{0,9}(?:\[\w{1,4}\])?)")
+# All data types with numbers; and those that an answer may be told about, of which an element
+# is small: what has no numbers here is made with one element.
+NUMBERS = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32))")
+OTHERS = re.compile(r"[<>|=]?(?:O8?|[SUV]\d{0,3}|[Mm]8(?:\[\w{1,4}\])?)")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -35,8 +41,8 @@ def send(stream: IO[bytes], message: dict[str, Any], blobs: list[bytes]) -> None
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> tuple[dict[str, Any], list[bytes]]:
-    """Read one message.
+def receive(stream: IO[bytes], line_bytes: int = LINE_BYTES) -> tuple[dict[str, Any], list[bytes]]:
+    """Read one message, whose line has at most so many bytes.
 
     Raises
     ------
@@ -45,7 +51,7 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], list[bytes]]:
     ProtocolError
         If it is too long or no message.
     """
-    line = stream.readline(LINE_BYTES)
+    line = stream.readline(line_bytes)
     if not line:
         raise EOFError
     try:
@@ -55,23 +61,38 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], list[bytes]]:
         raise ProtocolError("no message") from error
     if len(sizes) > 2 * TUPLE or any(not 0 <= size <= BLOB_BYTES for size in sizes):
         raise ProtocolError("too large")
+    if sum(sizes) > ALL_BLOBS_BYTES:
+        raise ProtocolError("too large together")
     blobs = [stream.read(size) for size in sizes]
     if [len(blob) for blob in blobs] != sizes:
         raise EOFError
     return message, blobs
 
 
-def encode(value: Any, blobs: list[bytes]) -> dict[str, Any]:
+def _kind(dtype: np.dtype[Any]) -> str:
+    """How a data type is named to the other side; the size of a large text is left out."""
+    known = NUMBERS.fullmatch(dtype.str) or OTHERS.fullmatch(dtype.str)
+    return dtype.str if known else dtype.kind if dtype.kind in "SV" else "U"
+
+
+def _numbers(array: np.ndarray[Any, Any], blobs: list[bytes]) -> dict[str, Any]:
+    """An array as data; without its numbers where it has none, or too many."""
+    entry: dict[str, Any] = {"shape": list(array.shape), "dtype": _kind(array.dtype)}
+    room = min(BLOB_BYTES, ALL_BLOBS_BYTES - sum(map(len, blobs)))
+    if array.dtype.kind in "biufc" and array.nbytes <= room and len(blobs) < 2 * TUPLE:
+        entry["blob"] = len(blobs)
+        blobs.append(array.tobytes())
+    return entry
+
+
+def encode(value: Any, blobs: list[bytes], *, depth: int = 0) -> dict[str, Any]:
     """A value as data; the numbers of arrays are appended to ``blobs``."""
     if isinstance(value, np.ndarray | np.generic):
-        array = np.asarray(value)
-        entry: dict[str, Any] = {"shape": list(array.shape), "dtype": array.dtype.str}
-        if array.dtype.kind in "biufc" and array.nbytes <= BLOB_BYTES:
-            entry["blob"] = len(blobs)
-            blobs.append(array.tobytes())
-        return entry
+        return _numbers(np.asarray(value), blobs)
     if type(value) is tuple and len(value) <= TUPLE:
-        return {"tuple": [encode(item, blobs) for item in value]}
+        if depth == TUPLES:  # said on this side, as the other takes it for no value
+            raise RecursionError
+        return {"tuple": [encode(item, blobs, depth=depth + 1) for item in value]}
     if value is None or value is ... or type(value) is bool:
         return {"constant": str(value)}
     if type(value) in (int, float):
@@ -88,13 +109,14 @@ def _array(entry: dict[str, Any], blobs: list[bytes]) -> np.ndarray[Any, Any]:
     shape, dtype = tuple(entry["shape"]), entry["dtype"]
     if len(shape) > AXES or any(type(n) is not int or not 0 <= n < 2**63 for n in shape):
         raise ProtocolError("no shape")
-    if not DTYPE.fullmatch(dtype):
+    numbers = NUMBERS.fullmatch(dtype)
+    if not numbers and not OTHERS.fullmatch(dtype):  # before NumPy makes anything of it
         raise ProtocolError("no data type")
     kind = np.dtype(dtype)
     if "blob" not in entry:
         return np.broadcast_to(np.zeros((), kind), shape)  # takes no memory, whatever its shape
     data = blobs[entry["blob"]]
-    if kind.kind not in "biufc" or len(data) != math.prod(shape) * kind.itemsize:
+    if not numbers or len(data) != math.prod(shape) * kind.itemsize:
         raise ProtocolError("bytes that do not fit the shape")
     return np.frombuffer(data, kind).reshape(shape)
 
@@ -118,7 +140,7 @@ def decode(entry: Any, blobs: list[bytes], *, depth: int = 0) -> Any:
     try:
         if "shape" in entry:
             return _array(entry, blobs)
-        if "tuple" in entry and depth < 2 and len(entry["tuple"]) <= TUPLE:
+        if "tuple" in entry and depth < TUPLES and len(entry["tuple"]) <= TUPLE:
             return tuple(decode(item, blobs, depth=depth + 1) for item in entry["tuple"])
         if "number" in entry:
             number = float(entry["number"])

@@ -12,7 +12,7 @@ import platform
 from typing import Any
 
 from classroom.sandbox.linux import PR_SET_SECCOMP, prctl
-from classroom.sandbox.system_calls import REFUSED, REFUSED_COMMANDS
+from classroom.sandbox.system_calls import ALLOWED, ALLOWED_COMMANDS, HIGHEST
 
 __all__ = ["refuse_calls"]
 
@@ -31,6 +31,8 @@ SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW = 0x00050000, 0x7FFF0000
 NUMBER_OFFSET, ARCHITECTURE_OFFSET = 0, 4
 SECOND_ARGUMENT_OFFSET = 24  # the low half of args[1]: both architectures are little-endian
 REFUSE = SECCOMP_RET_ERRNO | errno.EPERM
+# As a kernel says that has no such call: a C library newer than the list then takes an older one.
+UNKNOWN = SECCOMP_RET_ERRNO | errno.ENOSYS
 
 # linux/audit.h: the word of __AUDIT_ARCH_64BIT, __AUDIT_ARCH_LE and the machine's ELF number
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -55,13 +57,13 @@ class SockFprog(ctypes.Structure):
     _fields_ = (("len", ctypes.c_uint16), ("filter", ctypes.POINTER(SockFilter)))
 
 
-def _refuse_if_equal(value: int) -> list[Step]:
-    """Two instructions: refuse the call if the word that was loaded last is this."""
-    return [(JUMP_IF_EQUAL, 0, 1, value), (RETURN, 0, 0, REFUSE)]
+def _allow_if_equal(value: int) -> list[Step]:
+    """Two instructions: allow the call if the word that was loaded last is this."""
+    return [(JUMP_IF_EQUAL, 0, 1, value), (RETURN, 0, 0, SECCOMP_RET_ALLOW)]
 
 
 def _program(machine: str) -> list[Step]:
-    """The instructions for a machine."""
+    """The instructions for a machine: what no step allows is refused at the end."""
     steps: list[Step] = [
         (LOAD_WORD, 0, 0, ARCHITECTURE_OFFSET),
         (JUMP_IF_EQUAL, 1, 0, AUDIT_ARCH[machine]),
@@ -69,21 +71,22 @@ def _program(machine: str) -> list[Step]:
         (LOAD_WORD, 0, 0, NUMBER_OFFSET),
         (JUMP_IF_AT_LEAST, 0, 1, X32_SYSCALL_BIT),
         (RETURN, 0, 0, REFUSE),
+        (JUMP_IF_AT_LEAST, 0, 1, HIGHEST + 1),
+        (RETURN, 0, 0, UNKNOWN),
     ]
-    numbers = {getattr(call, machine) for call in REFUSED} - {None}
-    for number in sorted(numbers):
-        steps += _refuse_if_equal(number)
-    for call, commands in REFUSED_COMMANDS:
+    for number in sorted({getattr(call, machine) for call in ALLOWED} - {None}):
+        steps += _allow_if_equal(number)
+    for call, commands in ALLOWED_COMMANDS:
         block: list[Step] = [(LOAD_WORD, 0, 0, SECOND_ARGUMENT_OFFSET)]
         for command in commands:
-            block += _refuse_if_equal(command)
-        block.append((LOAD_WORD, 0, 0, NUMBER_OFFSET))
+            block += _allow_if_equal(command)
+        block.append((RETURN, 0, 0, REFUSE))
         steps += [(JUMP_IF_EQUAL, 0, len(block), getattr(call, machine)), *block]
-    return [*steps, (RETURN, 0, 0, SECCOMP_RET_ALLOW)]
+    return [*steps, (RETURN, 0, 0, REFUSE)]
 
 
 def refuse_calls(libc: Any) -> bool:
-    """The kernel answers every refused call with EPERM.
+    """The kernel answers every call that is not allowed with EPERM.
 
     Parameters
     ----------

@@ -60,12 +60,13 @@ def read_cells(content: bytes) -> tuple[list[Cell], str | None, list[str]] | str
         return "this file has far more parts than a notebook"
     odd = []
     try:
+        # No number of a notebook counts, and a whole one of 4,000 digits takes long to be exact.
         try:
-            data = json.loads(content)
+            data = json.loads(content, parse_int=float)
         except UnicodeDecodeError:  # an editor on Windows may have saved it
-            data = json.loads(content.decode("cp1252"))
+            data = json.loads(content.decode("cp1252"), parse_int=float)
             odd.append("this file is not in UTF-8; it was read as Windows-1252")
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):
         return "this file is no notebook (broken or cut off)" if content else "this file is empty"
     if isinstance(data, dict) and isinstance(data.get("worksheets"), list):
         return "saved in notebook format 3: open it in a current Jupyter and save it again"

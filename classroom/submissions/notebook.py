@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
-from classroom.submissions.files import Found
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 
@@ -18,6 +18,7 @@ CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
 NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
 PROBLEMS = 20  # of one file
+CELLS = 1_000  # of one exercise
 
 
 def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
@@ -71,7 +72,7 @@ def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
     names = {key: re.escape(exercise(key).name) for key in keys}
     defines = {k: re.compile(DEFINES.format(name), re.MULTILINE) for k, name in names.items()}
     own: dict[str, list[str]] = {key: [] for key in names}
-    found: dict[str, list[str]] = {}
+    last: dict[str, int] = {}  # how many of them count: a copy for each would be quadratic
     current = None
     for cell in cells:
         if cell.role is not None:
@@ -84,8 +85,8 @@ def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
             if key in own:
                 own[key].append(cell.source[: check.start()] if check else cell.source)
                 if defines[key].search(own[key][-1]):
-                    found[key] = list(own[key])
-    return found
+                    last[key] = len(own[key])
+    return {key: own[key][:count] for key, count in last.items()}
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     for key, sources in found.items():
         if key not in known:
             problems.append(f"there is no exercise {key[:40]!r}")
-        elif sum(map(len, sources)) > SOURCE_CHARACTERS:
+        elif sum(map(len, sources)) > SOURCE_CHARACTERS or len(sources) > CELLS:
             problems.append(f"the cells of {key} are too long")
         else:
             kept[key] = sources

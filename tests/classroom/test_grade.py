@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import functools
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,107 @@ def test_a_roster_that_is_none_gets_one_line(
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=words):
         read_roster(path)
+
+
+# Grades as somebody whom rights on files hold back, root too, and with so much room on the disk.
+AS_ANYBODY = """
+import resource, signal, sys
+from classroom.grading.grade import main
+from classroom.sandbox import linux
+linux.drop_capabilities(linux.load_libc())
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+if room := int(sys.argv.pop(1)):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+main()
+"""
+
+
+def _without_rights(out: Path) -> None:
+    out.mkdir()
+    out.chmod(0)
+
+
+def _read_only(out: Path) -> None:
+    out.mkdir()
+    out.chmod(0o500)
+
+
+def _with(name: str, content: str) -> Callable[[Path], None]:
+    def make(out: Path) -> None:
+        out.mkdir()
+        (out / name).write_text(content)
+
+    return make
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root of other systems may write everything")
+@pytest.mark.parametrize(
+    ("make", "room", "words"),
+    [
+        (_without_rights, 0, "Permission denied"),
+        (_read_only, 0, "Permission denied"),
+        (lambda out: out.write_text("mine"), 0, "File exists"),
+        (_with("work", "mine"), 0, "File exists"),
+        (_with("feedback", "mine"), 0, "File exists"),
+        (lambda out: out.mkdir(), 1_000, "File too large"),
+        (_with("seed.json", ""), 0, "holds no seed"),
+        (_with("seed.json", "{"), 0, "holds no seed"),
+        (_with("seed.json", "[" * 10**5), 0, "holds no seed"),
+        (_with("seed.json", '{"seed": 3}'), 0, "holds no seed"),
+        (_with("seed.json", '["seed"]'), 0, "holds no seed"),
+        (_with("seed.json", '{"seed": ""}'), 0, "holds no seed"),
+    ],
+)
+def test_trouble_with_the_disk_gets_one_line(
+    tmp_path: Path, make: Callable[[Path], Any], room: int, words: str
+) -> None:
+    """And what the teacher has there is as it was."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    save(folder / "ada.ipynb", notebook(tiled_heads="answer = 1"))
+    make(out)
+    before = {p: p.read_bytes() for p in (out, *out.glob("*")) if p.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ANYBODY, str(room), str(folder), "--out", str(out),
+         "--exercises", "tiled_heads"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    out.chmod(0o700)
+    assert done.returncode == 1
+    *progress, said = done.stderr.strip().split("\n")
+    assert all(line.startswith("[grade] ") for line in (*progress, said)), done.stderr
+    assert words in said
+    assert str(out) in said
+    assert {p: p.read_bytes() for p in before} == before
+
+
+def test_a_full_disk_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("classroom.grading.grade.write_data", full)
+    with pytest.raises(ConfigError, match=r"grades cannot be kept in .*: No space left on device"):
+        grade_folder(hand_in(tmp_path / "in"), tmp_path / "out", sheet=SHEET)
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_the_isolation_is_said_before_grading_and_stands_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, kernel: bool
+) -> None:
+    """Loudly where only the hook inside Python holds."""
+    in_force = {"limits": True, "landlock": kernel, "seccomp": kernel, "hook": True}
+    monkeypatch.setattr("classroom.grading.grade.probe", lambda: in_force)
+    save(tmp_path / "in/ada.ipynb", notebook())
+    grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET)
+    said = capsys.readouterr().err
+    layers = "landlock, seccomp, limits, hook" if kernel else "limits, hook"
+    assert said.startswith(f"[grade] isolation in force: {layers}\n")
+    before = said.split("[grade] 0 of 1 students")[0].split("[grade] 1 of 1 students")[0]
+    assert before.count("WARNING") == (0 if kernel else 3)
+    for name in ("summary.md", "summary.html"):
+        text = (tmp_path / "out" / name).read_text()
+        assert ("does not promise" in text) is not kernel
+        assert ("Without Landlock" in text) is not kernel
+        assert ("without network" in text) is not kernel
 
 
 def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:

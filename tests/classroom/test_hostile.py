@@ -153,6 +153,8 @@ WORKING = (
     "the environment is read by the C library", "a connection is made", "a pair of sockets",
     "the grader is signalled", "the grader is signalled through a pipe", "a program is started",
     "the hook's paths are bent", "a daemon is left behind", "threads are started",
+    "an interpreter without a hook", "an interpreter from a library under another name",
+    "a module of the system is made anew",
 )  # fmt: skip
 
 

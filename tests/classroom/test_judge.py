@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
+import math
+import os
 import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,6 +195,93 @@ def test_a_machine_that_cannot_run_answers_is_no_zero(monkeypatch: pytest.Monkey
     monkeypatch.setattr(process, "RUNNER", process.RUNNER / "nowhere")
     with pytest.raises(ConfigError, match="cannot be run on this machine"):
         probe()
+
+
+# Stands in for the worker: says hello, waits for the cells and dies, or says something.
+DIES = """\
+import os, signal, sys
+out = os.fdopen(1, "wb", 0)
+out.write(b'{{"in_force": {{}}, "blobs": []}}\\n')
+sys.stdin.buffer.readline()
+{dies}
+"""
+
+
+def of_stand_in(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> Judged:
+    """What is judged of a worker that ends in this way."""
+    (folder / "worker.py").write_text(DIES.format(dies=dies))
+    monkeypatch.setattr(process, "WORKER", folder / "worker.py")
+    return judged("tiled_heads", "answer = 1")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [1, 6, 9, 11, 14, 24, 32, 33, 34, 40, 63, 64])
+def test_any_signal_is_that_answer_s_result(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that Python has no name for, too: 32, 33 and the ones of real time."""
+    restored = f"number = {number}\nif number not in (9, 32, 33): signal.signal(number, 0)\n"
+    found = of_stand_in(monkeypatch, tmp_path, restored + "os.kill(os.getpid(), number)")
+    assert (found.stopped, found.report.failed, found.report.points) == (True, "runs", 0)
+    late = number in process.TIME_SIGNALS
+    assert ("come to an end" if late else "process crashed (") in found.report.message
+    if number in (32, 33, 40):
+        assert f"(signal {number})" in found.report.message
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 42, 120, 126, 127, 128, 137, 255])
+def test_any_exit_code_is_that_answer_s_result(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = of_stand_in(monkeypatch, tmp_path, f"os._exit({code})")
+    assert found.stopped
+    assert found.report.message == process.ENDED_ITSELF
+
+
+SAYS = {"known": True, "callable": True, "value": {"constant": "None"}, "notes": [], "blobs": []}
+DONE: dict[str, Any] = {
+    "value": {"constant": "None"}, "problem": None, "attempted": True, "mutated": [],
+    "printed": "", "complaints": "", "peak": 0, "blobs": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"peak": math.inf}, {"peak": math.nan}, {"peak": "9" * 9_999}, {"peak": None}, {"printed": 3},
+     {"problem": eval("[" * 150 + "]" * 150)}, {"mutated": 3}, {"complaints": {"a": []}}],
+)  # fmt: skip
+def test_any_message_is_that_answer_s_result(
+    odd: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [json.dumps(text).encode() + b"\n" for text in (SAYS, {**DONE, **odd})]
+    (tmp_path / "worker.py").write_text(
+        DIES.format(dies=f"out.write({b''.join(said)!r})\nsys.stdin.buffer.read()")
+    )
+    monkeypatch.setattr(process, "WORKER", tmp_path / "worker.py")
+    found = judged("expand_heads", "")
+    assert (found.stopped, found.report.message) == (True, process.FORGED)
+
+
+def test_a_grader_that_stumbles_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of ours on one answer is named, and the rest of the class is graded."""
+
+    def stumbles(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("secret inputs")
+
+    monkeypatch.setattr("classroom.grading.judge.examine_number", stumbles)
+    found = judged("tiled_heads", "answer = 1")
+    assert found.stopped
+    assert "could not judge this answer (ZeroDivisionError)" in found.report.message
+    assert "secret" not in found.report.message
+
+
+def test_a_machine_without_processes_gives_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("classroom.grading.process.subprocess.Popen", full)
+    with pytest.raises(ConfigError, match=r"no process can be started .* temporarily"):
+        judged("tiled_heads", "answer = 1")
 
 
 def test_a_judge_that_fails_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,6 +165,64 @@ def test_any_data_is_a_value_or_refused(entry: Any) -> None:
         return
 
 
+@pytest.mark.parametrize(
+    "dtype",
+    ["V999999999", "|V999999999", "S999999999", "<U99999999", "V1000", "f99", "i3", "u16", "b8",
+     "c64", "f12", "O16", "M8[1000s]", "m8[s/2]", "M9", "a9", "i8,i8", "(9,)i8", "T16", "<f8 ",
+     "float64", "V-1", "VV", "9V9", ""],
+)  # fmt: skip
+def test_types_are_allowed_by_list_before_anything_is_made(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No element of such a type is made, nor does NumPy read its name."""
+
+    def never(*_: Any) -> None:
+        raise AssertionError("NumPy was asked")
+
+    monkeypatch.setattr(protocol.np, "dtype", never)
+    for entry in ({"shape": [], "dtype": dtype}, {"shape": [1], "dtype": dtype, "blob": 0}):
+        with pytest.raises(protocol.ProtocolError, match="no data type"):
+            protocol.decode(entry, [b"12345678"])
+
+
+def test_a_large_element_travels_as_a_small_one() -> None:
+    """The kind is what an answer is told about; its size would be the grader's memory."""
+    for dtype, kind in (("V99999", "V"), ("S99999", "S"), ("U99999", "U")):
+        got = there_and_back(np.zeros((2, 3), dtype))
+        assert (got.shape, got.dtype.kind) == ((2, 3), kind)
+        assert got.dtype.itemsize <= 4_000
+    texts = np.array(["a"], dtype=np.dtypes.StringDType())
+    assert there_and_back(texts).dtype.kind == "U"
+
+
+def test_the_arrays_of_a_message_share_a_budget() -> None:
+    """Past it they travel without their numbers, and a message that ignores it is refused."""
+    large = np.ones(protocol.BLOB_BYTES // 8)
+    blobs: list[bytes] = []
+    protocol.encode(((large,) * 16,) * 16, blobs)
+    assert sum(map(len, blobs)) <= protocol.ALL_BLOBS_BYTES
+    small: list[bytes] = []
+    got = protocol.decode(protocol.encode(((1, np.ones(1)),) * 16, small), small)
+    assert got[15][1].tolist() == [1.0]
+    sizes = [protocol.BLOB_BYTES] * 32
+    with pytest.raises(protocol.ProtocolError, match="together"):
+        protocol.receive(io.BytesIO(json.dumps({"blobs": sizes}).encode() + b"\n"))
+
+
+def test_tuples_in_tuples_in_tuples_are_refused_where_they_are_made() -> None:
+    """So that an honest answer is told what it returned, and is not called a forger."""
+    assert there_and_back(((1,), (2, 3))) == ((1,), (2, 3))
+    with pytest.raises(RecursionError):
+        there_and_back((((1,),),))
+
+
+def test_a_reply_s_line_is_shorter_than_a_job_s() -> None:
+    line = json.dumps({"text": "x" * protocol.REPLY_BYTES, "blobs": []}).encode() + b"\n"
+    assert protocol.receive(io.BytesIO(line))[1] == []
+    with pytest.raises(protocol.ProtocolError):
+        protocol.receive(io.BytesIO(line), protocol.REPLY_BYTES)
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
     try:

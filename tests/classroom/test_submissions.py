@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import struct
+import subprocess
+import sys
 import time
+import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +19,7 @@ import pytest
 
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen
-from classroom.submissions import files
+from classroom.submissions import archives
 from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
 from mini_attn.errors import ConfigError
@@ -166,7 +172,7 @@ DEEP = b"[" * 100_000  # below the limit of parts
         (b'{"cells": []}', "no exercise"),
         (b'{"cells": [1, null, {}, {"cell_type": "code", "source": {"a": 1}}]}', "no exercise"),
         (b'{"cells": [' + b"{}," * 400_000 + b"{}]}", "more parts than a notebook"),
-        (b"x" * (files.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
+        (b"x" * (archives.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
     ],
 )
 def test_what_is_no_notebook_costs_its_author_alone(
@@ -224,16 +230,16 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
         archive.writestr("../../../escaped.ipynb", json.dumps(notebook()))
         archive.writestr("/etc/absolute.ipynb", "{}")
     with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("bomb.ipynb", b" " * (files.NOTEBOOK_BYTES + 10))
+        archive.writestr("bomb.ipynb", b" " * (archives.NOTEBOOK_BYTES + 10))
     inner = (folder / "bomb.zip").read_bytes()
-    for level in range(files.DEPTH + 2):
+    for level in range(archives.DEPTH + 2):
         with zipfile.ZipFile(folder / "nest.zip", "w") as archive:
             archive.writestr(f"level{level}.zip", inner)
         inner = (folder / "nest.zip").read_bytes()
     with zipfile.ZipFile(folder / "many.zip", "w") as archive:
         for number in range(5):
             archive.writestr(f"{number}.ipynb", "{}")
-    monkeypatch.setattr(files, "ENTRIES", 4)
+    monkeypatch.setattr(archives, "ENTRIES", 4)
     locked = zipfile.ZipInfo("locked.ipynb")
     with zipfile.ZipFile(folder / "locked.zip", "w") as archive:
         archive.writestr(locked, "{}")
@@ -256,7 +262,7 @@ def test_archives_that_lie_or_are_locked(tmp_path: Path, monkeypatch: Any) -> No
 
 def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) -> None:
     """What a student's archive unfolds to is bounded; others in the same archive are read."""
-    monkeypatch.setattr(files._Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    monkeypatch.setattr(archives.Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
     one = json.dumps(notebook())
     with zipfile.ZipFile(tmp_path / "greedy.zip", "w") as archive:
         for number in range(9):
@@ -273,6 +279,138 @@ def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) 
     assert all(s.cells for s in found)
 
 
+def listing(entries: int, name: bytes, *, claimed: int | None = None) -> bytes:
+    """A zip file that lists this many entries, all of the same name, and holds none."""
+    head = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0,
+                       0, 0, 0, 0) + name  # fmt: skip
+    size = entries * len(head)
+    counted = min(entries if claimed is None else claimed, 0xFFFF)
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, counted, counted, size, 0, 0)
+    return head * entries + end
+
+
+def memory_and_time(call: Callable[[], Any]) -> tuple[Any, int, float]:
+    """What a call gives, the bytes that Python held on the way, and its seconds."""
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        done = call()
+        return done, tracemalloc.get_traced_memory()[1], time.process_time() - start
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", [b"a", b"x/" * 30_000, b"x" * 65_000 + b".ipynb"])
+@pytest.mark.parametrize("claimed", [None, 1])
+def test_a_list_of_contents_has_a_budget_before_it_is_read(
+    tmp_path: Path, name: bytes, claimed: int | None
+) -> None:
+    """40 MB of names; what the end record says of their number changes nothing."""
+    data = listing(40_000_000 // (46 + len(name)), name, claimed=claimed)
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in.zip", data)
+    (tmp_path / "bo.zip").write_bytes(data)
+    save(tmp_path / "cy.ipynb", notebook())
+    found, memory, seconds = memory_and_time(lambda: read(tmp_path))
+    assert [s.student for s in found] == ["ada", "bo", "cy"]
+    words = "the list of contents of this zip file is longer than any class needs"
+    assert [s.problems[0].split(": ")[1] for s in found[:2]] == [words] * 2
+    assert len(found[2].cells) == 2
+    assert memory < 2.5 * len(data)  # the file, and the list is not parsed
+    assert seconds < 5
+
+
+def test_lists_of_contents_in_lists_share_the_budget(tmp_path: Path) -> None:
+    """Forty archives in one, each with a list just below it."""
+    data = listing(40_000, b"a")
+    assert len(data) < archives.Quota.of_a_student().listed
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(40):
+            archive.writestr(f"{number}.zip", data)
+    save(tmp_path / "bo.ipynb", notebook())
+    start = time.process_time()
+    ada, bo = read(tmp_path)
+    assert time.process_time() - start < 3
+    words = ("more than 20,000 files", "list of contents")
+    assert [sum(word in p for p in ada.problems) for word in words] == [1, 39]
+    assert len(bo.cells) == 2
+
+
+def repeated(entry: bytes, central: bytes, times: int, path: Path) -> None:
+    """A zip file whose list names the same entry many times."""
+    many = central * times
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, times, times, len(many), len(entry), 0)
+    path.write_bytes(entry + many + end)
+
+
+@pytest.mark.parametrize("kind", ["broken at its end", "unfolds to nothing"])
+def test_what_gives_nothing_counts_by_what_it_costs(tmp_path: Path, kind: str) -> None:
+    """10,000 entries that share their bytes: each fails after 20 MB, or holds nothing in 30."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.ipynb", b" " * 19_000_000)
+    data = bytearray(made.getvalue())
+    start = data.index(b"PK\x01\x02")
+    local, central = bytes(data[:start]), bytearray(data[start : data.index(b"PK\x05\x06")])
+    if kind == "broken at its end":
+        central[16] ^= 1  # its checksum
+    else:
+        body = b"\x00\x00\x00\xff\xff" * 6_000_000 + b"\x03\x00"
+        struct.pack_into("<3I", central, 16, 0, len(body), 0)
+        local = local[: 30 + len(b"a.ipynb")] + body
+    repeated(local, bytes(central), 10_000, tmp_path / "ada.zip")
+    save(tmp_path / "bo.ipynb", notebook())
+    start_time = time.process_time()
+    ada, bo = read(tmp_path)
+    assert time.process_time() - start_time < 10
+    assert ada.problems[-1].endswith("too much in one zip file: not read")
+    assert len(ada.problems) < 20
+    assert len(bo.cells) == 2
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_only_what_systems_pack_with_is_unpacked(tmp_path: Path, method: int) -> None:
+    """LZMA takes as much memory as five bytes of the file ask for."""
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w", method) as archive:
+        archive.writestr("a.ipynb", json.dumps(notebook()))
+    save(tmp_path / "bo.ipynb", notebook())
+    ada, bo = read(tmp_path)
+    assert "make an ordinary zip file of it" in ada.problems[0]
+    assert len(bo.cells) == 2
+
+
+@pytest.mark.parametrize("top", ["", "week1/"])
+def test_a_student_s_folder_in_the_archive_of_a_class_has_a_quota(
+    tmp_path: Path, monkeypatch: Any, top: str
+) -> None:
+    monkeypatch.setattr(archives.Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    one = json.dumps(notebook())
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for number in range(9):
+            archive.writestr(f"{top}ada/{number}.ipynb", one)
+        archive.writestr(f"{top}bo/x.ipynb", one)
+    ada, bo = read(tmp_path)
+    assert (len(ada.files), len(bo.files)) == (3, 1)
+    assert [p.split(": ")[1] for p in ada.problems] == ["too much in one zip file"]
+    assert bo.problems == []
+
+
+def test_the_files_of_a_folder_have_one_quota(tmp_path: Path, monkeypatch: Any) -> None:
+    """Names of one file cost a disk nothing, and many archives are as many times one."""
+    monkeypatch.setattr(archives.Quota, "of_a_student", classmethod(lambda cls: cls(3, 10**6)))
+    first = save(tmp_path / "ada/0.ipynb", notebook())
+    for number in range(1, 9):
+        os.link(first, tmp_path / f"ada/{number}.ipynb")
+    for number in range(5):
+        (tmp_path / "bo").mkdir(exist_ok=True)
+        with zipfile.ZipFile(tmp_path / f"bo/{number}.zip", "w") as archive:
+            archive.writestr("x.ipynb", json.dumps(notebook()))
+    ada, bo = read(tmp_path)
+    assert [len(s.files) for s in (ada, bo)] == [3, 3]
+    assert ada.problems == ["ada/3.ipynb: too much in one folder: not read"]
+    assert bo.problems == ["bo/3.zip: too much in one folder: not read"]
+
+
 def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
     """Texts that patterns could stumble over, each a million letters long."""
     texts = ["name" + ":" * 10**6, "**Name" + "*" * 10**6, "check(" * 200_000, "\n" * 10**6,
@@ -283,6 +421,48 @@ def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
     start = time.process_time()
     read(tmp_path)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("place", ["below the check", "above the check", "with checks", "empty"])
+def test_many_cells_take_time_in_proportion(tmp_path: Path, place: str) -> None:
+    """100,000 of one line each; copying those before for each of them took minutes."""
+    data = notebook(tiled_heads="answer = 1")
+    check = tagged(data, "check", "expand_heads")
+    own = "" if place == "empty" else "expand_heads = 1"
+    own += '\ncheck("expand_heads", 1)' * (place == "with checks")
+    at = check if place in ("above the check", "empty") else check + 1
+    data["cells"][at:at] = [{"cell_type": "code", "source": own}] * 100_000
+    save(tmp_path / "a.ipynb", data)
+    start = time.process_time()
+    (found,) = read(tmp_path)
+    assert time.process_time() - start < 4
+    assert found.cells == {"tiled_heads": ["answer = 1"]}
+    assert "a.ipynb: the cells of expand_heads are too long" in found.problems
+
+
+SHAPES = {
+    "huge whole numbers": b",".join([b"9" * 4_290] * 4_500),
+    "huge numbers": b",".join([b"7" * 700 + b"." + b"7" * 3_000] * 4_000),
+    "the same key": b'{"a": ' + b'1, "a": '.join([b""] * 1_000_000) + b"1}",
+    "strings": b",".join([b'""'] * 2_900_000),
+    "one string": b'"' + b"x" * 18_000_000 + b'"',
+    "escapes": b'"' + b"\\ud800" * 3_000_000 + b'"',
+    "outputs": b",".join([b'{"text": "x"}'] * 250_000),
+    "attachments": b'{"' + b'": {}, "'.join(b"%d" % n for n in range(250_000)) + b'": {}}',
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_shape_of_json_takes_time_in_proportion(tmp_path: Path, shape: str) -> None:
+    """Files just below the limits; what stands in them beside the cells costs little."""
+    data = json.dumps(notebook(tiled_heads="answer = 1")).encode()
+    body = b'{"cell_type": "code", "source": ["x = 1"], "outputs": [%b]}, ' % SHAPES[shape]
+    (tmp_path / "a.ipynb").write_bytes(data.replace(b'"cells": [', b'"cells": [' + body, 1))
+    assert (tmp_path / "a.ipynb").stat().st_size < archives.NOTEBOOK_BYTES
+    start = time.process_time()
+    (found,) = read(tmp_path)
+    assert time.process_time() - start < 2.5
+    assert found.cells["tiled_heads"] == ["answer = 1"], found.problems
 
 
 def test_empty_folders_archives_and_other_files_are_said(tmp_path: Path) -> None:
@@ -326,6 +506,64 @@ def test_names_of_any_kind(tmp_path: Path) -> None:
     found = read(tmp_path)
     assert {s.student for s in found} == {*names, r"bytes\udcff"}
     json.dumps([s.student for s in found]).encode()
+
+
+# Reads submissions as somebody whom rights on files hold back, root too.
+AS_ANYBODY = """
+import sys
+from pathlib import Path
+from classroom.sandbox import linux
+from classroom.submissions.collect import read
+linux.drop_capabilities(linux.load_libc())
+for sent in read(Path(sys.argv[1])):
+    print(sent.student, len(sent.cells), *sent.problems)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root of other systems may read everything")
+def test_what_may_not_be_read_costs_its_author_alone(tmp_path: Path) -> None:
+    """Folders and files without rights, below a student's folder too."""
+    for place in ("ada/x", "bo/sub/x", "bo/mine", "cy", "di"):
+        save(tmp_path / f"{place}.ipynb", notebook())
+    closed = [tmp_path / name for name in ("ada", "bo/sub", "cy.ipynb")]
+    for path in closed:
+        path.chmod(0)
+    said = [sys.executable, "-c", AS_ANYBODY, str(tmp_path)]
+    done = subprocess.run(said, cwd=ROOT, capture_output=True, text=True, check=False)
+    for path in closed:
+        path.chmod(0o700)
+    assert done.stdout.splitlines() == [
+        "ada 0 ada: this folder cannot be read: Permission denied",
+        "bo 2 bo/sub: this folder cannot be read: Permission denied",
+        "cy 0 cy.ipynb: this file cannot be read: Permission denied",
+        "di 2",
+    ], done.stderr  # fmt: skip
+    tmp_path.chmod(0)
+    done = subprocess.run(said, cwd=ROOT, capture_output=True, text=True, check=False)
+    tmp_path.chmod(0o700)
+    assert "ConfigError: the folder" in done.stderr
+    assert "cannot be read: Permission denied" in done.stderr
+
+
+def test_a_path_longer_than_the_system_takes(tmp_path: Path) -> None:
+    """Made step by step, as an archive can make it; a notebook stands at its end."""
+    folder = tmp_path / "in"
+    save(folder / "bo.ipynb", notebook())
+    (folder / "ada").mkdir()
+    handle = os.open(folder / "ada", os.O_RDONLY)
+    try:
+        for _ in range(20):
+            os.mkdir("d" * 250, dir_fd=handle)
+            below = os.open("d" * 250, os.O_RDONLY, dir_fd=handle)
+            os.close(handle)
+            handle = below
+        os.close(os.open("x.ipynb", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
+        ada, bo = read(folder)
+        assert "this folder cannot be read: File name too long" in ada.problems[0]
+        assert len(bo.cells) == 2
+    finally:
+        os.close(handle)
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

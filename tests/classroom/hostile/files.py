@@ -94,6 +94,53 @@ def _bomb_of_many(path: Path, notebook: bytes) -> None:
     path.write_bytes(data[:start] + many + end)
 
 
+def _long_list(path: Path, notebook: bytes) -> None:
+    """150 MB of names in an archive, which is 0.5 MB in another."""
+    entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", *[20] * 2, *[0] * 7, 7, *[0] * 6) + b"a.ipynb"
+    many = entry * (150_000_000 // len(entry))
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 9, 9, len(many), 0, 0)
+    path.write_bytes(_zipped([("in.zip", many + end)]))
+
+
+def _long_claim(path: Path, notebook: bytes) -> None:
+    """The end of the archive claims a list of 2**60 bytes."""
+    large = struct.pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**60, 0)
+    place = struct.pack("<4sIQI", b"PK\x06\x07", 0, 0, 1)
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, *[2**16 - 1] * 2, *[2**32 - 1] * 2, 0)
+    path.write_bytes(large + place + end)
+
+
+def _ends(path: Path, notebook: bytes) -> None:
+    """A zip file whose comment is made of ends of zip files."""
+    data = bytearray(_zipped([("week1.ipynb", notebook)]))
+    comment = (b"PK\x05\x06" + b"\xff" * 18) * 2_900
+    struct.pack_into("<H", data, len(data) - 2, len(comment))
+    path.write_bytes(bytes(data) + comment)
+
+
+def _broken_often(path: Path, notebook: bytes) -> None:
+    """10,000 names of one entry, which turns out to be broken after 15 MB."""
+    data = bytearray(_zipped([("a.ipynb", b" " * 15_000_000)]))
+    start = data.index(b"PK\x01\x02")
+    central = data[start : data.index(b"PK\x05\x06")]
+    central[16] ^= 1
+    many = bytes(central) * 10_000
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 10_000, 10_000, len(many), start, 0)
+    path.write_bytes(bytes(data[:start]) + many + end)
+
+
+def _packed(method: int) -> Callable[[Path, bytes], object]:
+    return lambda path, notebook: path.write_bytes(_zipped([("week1.ipynb", notebook)], method))
+
+
+def _linked(path: Path, notebook: bytes) -> None:
+    """300 names of one file of 15 MB, in a folder."""
+    path.mkdir()
+    (path / "0.ipynb").write_bytes(b" " * 15_000_000)
+    for number in range(1, 300):
+        os.link(path / "0.ipynb", path / f"{number}.ipynb")
+
+
 def _many(path: Path, notebook: bytes) -> None:
     path.write_bytes(_zipped(((f"{n}.ipynb", b"") for n in range(20_001)), zipfile.ZIP_STORED))
 
@@ -146,6 +193,13 @@ FILES = tuple(
         ("a zip file that grows", "{}.zip", _bomb, False, "larger than"),
         ("a zip file that grows by copies", "{}.zip", _bomb_of_many, False, ""),
         ("a zip file of many files", "{}.zip", _many, False, "more than"),
+        ("a zip file with a list of 150 MB", "{}.zip", _long_list, False, "list of contents"),
+        ("a zip file that claims a list", "{}.zip", _long_claim, False, BROKEN),
+        ("a zip file with many ends", "{}.zip", _ends, False, BROKEN),
+        ("a zip file that is broken often", "{}.zip", _broken_often, False, "too much"),
+        ("a zip file packed with LZMA", "{}.zip", _packed(zipfile.ZIP_LZMA), False, "ordinary"),
+        ("a zip file packed with bzip2", "{}.zip", _packed(zipfile.ZIP_BZIP2), False, "ordinary"),
+        ("one file with many names", "{}", _linked, False, "too much in one folder"),
         ("a zip file in zip files", "{}.zip", _nested(2), True),
         ("a zip file in many zip files", "{}.zip", _nested(9), False, "too deep"),
         ("a zip file of nothing", "{}.zip", lambda p, n: p.write_bytes(_zipped([])), False, ""),

@@ -88,6 +88,10 @@ def _tagged(key: Any, source: Any = "pass", role: Any = "starter") -> dict[str, 
     return {"cell_type": "code", "metadata": tag, "source": source, "outputs": []}
 
 
+def _code(source: str) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": []}
+
+
 def _named(source: Any) -> Change:
     """The cell for the name, filled in."""
 
@@ -156,6 +160,19 @@ NOTEBOOKS = tuple(
         ("a name like a formula", _named("Name: =a+cmd|' /C calc'!A0"), True, ""),
         ("a name of a million colons", _named("name" + ":" * 10**6), True, ""),
         ("a name of a million letters", _named("**Name:** " + "x" * 10**6), True, ""),
+        ("a hundred thousand cells behind a check", _cells(lambda cells: [
+            *cells, _code('check("cached_step", cached_step)'),
+            *([_code("cached_step = 1")] * 10**5)]),
+         True, ""),
+        ("a hundred thousand cells in an answer", _cells(lambda cells: [
+            *cells, _tagged("half_temperature"), *([_code("")] * 10**5)]), False, "are too long"),
+        ("whole numbers of 4,000 digits", lambda n: _dumped(n)[:-1] + b', "x": ['
+         + b",".join([b"9" * 4_000] * 4_000) + b"]}", True, ""),
+        ("the cells twice", lambda n: _dumped(n)[:-1] + b', "cells": []}', False, "no exercise"),
+        ("the same key many times", lambda n: b'{"x": 1' + b', "x": 1' * 10**6 + b", "
+         + _dumped(n)[1:], True, ""),
+        ("many attachments", _extra({"cell_type": "markdown", "source": "x", "attachments": {
+            str(n): {"image/png": "x"} for n in range(200_000)}}), True, ""),
         ("a million empty lines", _extra({"cell_type": "code", "source": "\n" * 10**6 + "x"}),
          True, ""),
     )
