@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, serious_findings
+from tests.site import THEMES, WIDTHS, change, serious_findings
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -67,23 +67,14 @@ def assert_exercises_have_boxes_that_open(page: Page, name: str) -> None:
         assert boxes.nth(number).locator("p").first.is_visible()
 
 
-# How a page looks once nothing moves any more.
-SETTLED = """async (theme) => {
-  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-  for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
-  return document.documentElement.dataset.theme === theme;
-}"""
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_page_over_http(visit: Visit, name: str) -> None:
     page = visit.look(name)
     assert_fits(page)
     assert serious_findings(page) == [], "light"
-    page.emulate_media(color_scheme="dark")
-    assert page.evaluate(SETTLED, "dark")
+    change(page, "dark", WIDTHS[0])
     assert_fits(page)
-    assert serious_findings(page) == [], "dark"
+    assert serious_findings(page, colours=True) == [], "dark"
     if name in CHAPTERS:
         assert_all_widgets_are_alive(page, name)
         assert_exercises_have_boxes_that_open(page, name)
@@ -107,6 +98,7 @@ def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
     (found,) = serious_findings(page)
     assert found.startswith("color-contrast")
     assert found.count("color: rgb(221, 221, 221)") == 2
+    assert serious_findings(page, colours=True) == [found]
 
 
 @pytest.mark.parametrize("name", PAGES)
