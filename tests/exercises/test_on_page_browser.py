@@ -15,7 +15,7 @@ from mini_attn.exercises import exercise, exercise_ids, progress_format
 from mini_attn.exercises.spec import Exercise
 from tests.site import THEMES, WIDTHS, change, serious_findings
 from tools import HTML
-from tools.site import Visit, visiting
+from tools.site import Visit, serve
 
 pytestmark = [pytest.mark.browser, pytest.mark.lite]
 
@@ -156,7 +156,7 @@ def usable(page: Page) -> None:
 
 
 def test_an_endless_loop_is_stopped_and_python_begins_anew(visit: Visit) -> None:
-    page = visit(CHAPTER)
+    page = visit.look(CHAPTER)
     box = opened(page)
     code = "left = 5\nwhile True:\n    pass"
     write(page, box, "left = 5")
@@ -186,7 +186,7 @@ def test_a_loop_inside_an_answer_ends_by_itself(visit: Visit) -> None:
 
 
 def test_floods_and_large_arrays_leave_the_page_usable(visit: Visit) -> None:
-    page = visit(CHAPTER)
+    page = visit.look(CHAPTER)
     box = opened(page)
     output = box.locator(".here-output")
     write(page, box, "for i in range(300_000):\n    print(i)")
@@ -313,11 +313,12 @@ def test_without_javascript_nothing_changes(visit: Visit) -> None:
     assert page.locator(".exercise-cell:visible").count() == 8
 
 
-def test_a_copy_without_python_says_so(tmp_path: Path) -> None:
+def test_a_copy_without_python_says_so(visits: Visit, tmp_path: Path) -> None:
     """As where the book was built and no source of Pyodide could be reached."""
     for folder in ("_static", "book"):
         (tmp_path / folder).symlink_to(HTML / folder)
-    with visiting(tmp_path) as visit:
+    with serve(tmp_path) as address:
+        visit = Visit(visits.browser, address, tmp_path)
         box = opened(visit(CHAPTER))
         expect(box.get_by_role("status")).to_contain_text("this copy of the book has none")
         box.get_by_role("button", name="Check").click()
