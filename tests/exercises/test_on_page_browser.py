@@ -315,7 +315,7 @@ def test_without_javascript_nothing_changes(visit: Visit) -> None:
 
 def test_a_copy_without_python_says_so(visits: Visit, tmp_path: Path) -> None:
     """As where the book was built and no source of Pyodide could be reached."""
-    for folder in ("_static", "book"):
+    for folder in ("_static", "_images", "book"):
         (tmp_path / folder).symlink_to(HTML / folder)
     with serve(tmp_path) as address:
         visit = Visit(visits.browser, address, tmp_path)
@@ -325,4 +325,4 @@ def test_a_copy_without_python_says_so(visits: Visit, tmp_path: Path) -> None:
         expect(box.get_by_role("status")).to_contain_text("this copy of the book has none")
         visit.close()
         assert visit.outside == []
-        assert all("/lite/" in error for error in visit.errors)
+        assert all("/lite/" in error for error in visit.errors), visit.errors
