@@ -38,7 +38,7 @@ check: $(READY)  ## what to run while working: style, types, fast units (no book
 test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
 	@$(BIN)/python -m tools.test test
 
-soak: $(READY)  ## what repeats: random cases by the thousand, every fault in a copy of the package (hours)
+soak: book  ## what repeats: every exercise by keyboard, random cases by the thousand, every fault (hours)
 	@$(BIN)/python -m tools.test soak
 
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1)

@@ -25,7 +25,8 @@ def watched(visits: Visit) -> Iterator[Visit]:
 
 # Contrast is what takes axe its time, and what looks alike all the way up has the same: of the
 # leaves of a page (not of a picture, where things lie on each other) one of each look is measured.
-AXE = """async (covered) => {
+COLOURS = ["color-contrast", "link-in-text-block"]
+AXE = """async ([covered, runOnly]) => {
   // What waits for a guess is looked at as well, and its lid only where it is asked for.
   const root = document.documentElement, waits = root.classList.contains("guess-first");
   if (!covered && waits) {
@@ -53,18 +54,37 @@ AXE = """async (covered) => {
   }
   axe.configure({rules: [{id: "color-contrast", selector: ":not([data-twin])"}]});
   // Preloading would ask for imported styles at addresses that do not exist.
-  const {violations} = await axe.run(article, {preload: false, resultTypes: ["violations"]});
+  const options = {preload: false, resultTypes: ["violations"], ...runOnly && {runOnly}};
+  const {violations} = await axe.run(article, options);
   root.classList.toggle("guess-first", waits);
   return violations;
 }"""
 
 
-def serious_findings(page: Page, *, covered: bool = False) -> list[str]:
-    """Axe's serious and critical findings in the article, with the fonts it is set in."""
+# How a page looks in a theme once nothing moves any more.
+SETTLED = """async (theme) => {
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
+  return document.documentElement.dataset.theme === theme;
+}"""
+
+
+def change(page: Page, theme: str, width: int) -> None:
+    """Let an open page be light or dark and so wide, as one that was opened so."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    assert page.evaluate(SETTLED, theme)
+
+
+def serious_findings(page: Page, *, covered: bool = False, colours: bool = False) -> list[str]:
+    """Axe's serious and critical findings in the article, with the fonts it is set in.
+
+    In another theme of a page that was looked at the ``colours`` are all that is left to find.
+    """
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     page.evaluate((packages() / "axe-core/axe.min.js").read_text())
     return [
         f"{item['id']}: {item['help']} {[node['html'][:150] for node in item['nodes']]}"
-        for item in page.evaluate(AXE, covered)
+        for item in page.evaluate(AXE, [covered, COLOURS if colours else None])
         if item["impact"] in ("serious", "critical")
     ]

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+)
 
 from tools import HTML
 from tools.browser import launched
@@ -36,20 +43,26 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 class Visit:
-    """Opens pages of the book and records what they ask for and what they raise."""
+    """Opens pages of the book and records what they ask for and what they raise.
+
+    A call opens a page in a browser profile of its own. A look opens it in a tab that all looks
+    share, which costs a fifth: for what leaves behind nothing but what a page may store.
+    """
 
     def __init__(self, browser: Browser, address: str, folder: Path = HTML) -> None:
         self.browser, self.address, self.folder = browser, address, folder
         self.outside: list[str] = []
         self.errors: list[str] = []
         self.contexts: list[BrowserContext] = []
+        self.tabs: dict[bool, Page] = {}
 
     def context(self, **options: object) -> BrowserContext:
-        """A fresh browser profile that reaches this site and nothing else."""
+        """A fresh browser profile; no other host can be reached, see ``tools.browser``."""
         context = self.browser.new_context(**options)  # type: ignore[arg-type]
-        context.route("**/*", self.gate)
+        context.on("request", self.ask)
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
         context.on("console", self.note)
+        context.on("dialog", self.answer)
         self.contexts.append(context)
         return context
 
@@ -58,14 +71,19 @@ class Visit:
         if message.type == "error":
             self.errors.append(f"{message.text} ({message.location['url']})")
 
-    def gate(self, route: Route) -> None:
-        """Let the site's own files through; record and block the rest."""
-        url = route.request.url
-        if url.startswith((self.address, "file:", "data:", "blob:")):
-            route.continue_()
+    def answer(self, dialog: Dialog) -> None:
+        """No page of the book shows a dialog; Jupyter may ask whether one wants to leave."""
+        if dialog.type == "beforeunload":
+            dialog.accept()
         else:
-            self.outside.append(url)
-            route.abort()
+            self.errors.append(f"a dialog: {dialog.message}")
+            dialog.dismiss()
+
+    def ask(self, request: Request) -> None:
+        """Keep what is asked of another host."""
+        own = (self.address, "file:", "data:", "blob:", "about:")
+        if not request.url.startswith(own):
+            self.outside.append(request.url)
 
     def __call__(
         self,
@@ -77,19 +95,49 @@ class Visit:
         **options: object,
     ) -> Page:
         """Open a page of the book, for example ``book/kv-cache.html#decode_stepper:step=1``."""
-        base = self.address if protocol == "http" else self.folder.as_uri()
         self.close()
         context = self.context(
             viewport={"width": width, "height": 900}, color_scheme=theme, **options
         )
         page = context.new_page()
-        page.goto(f"{base}/{name}", wait_until="load")
+        page.goto(self.url(name, protocol), wait_until="load")
         return page
 
+    def look(
+        self,
+        name: str,
+        *,
+        protocol: str = "http",
+        theme: str = "light",
+        width: int = 1300,
+        java_script_enabled: bool = True,
+    ) -> Page:
+        """Open a page in the tab that all looks share; nothing is stored at the start."""
+        self.close()
+        page = self.tabs.get(java_script_enabled)
+        if page is None:
+            page = self.context(java_script_enabled=java_script_enabled).new_page()
+            self.contexts.clear()  # this one stays
+            self.tabs[java_script_enabled] = page
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(media="null", color_scheme=theme)  # type: ignore[arg-type]
+        page.goto(self.url(name, protocol), wait_until="load")
+        return page
+
+    def url(self, name: str, protocol: str) -> str:
+        """Where a page lies, served or in its folder."""
+        return f"{self.address if protocol == 'http' else self.folder.as_uri()}/{name}"
+
     def close(self) -> None:
-        """Close what is open; records stay."""
+        """Close what is open and empty the tabs of looks; records stay."""
         while self.contexts:
             self.contexts.pop().close()
+        for enabled, page in self.tabs.items():
+            if page.url != "about:blank":
+                page.mouse.move(0, 0)
+                if enabled:
+                    page.evaluate("for (const room of [localStorage, sessionStorage]) room.clear()")
+                page.goto("about:blank")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Run checks in turn, each with its name and seconds; stop at the first that fails.
 
 ``check`` is what one runs while working, ``test`` everything that must hold, ``soak`` what
-repeats it. ``test`` reads the built book, which ``make test`` builds before.
+repeats it. ``test`` and ``soak`` read the built book, which ``make`` builds before.
 """
 
 import os
@@ -36,8 +36,13 @@ CHECK: list[tuple[str, Step]] = [
         [*PYTEST, *SPREAD, "-m", "not (slow or site or browser or lite or soak)", *FAST],
     ),
 ]
+SOAKED = "(hypothesis or soak) and not (browser or lite)"
+CHROMIUM: tuple[str, Step] = (
+    "a Chromium for the browser tests",
+    [sys.executable, "-m", "tools.browser", "--install"],
+)
 TEST: list[tuple[str, Step]] = [
-    ("a Chromium for the browser tests", [sys.executable, "-m", "tools.browser", "--install"]),
+    CHROMIUM,
     *STYLE,
     # A notebook's cells stay together, as each has one kernel.
     ("notebooks", [*PYTEST, "--dist", "loadscope", *NBVAL, "book"]),
@@ -52,9 +57,14 @@ TEST: list[tuple[str, Step]] = [
     ),
 ]
 SOAK: list[tuple[str, Step]] = [
+    CHROMIUM,
+    (
+        "every exercise of the built book by keyboard",
+        [*PYTEST, "--dist", "loadfile", "-m", "(browser or lite) and soak", "tests"],
+    ),
     (
         "random cases by the thousand, and what one of its kind stood for",
-        [*PYTEST, "--hypothesis-profile=soak", "-m", "hypothesis or soak", "tests"],
+        [*PYTEST, "--hypothesis-profile=soak", "-m", SOAKED, "tests"],
     ),
     (
         "one fault after another in copies of the package",

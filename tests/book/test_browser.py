@@ -12,10 +12,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, serious_findings
+from tests.site import THEMES, WIDTHS, change, serious_findings
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -34,36 +34,6 @@ def test_no_page_was_missed() -> None:
     assert {"index", "notation", "glossary", "references", *STEMS} <= stems
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_over_http(visit: Visit, name: str) -> None:
-    for theme in THEMES:
-        for width in WIDTHS:
-            page = visit(name, theme=theme, width=width)
-            overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert overflow <= 0, f"{overflow} px too wide at {width} px"
-            if width == WIDTHS[0] or name == CHAPTER:
-                assert serious_findings(page) == [], f"{theme}, {width} px"
-
-
-def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
-    """One of each look is measured: a leaf, or what stands around it, that differs is another."""
-    page = visit("book/api-cost.html")
-    paint = "(node) => { node.style.color = '#ddd'; node.style.background = '#eee'; }"
-    assert serious_findings(page) == []
-    page.locator("article .highlight span.n").last.evaluate(paint)
-    page.locator("article p.rubric").last.evaluate(paint)
-    (found,) = serious_findings(page)
-    assert found.startswith("color-contrast")
-    assert found.count("color: rgb(221, 221, 221)") == 2
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_page_from_a_folder(visit: Visit, name: str) -> None:
-    page = visit(name, protocol="file", width=360)
-    assert page.locator("article h1").is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-
-
 def living_cells(name: str) -> Counter[str]:
     """How many pictures and predictions a chapter's notebook has."""
     notebook = nbformat.read(ROOT / "book" / f"{Path(name).stem}.ipynb", as_version=4)
@@ -71,16 +41,73 @@ def living_cells(name: str) -> Counter[str]:
     return Counter(tag for tag in tags if tag in ("widget", "prediction"))
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_all_widgets_of_a_chapter_are_alive(visit: Visit, name: str) -> None:
+def assert_fits(page: Page) -> None:
+    """Nothing is wider than the window."""
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def assert_all_widgets_are_alive(page: Page, name: str) -> None:
+    """Every picture and prediction of a chapter's notebook is there, and none as a picture."""
     cells = living_cells(name)
-    for protocol in ("http", "file"):
-        page = visit(name, protocol=protocol)
-        boxes = page.locator(".living[data-widget]")
-        assert boxes.count() == cells.total()
-        assert page.locator(".living[data-widget=prediction]").count() == cells["prediction"]
-        expect(page.locator(".living.living-on")).to_have_count(cells.total())
-        assert page.locator(".living-picture:visible").count() == 0
+    assert page.locator(".living[data-widget]").count() == cells.total()
+    assert page.locator(".living[data-widget=prediction]").count() == cells["prediction"]
+    expect(page.locator(".living.living-on")).to_have_count(cells.total())
+    assert page.locator(".living-picture:visible").count() == 0
+
+
+def assert_exercises_have_boxes_that_open(page: Page, name: str) -> None:
+    """Hints for every exercise of the chapter, and the solution of those that are practice."""
+    own = [item for item in map(exercise, exercise_ids()) if item.page == Path(name).stem]
+    boxes = page.locator(".exercise-boxes")
+    assert boxes.count() == len(own)
+    practice = [item for item in own if not item.assessed]
+    assert page.get_by_text("Solution (it passed").count() == len(practice)
+    for number in range(boxes.count()):
+        boxes.nth(number).locator("summary").first.click()
+        assert boxes.nth(number).locator("p").first.is_visible()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_over_http(visit: Visit, name: str) -> None:
+    page = visit.look(name)
+    assert_fits(page)
+    assert serious_findings(page) == [], "light"
+    change(page, "dark", WIDTHS[0])
+    assert_fits(page)
+    assert serious_findings(page, colours=True) == [], "dark"
+    if name in CHAPTERS:
+        assert_all_widgets_are_alive(page, name)
+        assert_exercises_have_boxes_that_open(page, name)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_that_opens_so_fits_and_has_no_barrier(visit: Visit, theme: str, width: int) -> None:
+    page = visit.look(CHAPTER, theme=theme, width=width)
+    assert_fits(page)
+    assert serious_findings(page) == []
+
+
+def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
+    """One of each look is measured: a leaf, or what stands around it, that differs is another."""
+    page = visit.look("book/api-cost.html")
+    paint = "(node) => { node.style.color = '#ddd'; node.style.background = '#eee'; }"
+    assert serious_findings(page) == []
+    page.locator("article .highlight span.n").last.evaluate(paint)
+    page.locator("article p.rubric").last.evaluate(paint)
+    (found,) = serious_findings(page)
+    assert found.startswith("color-contrast")
+    assert found.count("color: rgb(221, 221, 221)") == 2
+    assert serious_findings(page, colours=True) == [found]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_from_a_folder(visit: Visit, name: str) -> None:
+    page = visit.look(name, protocol="file", width=360)
+    assert page.locator("article h1").is_visible()
+    assert_fits(page)
+    if name in CHAPTERS:
+        assert_all_widgets_are_alive(page, name)
 
 
 @pytest.mark.parametrize("protocol", ["http", "file"])
@@ -88,7 +115,7 @@ def test_all_widgets_of_a_chapter_are_alive(visit: Visit, name: str) -> None:
 def test_each_control_of_the_page_answers_to_the_keyboard(
     visit: Visit, protocol: str, name: str
 ) -> None:
-    page = visit(CHAPTER, protocol=protocol, width=360)
+    page = visit.look(CHAPTER, protocol=protocol, width=360)
     box = page.locator(name)
     controls = box.locator("[data-key]:visible, .living-choice input")
     assert controls.count() >= 5
@@ -108,7 +135,7 @@ def test_each_control_of_the_page_answers_to_the_keyboard(
 
 
 def test_a_prediction_names_the_slip_and_then_the_reason(visit: Visit) -> None:
-    page = visit(CHAPTER)
+    page = visit.look(CHAPTER)
     box = page.locator(".living[data-widget=prediction]").first
     box.get_by_label("Your answer").fill("100")
     page.keyboard.press("Enter")
@@ -119,7 +146,7 @@ def test_a_prediction_names_the_slip_and_then_the_reason(visit: Visit) -> None:
 
 
 def test_link_to_a_state_opens_it(visit: Visit) -> None:
-    page = visit(f"{CHAPTER}#decode_stepper:step=4&cached=false")
+    page = visit.look(f"{CHAPTER}#decode_stepper:step=4&cached=false")
     expect(page.locator(f"{STEPPER} [data-key=step]")).to_have_value("4")
     expect(page.locator(STEPPER).get_by_role("radio", name="off")).to_be_checked()
 
@@ -142,19 +169,15 @@ def test_link_to_a_state_opens_it(visit: Visit) -> None:
     ],
 )
 def test_malformed_links_run_nothing_and_change_nothing(visit: Visit, state: str) -> None:
-    dialogs: list[str] = []
-    page = visit("book/notation.html")
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    page.goto(f"{visit.address}/{CHAPTER}#decode_stepper:{state}")
+    page = visit.look(f"{CHAPTER}#decode_stepper:{state}")
     box = page.locator(STEPPER)
     expect(box.locator(".living-note")).to_be_visible()
     expect(box.locator("[data-key=step]")).to_have_value("2")
-    assert dialogs == []
     assert page.locator(f"{STEPPER} img, {STEPPER} .living-live script").count() == 0
 
 
 def test_printing_shows_the_pictures(visit: Visit) -> None:
-    page = visit(CHAPTER)
+    page = visit.look(CHAPTER)
     page.emulate_media(media="print")
     for name in (STEPPER, CALCULATOR):
         assert page.locator(f"{name} .living-picture svg").is_visible()
@@ -163,7 +186,7 @@ def test_printing_shows_the_pictures(visit: Visit) -> None:
 
 
 def test_without_javascript_pictures_and_answers_are_there(visit: Visit) -> None:
-    page = visit(CHAPTER, java_script_enabled=False)
+    page = visit.look(CHAPTER, java_script_enabled=False)
     for name in (STEPPER, CALCULATOR):
         assert page.locator(f"{name} .living-picture svg").is_visible()
     answer = page.locator(".living[data-widget=prediction] details").first
@@ -172,24 +195,10 @@ def test_without_javascript_pictures_and_answers_are_there(visit: Visit) -> None
     assert answer.locator("p").first.is_visible()
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_exercises_have_boxes_that_open(visit: Visit, name: str) -> None:
-    """Hints for every exercise of the chapter, and the solution of those that are practice."""
-    own = [item for item in map(exercise, exercise_ids()) if item.page == Path(name).stem]
-    page = visit(name)
-    boxes = page.locator(".exercise-boxes")
-    assert boxes.count() == len(own)
-    practice = [item for item in own if not item.assessed]
-    assert page.get_by_text("Solution (it passed").count() == len(practice)
-    for number in range(boxes.count()):
-        boxes.nth(number).locator("summary").first.click()
-        assert boxes.nth(number).locator("p").first.is_visible()
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_each_exercise_and_prediction_by_keyboard_alone(visit: Visit, name: str) -> None:
-    page = visit(name, width=360)
+    page = visit.look(name, width=360)
     for summary in page.locator(".exercise-boxes summary").all():
         summary.focus()
         page.keyboard.press("Enter")
@@ -207,12 +216,12 @@ def test_each_exercise_and_prediction_by_keyboard_alone(visit: Visit, name: str)
 
 
 def test_search_finds_a_page_from_a_folder(visit: Visit) -> None:
-    page = visit("search.html?q=prefill", protocol="file")
+    page = visit.look("search.html?q=prefill", protocol="file")
     expect(page.locator("#search-results")).to_contain_text("KV caching", timeout=15_000)
 
 
 def test_front_page_leads_to_the_book(visit: Visit) -> None:
-    page = visit("index.html", protocol="file")
+    page = visit.look("index.html", protocol="file")
     page.wait_for_url("**/book/index.html")
     page.locator(".sd-card").first.click()
     page.wait_for_url(lambda url: Path(url).stem in STEMS)
@@ -221,16 +230,41 @@ def test_front_page_leads_to_the_book(visit: Visit) -> None:
 
 def test_axe_sees_a_fault(visit: Visit) -> None:
     """The accessibility check can fail: an input without a label is found."""
-    page = visit("book/notation.html")
+    page = visit.look("book/notation.html")
     page.evaluate("document.querySelector('article').innerHTML += '<input type=range>'")
     assert any(finding.startswith("label") for finding in serious_findings(page))
 
 
 def test_outside_requests_are_seen(visits: Visit) -> None:
     """The request check can fail: a picture from elsewhere is recorded and blocked."""
-    page = visits("book/notation.html")
-    page.evaluate("new Image().src = 'http://192.0.2.1/picture.png'")
-    page.wait_for_timeout(300)
-    assert [url.split("/")[2] for url in visits.outside] == ["192.0.2.1"]
+    page = visits.look("book/notation.html")
+    failed = page.evaluate("""() => new Promise((failed, loaded) => {
+      Object.assign(new Image(), {onerror: failed, onload: loaded, src: 'http://192.0.2.1/a.png'});
+    }).then(() => "blocked")""")
+    assert failed == "blocked"
+    assert visits.outside == ["http://192.0.2.1/a.png"]
     visits.outside.clear()
+    visits.close()
+    (error,) = visits.errors
+    assert "PROXY" in error
     visits.errors.clear()
+
+
+def test_dialogs_are_seen(visits: Visit) -> None:
+    """A dialog is answered, and counts as an error."""
+    assert visits.look("book/notation.html").evaluate("confirm('go on?')") is False
+    assert visits.errors == ["a dialog: go on?"]
+    visits.errors.clear()
+
+
+def test_a_look_finds_nothing_of_the_look_before(visit: Visit) -> None:
+    """Neither stored nor in the page, nor how the window was."""
+    state = """() => [localStorage.mine, sessionStorage.mine, window.mine, innerWidth,
+      ...["print", "(prefers-color-scheme: dark)"].map((name) => matchMedia(name).matches)]"""
+    for protocol in ("http", "file"):
+        page = visit.look(CHAPTER, protocol=protocol, theme="dark", width=500)
+        page.emulate_media(media="print")
+        page.evaluate("window.mine = localStorage.mine = sessionStorage.mine = 1")
+        assert page.evaluate(state)[-2:] == [True, True]
+        page = visit.look(f"{CHAPTER}#on-the-same-page", protocol=protocol)
+        assert page.evaluate(state) == [None, None, None, 1300, False, False]

@@ -30,5 +30,10 @@ def test_no_marker_falls_between_the_steps():
     asked = [command for _, command in test.TEST if "-m" in command and "-n" in command]
     marks = [command[command.index("-m") + 1] for command in asked]
     assert marks == ["not (browser or lite or soak)", "(browser or lite) and not soak"]
-    assert "hypothesis or soak" in test.SOAK[0][1]
+    soaked = [command[command.index("-m") + 1] for _, command in test.SOAK if "-n" in command]
+    assert soaked == [
+        "(browser or lite) and soak",
+        "(hypothesis or soak) and not (browser or lite)",
+    ]
+    assert re.search(r"^soak: book ", MAKEFILE, re.MULTILINE)  # the first reads its pages
     assert "-m 'not soak'" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

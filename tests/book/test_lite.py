@@ -29,7 +29,7 @@ LITE = HTML / "lite"
 PYODIDE = LITE / "static/pyodide"
 WEIGHTS = LITE / "weights"
 NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
-WHOLE = ("attention", "kv-cache")  # opened as notebooks; of all others the cells are run
+WHOLE = ("attention", "start")  # opened as notebooks; of all others the cells are run
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
 
 

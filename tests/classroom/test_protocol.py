@@ -159,10 +159,12 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_any_data_is_a_value_or_refused(entry: Any) -> None:
+    """No other error comes out, and what was taken can be said again in JSON."""
     try:
-        protocol.decode(entry, [b"12345678", b""])
+        value = protocol.decode(entry, [b"12345678", b""])
     except protocol.ProtocolError:
         return
+    assert json.loads(json.dumps(protocol.encode(value, [])))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,10 @@ def test_a_reply_s_line_is_shorter_than_a_job_s() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
+    """No other error comes out, and what was taken holds no more bytes than came."""
     try:
-        protocol.receive(io.BytesIO(data))
+        message, blobs = protocol.receive(io.BytesIO(data))
     except (protocol.ProtocolError, EOFError):
         return
+    assert [int(size) for size in message["blobs"]] == [len(blob) for blob in blobs]
+    assert sum(map(len, blobs)) < len(data)

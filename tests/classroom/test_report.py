@@ -700,7 +700,7 @@ def test_pages_are_accessible_and_fit(visit: Visit, theme: str, width: int) -> N
     files = [f"small/{row['feedback']}" for row in rows if row["student"] in ("dee", "hal")]
     for name in (*files, hostile_file(visit.folder), "small/summary.html", "hostile/summary.html",
                  "whole/summary.html"):  # fmt: skip
-        page = visit(name, protocol="file", theme=theme, width=width)
+        page = visit.look(name, protocol="file", theme=theme, width=width)
         assert serious_findings(page) == [], name
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -713,7 +713,7 @@ def test_pages_are_accessible_and_fit(visit: Visit, theme: str, width: int) -> N
 
 @pytest.mark.browser
 def test_bars_are_as_long_as_their_numbers(visit: Visit) -> None:
-    page = visit("small/summary.html", protocol="file")
+    page = visit.look("small/summary.html", protocol="file")
     bar = page.locator("section.card").first.locator("svg[role=img]")
     whole = bar.bounding_box()["width"]
     for state, count in (("solved", 1), ("not-yet", 6), ("not-handed-in", 1)):
@@ -727,7 +727,7 @@ def test_bars_are_as_long_as_their_numbers(visit: Visit) -> None:
 
 @pytest.mark.browser
 def test_a_link_of_the_summary_opens_the_feedback(visit: Visit) -> None:
-    page = visit("hostile/summary.html", protocol="file", width=1300)
+    page = visit.look("hostile/summary.html", protocol="file", width=1300)
     links = page.locator(".names a").evaluate_all("all => all.map(a => a.href)")
     assert len(links) == 2 * len(HOSTILE)
     for link in links[: len(HOSTILE)]:
@@ -741,10 +741,10 @@ def test_feedback_prints_on_two_pages_at_most_and_names_on_their_own(
 ) -> None:
     from pypdf import PdfReader
 
-    page = visit("small/feedback/dee.html", protocol="file", theme="dark")
+    page = visit.look("small/feedback/dee.html", protocol="file", theme="dark")
     page.pdf(path=tmp_path / "dee.pdf", format="A4")
     assert len(PdfReader(tmp_path / "dee.pdf").pages) <= 2
-    page = visit("small/summary.html", protocol="file")
+    page = visit.look("small/summary.html", protocol="file")
     page.pdf(path=tmp_path / "summary.pdf", format="A4")
     texts = [sheet.extract_text() for sheet in PdfReader(tmp_path / "summary.pdf").pages]
     assert "With names" in texts[-1]

@@ -124,7 +124,7 @@ def type_text(box: Locator, text: str) -> None:
 @pytest.mark.parametrize("protocol", ["http", "file"])
 def test_a_decoder_comes_at_its_first_use(open_page: Visit, protocol: str) -> None:
     """Nothing at load, one script at the first change, none at the second."""
-    page = open_page("light.html", protocol=protocol)
+    page = open_page.look("light.html", protocol=protocol)
     box = box_of(page)
     expect(say(box)).to_contain_text("After “now” the decoder expects “tom”")
     assert page.evaluate("Object.keys(globalThis.livingModels ?? {})") == []
@@ -139,7 +139,7 @@ def test_a_decoder_comes_at_its_first_use(open_page: Visit, protocol: str) -> No
 
 
 def test_a_link_to_a_state_brings_its_decoder(open_page: Visit) -> None:
-    page = open_page("light.html#inside_model:text=lily+had+a&l0h1=false")
+    page = open_page.look("light.html#inside_model:text=lily+had+a&l0h1=false")
     box = box_of(page)
     expect(say(box)).to_contain_text("After “a” the decoder expects")
     assert words(box) == ["<s>", "lily", "had", "a"]
@@ -184,7 +184,7 @@ def test_missing_weights_are_named(visits: Visit) -> None:
 
 
 def test_words_that_are_none_are_named_and_kept(open_page: Visit) -> None:
-    page = open_page("light.html")
+    page = open_page.look("light.html")
     box = box_of(page)
     type_text(box, "lily had a red ball .")
     expect(say(box)).to_contain_text("After “.”")
@@ -204,7 +204,7 @@ def test_words_that_are_none_are_named_and_kept(open_page: Visit) -> None:
 
 
 def test_words_are_typed_chosen_drawn_and_taken_back(open_page: Visit) -> None:
-    page = open_page("light.html")
+    page = open_page.look("light.html")
     box = box_of(page)
     textbox = box.get_by_role("textbox")
     type_text(box, "lily had a re")
@@ -239,7 +239,7 @@ def test_telling_on_runs_until_it_is_stopped(open_page: Visit) -> None:
 
 
 def test_everything_can_be_done_by_keyboard(open_page: Visit) -> None:
-    page = open_page("light.html")
+    page = open_page.look("light.html")
     box = box_of(page)
     box.locator("[data-id='t-36']").focus()
     page.keyboard.press("ArrowUp")
@@ -258,7 +258,7 @@ def test_everything_can_be_done_by_keyboard(open_page: Visit) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_controls_and_picture_fit_a_screen(open_page: Visit, theme: str) -> None:
-    page = open_page(f"{theme}.html", theme=theme)
+    page = open_page.look(f"{theme}.html", theme=theme)
     box = box_of(page)
     top = box.locator(".living-app").bounding_box()
     picture = box.locator(".living-output svg").bounding_box()
@@ -272,7 +272,7 @@ def test_controls_and_picture_fit_a_screen(open_page: Visit, theme: str) -> None
 
 
 def test_a_kernel_hands_over_the_weights(open_page: Visit) -> None:
-    page = open_page("notebook.html")
+    page = open_page.look("notebook.html")
     box = page.locator("#cell.living")
     expect(say(box)).to_contain_text("After “now”")
     box.get_by_role("button", name="A repeated block").click()
@@ -287,7 +287,7 @@ def test_a_kernel_hands_over_the_weights(open_page: Visit) -> None:
 
 def test_all_shipped_decoders_answer_as_numpys(open_page: Visit) -> None:
     """From the page's own scripts: the table of the next words, number for number."""
-    page = open_page("light.html")
+    page = open_page.look("light.html")
     box = box_of(page)
     type_text(box, "lily had a red ball . lily gave the")
     box.get_by_text("The picture as a table").click()
