@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
@@ -24,7 +25,7 @@ def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
 attention_intensity(np.array([32.0]), 32, 128, 8192, 2)  # MHA: looks right
 '''
 
-_close = partial(np.allclose, rtol=1e-9, atol=0)
+_close = partial(close, relative=True)
 
 
 def _case(n_heads: int, kv: list[int], head_dim: int, kv_len: int, each: int) -> Inputs:

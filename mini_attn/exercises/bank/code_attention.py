@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.comparing import close, first_wrong
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -26,7 +25,6 @@ def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
 '''
 
 Array = np.ndarray
-_close = partial(np.allclose, rtol=1e-6, atol=1e-6)
 
 
 def _codes(x: Array, axis: int, bits: int) -> tuple[Array, Array, Array]:
@@ -169,7 +167,7 @@ SHOULD_BE = {
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """What the first wrong output should be."""
-    return SHOULD_BE[first_wrong(outputs, right(inputs), _close) or "out"]
+    return SHOULD_BE[first_wrong(outputs, right(inputs), close) or "out"]
 
 
 EXERCISE = Exercise(
@@ -201,5 +199,4 @@ EXERCISE = Exercise(
     right=right,
     slips=slips,
     symptom=symptom,
-    same=_close,
 )

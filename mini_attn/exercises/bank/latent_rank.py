@@ -68,7 +68,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A rank for each share."""
-    return {"rank": (inputs["shares"].shape, "iu")}
+    return {"rank": (inputs["shares"].shape, "i")}
 
 
 def _rows(x: Array) -> Array:

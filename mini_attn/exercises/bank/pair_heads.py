@@ -90,7 +90,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A number for each head."""
-    return {"order": ((len(inputs["k"]),), "iu")}
+    return {"order": ((len(inputs["k"]),), "i")}
 
 
 def _distances(x: Array) -> Array:

@@ -159,6 +159,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=np.array_equal,
     symptom=symptom,
 )
