@@ -84,7 +84,7 @@ CHANGES = {
 
 
 def by_position(model: mt.Decoder, length: int) -> list[float]:
-    """Loss of stories in nats a word, a mean for each `BIN` positions."""
+    """Loss of stories in nats per word, a mean for each `BIN` positions."""
     rows = torch.from_numpy(sample_rows(32, length, SEED, kind="stories"))
     with torch.inference_mode():
         losses = next_word_losses(model, rows).double().mean(0).numpy()
@@ -134,7 +134,7 @@ def main() -> None:
             last = looks[-1]["measured"]
             print(f"[after] {change.title}, seed {seed}: stories "
                   f"{last['stories']['loss']['nats']:.3f}, copying {last['copying']['nats']:.3f} "
-                  "nats a word", flush=True)  # fmt: skip
+                  "nats per word", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 Write the backward pass of one head without a mask. `q` is `(q_len, head_dim)`, `k` is `(kv_len,
-head_dim)`, `v` is `(kv_len, v_head_dim)`, and `d_out`, the gradient of the loss by the output, is
-`(q_len, v_head_dim)`. The scale is one over the root of `head_dim`. Return `(d_q, d_k, d_v)` in
-the shapes of `q`, `k` and `v`.
+head_dim)`, `v` is `(kv_len, v_head_dim)`, and `d_out`, the gradient of the loss with respect to
+the output, is `(q_len, v_head_dim)`. The scale is one over the root of `head_dim`. Return `(d_q,
+d_k, d_v)` in the shapes of `q`, `k` and `v`.
 """
 STARTER = '''
 def attention_gradient(q, k, v, d_out):

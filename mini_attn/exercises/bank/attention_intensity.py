@@ -10,8 +10,8 @@ from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and at 2
-bytes a number it prints 1 for every model. Find out why, and repair it. `n_kv_heads` is an array
+A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and with 2
+bytes per number it prints 1 for every model. Find out why, and repair it. `n_kv_heads` is an array
 with several numbers of key/value heads; return one intensity for each.
 """
 STARTER = '''

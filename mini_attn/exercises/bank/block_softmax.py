@@ -9,7 +9,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function is meant to compute attention of one head over blocks of keys, so that no more than
-`(q_len, block)` scores exist at a time. It was tested with keys whose best came first. Find out
+`(q_len, block)` scores exist at a time. It was tested with the best key first. Find out
 when it is wrong, and repair it. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`, `v` is
 `(kv_len, v_head_dim)`; return `out` of shape `(q_len, v_head_dim)`. Scores may be large.
 """
@@ -183,7 +183,7 @@ EXERCISE = Exercise(
         "times one factor, the same for all old scores: put it on both sums.",
     ),
     common_errors=(
-        "Testing with keys whose best comes first: then nothing has to be brought up to date.",
+        "Testing with the best key first: then nothing ever has to be rescaled.",
         "Leaving the maximum out: right for small scores, overflow for large ones.",
     ),
     cases=cases,

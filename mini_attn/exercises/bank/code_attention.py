@@ -14,8 +14,8 @@ TEXT = """
 The cache of one head holds codes: the key of token `j` is `k_zero + k_scale * k_codes[j]`, with a
 scale and a zero for each channel, and its value is `v_zero[j] + v_scale[j] * v_codes[j]`, with a
 scale and a zero for each token. `q` has the shape `(head_dim,)`, the codes are whole numbers
-`(tokens, head_dim)`, and the query sees every token. Write the step without making one key or one
-value anew. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go into the
+`(tokens, head_dim)`, and the query sees every token. Write the step without rebuilding a single
+key or value. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go into the
 softmax, and `out` `(head_dim,)`. One of the four arrays of scales and zeros is of no use: which?
 """
 STARTER = '''

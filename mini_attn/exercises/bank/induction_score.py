@@ -188,7 +188,7 @@ EXERCISE = Exercise(
     ),
     common_errors=(
         "Comparing ids[j] with ids[i]: those are the copies, not what followed them.",
-        "Averaging over words that come for the first time.",
+        "Averaging over words that occur for the first time too.",
     ),
     cases=cases,
     expected=expected,

@@ -12,7 +12,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function is meant to give causal attention weights from a square array of scores, one row per
-query. Its upper triangle is 0, as it should be, and still the model that uses it learns to cheat.
+query. Its upper triangle is 0, as it should be, and yet the model that uses it learns to cheat.
 Find out why, and repair it. Return the weights in the shape of `scores`; scores may be large.
 """
 STARTER = '''

@@ -136,7 +136,7 @@ def slips(inputs: Inputs) -> Slips:
          "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
          "gives weight 0 is minus infinity."),
         (_out({**inputs, "mask": mask.any(axis=0) & np.ones_like(mask)}) * some,
-         "A key is hidden only where no query may see it. Each query has a row of the mask of its "
+         "A key is hidden only where no query can see it. Each query has a row of the mask of its "
          "own."),
         *((ma.softmax(np.where(mask, scores, scores - less)) @ v * rows,
            "A large number is subtracted from hidden scores, and a hidden score may be larger "

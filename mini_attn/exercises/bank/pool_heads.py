@@ -164,7 +164,7 @@ EXERCISE = Exercise(
     common_errors=(
         "Averaging neighbouring columns, which mixes numbers of one head.",
         "Adding instead of averaging: the scores grow with the group.",
-        "Pooling heads that stand apart, while neighbours will read the result.",
+        "Pooling heads that are not neighbours: it is neighbours that will read the result.",
     ),
     cases=cases,
     expected=expected,

@@ -12,7 +12,7 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-`chunk_scores` is meant to give the scores of a chunk of new tokens over all keys, before any
+`chunk_scores` should give the scores of a chunk of new tokens against all keys, before any
 mask. `q` and `k` have the shape `(new, head_dim)` and are not turned yet. `k_cache` has the shape
 `(past, head_dim)`; its rows were turned when they came in, to positions 0 to `past` − 1. The
 function was tested with an empty cache only. Find out what is wrong, and repair it. `turn_rows`

@@ -182,14 +182,14 @@ EXERCISE = Exercise(
     hints=(
         "Adding the same number to all scores of a row changes no weight. Which number would make "
         "it impossible that a power becomes too large?",
-        "Take off the largest score of each row, with keepdims=True, then the powers, then divide "
-        "by their sum. A row that is minus infinity throughout has no finite largest score: take "
-        "off 0 there, and divide by 1 instead of by 0.",
+        "Subtract the largest score of each row, with keepdims=True, take the exponentials, and "
+        "divide by their sum. A row that is minus infinity throughout has no finite largest score: "
+        "subtract 0 there, and divide by 1 instead of by 0.",
     ),
     common_errors=(
         "Taking powers of the scores as they are: e to the 900 is infinite, and infinity divided "
         "by infinity is no number.",
-        "Forgetting keepdims, so that sums of rows meet columns.",
+        "Forgetting keepdims, so that the sums of the rows are laid along the columns.",
         "Minus infinity minus minus infinity, in a row without any finite score.",
     ),
     cases=cases,

@@ -16,7 +16,7 @@ from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
 A text has outgrown its model, and from now on another rule holds. The keys in the cache were
-turned to their positions with the old speeds, and nobody has kept them unturned. Bring them to
+turned to their positions with the old speeds, and no unturned copy was kept. Bring them to
 the new speeds. `k` has the shape `(kv_len, head_dim)`, one cached key a row (some cases are the
 trained decoder's), `positions` the shape `(kv_len,)`, and `old` and `new` hold radians per token
 for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had been turned

@@ -170,8 +170,8 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "For each plane: how often did it come round in training? That number decides how much of "
-        "its speed it keeps.",
+        "For each plane: how many full turns did it make in training? That number decides how much "
+        "of its speed it keeps.",
         "Turns are inv_freq times trained over 2π. What is kept is (turns - 1) / (32 - 1), clipped "
         "to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the old one "
         "over the factor.",
