@@ -186,7 +186,7 @@ def stored(key: str) -> dict[str, Any]:
 
 
 class Losses(NamedTuple):
-    """What a model loses, in nats a word.
+    """What a model loses, in nats per word.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ WRONG = [
     ("one too few", 589, "by hand", "still a little more"),
     ("first head", 5, "by hand", "first head"),
     ("one half", 178, "by hand", "one half"),
-    ("1/e", 257, "by hand", "Asked is a tenth"),
+    ("1/e", 257, "by hand", "not below a tenth"),
     ("one unit", 256, "by hand", "1 is subtracted"),
     ("ten units", 2560, "by hand", "e to the −10"),
     ("in a line", 230, "by hand", "weight itself"),

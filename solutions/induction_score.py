@@ -15,9 +15,13 @@ def induction_score(weights, ids):
 REFERENCE = induction_score
 
 
+def _same(ids):
+    """Earlier copies of each word."""
+    return np.tril(ids[:, None] == ids[None, :], -1)
+
+
 def _behind(ids):
-    before = np.concatenate([[-1], ids[:-1]])
-    return np.tril(ids[:, None] == before[None, :])
+    return np.pad(_same(ids), ((0, 0), (1, 0)))[:, :-1]
 
 
 def _over(weights, where, rows):
@@ -26,16 +30,31 @@ def _over(weights, where, rows):
     return (weights * where).sum(axis=-1)[:, rows].mean(axis=-1)
 
 
+def _by_word(of):
+    """The mean of what is found in the row of each word with an earlier copy."""
+
+    def answer(weights, ids):
+        found = [
+            of(weights[:, i], [j + 1 for j in range(i) if ids[j] == ids[i]], i)
+            for i in range(len(ids))
+            if ids[i] in ids[:i]
+        ]
+        return np.mean(found, axis=0) if found else np.zeros(len(weights))
+
+    return answer
+
+
 def _copies(weights, ids):
-    same = np.tril(ids[:, None] == ids[None, :], -1)
-    return _over(weights, same, same.any(axis=1))
+    return _over(weights, _same(ids), _same(ids).any(axis=1))
+
+
+def _copies_over_all(weights, ids):
+    return _over(weights, _same(ids), np.ones(len(ids), bool))
 
 
 def _before_copies(weights, ids):
-    same = np.tril(ids[:, None] == ids[None, :], -1)
-    where = np.zeros_like(same)
-    where[:, :-1] = same[:, 1:]
-    return _over(weights, where, same.any(axis=1))
+    same = _same(ids)
+    return _over(weights, np.pad(same, ((0, 0), (0, 1)))[:, 1:], same.any(axis=1))
 
 
 def _all_words(weights, ids):
@@ -46,29 +65,9 @@ def _comes_again(weights, ids):
     return _over(weights, _behind(ids), np.array([(ids == i).sum() > 1 for i in ids]))
 
 
-def _one_copy(which):
-    def answer(weights, ids):
-        scores, words = np.zeros(len(weights)), 0
-        for i in range(len(ids)):
-            found = [j for j in range(i) if ids[j] == ids[i]]
-            if found:
-                scores, words = scores + weights[:, i, found[which] + 1], words + 1
-        return scores / max(1, words)
-
-    return answer
-
-
 def _cells(weights, ids):
     behind = _behind(ids)
     return (weights * behind).sum(axis=(1, 2)) / max(1, behind.sum())
-
-
-def _largest(weights, ids):
-    behind = _behind(ids)
-    looks = behind.any(axis=1)
-    if not looks.any():
-        return np.zeros(len(weights))
-    return (weights * behind).max(axis=-1)[:, looks].mean(axis=-1)
 
 
 def _exchanged(weights, ids):
@@ -99,52 +98,26 @@ def _half_distance(weights, ids):
     return weights[:, t, t - half + 1].mean(axis=-1) if half else np.zeros(n_heads)
 
 
-def _mean_per_word(weights, ids):
-    n_heads, seq, _ = weights.shape
-    total, n = np.zeros(n_heads), 0
-    for t in range(seq):
-        after = [s + 1 for s in range(t) if ids[s] == ids[t]]
-        if after:
-            total += weights[:, t, after].mean(axis=-1)
-            n += 1
-    return total / n if n else total
-
-
-def _not_self(weights, ids):
-    n_heads, seq, _ = weights.shape
-    total, n = np.zeros(n_heads), 0
-    for t in range(seq):
-        copies = [s for s in range(t) if ids[s] == ids[t]]
-        if copies:
-            total += weights[:, t, [s + 1 for s in copies if s + 1 < t]].sum(axis=-1)
-            n += 1
-    return total / n if n else total
-
-
-def _argmax(weights, ids):
-    n_heads, seq, _ = weights.shape
-    hits, n = np.zeros(n_heads), 0
-    for t in range(seq):
-        after = [s + 1 for s in range(t) if ids[s] == ids[t]]
-        if after:
-            hits += np.isin(weights[:, t].argmax(axis=-1), after)
-            n += 1
-    return hits / n if n else hits
-
-
 def _two_further(weights, ids):
     behind = _behind(ids)
     further = np.tril(np.pad(behind, ((0, 0), (1, 0)))[:, :-1])
     return _over(weights, further, behind.any(axis=1))
 
 
+_latest = _by_word(lambda row, after, i: row[:, after[-1]])
+_first = _by_word(lambda row, after, i: row[:, after[0]])
+_largest = _by_word(lambda row, after, i: row[:, after].max(axis=-1))
+_mean_per_word = _by_word(lambda row, after, i: row[:, after].mean(axis=-1))
+_not_self = _by_word(lambda row, after, i: row[:, [j for j in after if j < i]].sum(axis=-1))
+_argmax = _by_word(lambda row, after, i: np.isin(row.argmax(axis=-1), after))
+
 WRONG = [
     ("copies themselves", _copies, "by hand", "one position further on"),
     ("before the copies", _before_copies, "by hand", "came after them"),
     ("all words", _all_words, "by hand", "over all words"),
     ("comes again", _comes_again, "by hand", "only later"),
-    ("latest copy only", _one_copy(-1), "random", "Only the latest copy"),
-    ("first copy only", _one_copy(0), "random", "Only the first copy"),
+    ("latest copy only", _latest, "random", "Only the latest copy"),
+    ("first copy only", _first, "random", "Only the first copy"),
     ("cells", _cells, "random", "over single cells"),
     ("largest", _largest, "random", "largest weight"),
     ("exchanged", _exchanged, "by hand", "Rows and columns"),
@@ -156,8 +129,6 @@ WRONG = [
     ("mean over the places of a word", _mean_per_word, "random", "only the words are averaged"),
     ("word itself left out", _not_self, "edges", "weight on itself counts"),
     ("share of words with the largest weight there", _argmax, "by hand", "counts the words"),
-    ("copies, over all words", lambda weights, ids: _over(
-        weights, np.tril(ids[:, None] == ids[None, :], -1), np.ones(len(ids), bool)), "by hand",
-     "Two things"),
+    ("copies, over all words", _copies_over_all, "by hand", "Two things"),
     ("two further on", _two_further, "by hand", "two positions behind"),
 ]  # fmt: skip

@@ -89,7 +89,7 @@ CHANGES = {
 
 
 def by_position(model: mt.Decoder, length: int) -> list[float]:
-    """Loss of stories in nats a word, a mean for each `BIN` positions."""
+    """Loss of stories in nats per word, a mean for each `BIN` positions."""
     rows = torch.from_numpy(sample_rows(32, length, SEED, kind="stories"))
     with torch.inference_mode():
         losses = next_word_losses(model, rows).double().mean(0).numpy()
@@ -120,13 +120,13 @@ def trained_on(change: Change, seed: int) -> list[dict[str, Any]]:
 
 
 def nats(seen: dict[str, Any]) -> dict[str, float]:
-    """The two losses of a look, in nats a word."""
+    """The two losses of a look, in nats per word."""
     found = seen["measured"]
     return {"stories": found["stories"]["loss"]["nats"], "copying": found["copying"]["nats"]}
 
 
 def summary(kept: dict[str, Any]) -> dict[str, Any]:
-    """Of one change, at each step: mean, least and most over its seeds, in nats a word."""
+    """Of one change, at each step: mean, least and most over its seeds, in nats per word."""
     at_step = list(zip(*(one["looks"] for one in kept["seeds"].values()), strict=True))
     told: dict[str, Any] = {"title": kept["title"], "length": kept["length"]}
     told |= {"seeds": len(kept["seeds"]), "steps": [looks[0]["step"] for looks in at_step]}
@@ -161,7 +161,7 @@ def main() -> None:
             written(path, done)
             last = nats(looks[-1])
             print(f"[after] {change.title}, seed {seed}: stories {last['stories']:.3f}, "
-                  f"copying {last['copying']:.3f} nats a word", flush=True)  # fmt: skip
+                  f"copying {last['copying']:.3f} nats per word", flush=True)  # fmt: skip
     done["from_the_start"] = {
         name: nats(look(load(name, backend="torch"), 0, LONGEST)) for name in ("mha", "gqa", "mqa")
     }

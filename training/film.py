@@ -62,7 +62,7 @@ class Measure:
         return -np.log(np.take_along_axis(chances, rows[:, 1:, None], axis=2)[..., 0])
 
     def __call__(self, model: ma.Decoder) -> dict[str, Any]:
-        """Copying and stories in nats a word, recall, and two scores of each head."""
+        """Copying and stories in nats per word, recall, and two scores of each head."""
         maps = attention_maps(model, self.repeats)  # (n_layers, rows, n_heads, seq, seq)
         back = np.diagonal(maps, -1, axis1=-2, axis2=-1).mean(axis=(1, 3))
         found = (maps * self.behind[None, :, None]).sum(axis=-1).swapaxes(1, 2)

@@ -108,7 +108,7 @@ def train(plan: Plan, stop: Stop, *, rows: int = 256) -> bool:
             save_safetensors(FRAMES / f"{step:05d}.safetensors", weights)
 
     def tell(step: int, loss: float, left: float) -> None:
-        print(f"[train] {plan.name}: step {step} of {plan.steps}, {loss:.3f} nats a word, "
+        print(f"[train] {plan.name}: step {step} of {plan.steps}, {loss:.3f} nats per word, "
               f"{left / 60:.1f} min left", flush=True)  # fmt: skip
 
     if not training.run(tell, stop=stop, each=film):
@@ -120,7 +120,7 @@ def train(plan: Plan, stop: Stop, *, rows: int = 256) -> bool:
     written(result, record)
     for kind in ("stories", "repeats"):
         loss, true = (record["measured"][kind][what]["nats"] for what in ("loss", "true"))
-        print(f"[train] {plan.name}: {kind} {loss:.3f} nats a word, {true:.3f} at best")
+        print(f"[train] {plan.name}: {kind} {loss:.3f} nats per word, {true:.3f} at best")
     training.state.unlink()
     return True
 

@@ -3,7 +3,10 @@
 A foreseen mistake explains an answer if it gives what the answer gave in every case: where it
 failed, and where it passed. Of those that do, the simplest is named, which is the first. An answer
 that is repaired in part has its mistake in some cases alone: if just one explains all that fail,
-it is named as such. Else the smallest failing case is shown, and no more is claimed.
+it is named as such. Else the smallest failing case is shown, and no more is claimed. So it is with
+shapes: what is said about one fits those of all cases.
+
+What no mistake explains, and is right to float32's precision, is right.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.comparing import Inputs, Outputs, first_wrong, named
+from mini_attn.exercises.axes import Misfit, ideas_of_shape
+from mini_attn.exercises.comparing import Inputs, Outputs, first_wrong, moves, named
 from mini_attn.exercises.guesses import TWO
 from mini_attn.exercises.spec import GROUPS, Exercise
 
@@ -34,6 +38,10 @@ class Tried:
         What is wrong with them in this case, None where nothing is.
     finite : bool
         False where an output holds NaN or infinity, which is then the fault.
+    rough : bool
+        Whether the outputs are right to float32's precision, and no better.
+    misfit : Misfit or None
+        The output whose shape is the fault.
     """
 
     group: str
@@ -41,9 +49,13 @@ class Tried:
     outputs: Outputs
     fault: str | None = None
     finite: bool = True
+    rough: bool = False
+    misfit: Misfit | None = None
 
 
-def _gives(task: Exercise, case: Tried, mistake: Outputs, *, whole: bool) -> bool:
+def _gives(
+    task: Exercise, case: Tried, mistake: Outputs, moved: dict[str, float], *, whole: bool
+) -> bool:
     """Whether a mistake would have given the same in this case.
 
     Unless the whole counts, numbers that are not finite are left out: what overflowed on the way
@@ -59,7 +71,7 @@ def _gives(task: Exercise, case: Tried, mistake: Outputs, *, whole: bool) -> boo
                 return False
             if not known.all():
                 got, foreseen = got[known], foreseen[known]
-        if not task.same(got, foreseen):
+        if not task.same(got, foreseen, moved.get(name, 0.0)):
             return False
     return True
 
@@ -69,36 +81,52 @@ def _speaks_of(task: Exercise, first: Tried) -> str | None:
     if task.right is None:
         return None
     right = named(task.right(first.inputs), list(first.outputs))
-    return first_wrong(first.outputs, right, task.same)
+    moved = moves(task.right, first.inputs, first.outputs)
+    return first_wrong(first.outputs, right, task.same, moved)
 
 
-def _explain(task: Exercise, tried: list[Tried], first: Tried) -> str | None:
+def _explain(task: Exercise, tried: list[Tried], first: Tried) -> tuple[str | None, str | None]:
     """The idea of the first mistake that explains every case.
 
-    Where none does, that of the only one that explains every failing case: then the answer has it
-    in these alone, which is said.
+    Where none does, as the second, that of the only one that explains every failing case: then the
+    answer has it in these alone, which is said.
     """
     names, about = list(first.outputs), _speaks_of(task, first)
     table = [task.slips(case.inputs) for case in tried]
+    moved = [moves(task.right, case.inputs, case.outputs) for case in tried]
     partly: list[str] = []
     for number, (_, idea) in enumerate(table[tried.index(first)]):
         foreseen: list[Any] = [slips[number][0] for slips in table]
         gives = [
             one is not None
             and (about is None or about in named(one, names))
-            and _gives(task, case, named(one, names), whole=case.finite or case is first)
-            for one, case in zip(foreseen, tried, strict=True)
+            and _gives(task, case, named(one, names), by, whole=case.finite or case is first)
+            for one, case, by in zip(foreseen, tried, moved, strict=True)
         ]
         if all(gives):
-            return idea
+            return idea, None
         if all(same for same, case in zip(gives, tried, strict=True) if case.fault):
             partly.append(idea)
     partly = [idea for idea in partly if not idea.startswith(TWO)] or partly  # the simpler ones
     # Truth values come out alike too easily to be sure.
     numbers = first.outputs[about or names[0]].dtype.kind != "b"
     if first.finite and numbers and len(set(partly)) == 1:
-        return f"Some cases are right. The others come out as with this mistake: {partly[0]}"
-    return None
+        return None, f"Some cases are right. The others come out as with this mistake: {partly[0]}"
+    return None, None
+
+
+def _of_shape(task: Exercise, tried: list[Tried], first: Misfit) -> str:
+    """What is said about a shape, with the idea that fits those of all cases."""
+    ideas = ideas_of_shape(first)
+    for case in tried:
+        right = task.expected(case.inputs)[first.name][0]
+        here = case.misfit if case.misfit and case.misfit.name == first.name else None
+        ideas = [
+            idea
+            for idea in ideas
+            if idea in ideas_of_shape(here or Misfit(first.name, right, right))
+        ]
+    return " ".join([str(first), *ideas[:1]])
 
 
 def _effort(case: Tried) -> tuple[bool, int]:
@@ -120,15 +148,20 @@ def what_to_say(task: Exercise, tried: list[Tried]) -> tuple[str, str] | None:
     Returns
     -------
     tuple of two str, or None
-        None where no case has a fault.
+        None where no case has a fault, or none but float32's rounding.
     """
     failing = [case for case in tried if case.fault]
     if not failing:
         return None
     first = failing[0]
+    if first.misfit:
+        return "shape", _of_shape(task, tried, first.misfit)
     check = first.group if first.finite else "finite"
-    if idea := _explain(task, tried, first):
-        return check, idea
+    idea, partly = _explain(task, tried, first)
+    if idea is None and all(case.rough for case in failing):
+        return None
+    if idea or partly:
+        return check, str(idea or partly)
     if first.finite and task.right is not None:
         first = min((case for case in failing if case.finite), key=_effort)
     return check, str(first.fault)

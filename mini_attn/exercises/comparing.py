@@ -7,26 +7,120 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Inputs", "Outputs", "by_right", "close", "first_wrong", "named"]
+__all__ = [
+    "TIGHT", "Inputs", "Outputs", "Same", "apart", "by_right", "close", "first_wrong",
+    "moves", "named",
+]  # fmt: skip
 
 Inputs = dict[str, Any]
 Outputs = dict[str, np.ndarray[Any, Any]]
+Same = Callable[..., Any]  # (answer, wanted, moved=0.0) -> whether they are the same
 
+TIGHT = 1e-6  # of float64: far above its rounding, far below what a mistake makes
+SINGLE = 2.0**-24  # half a step of float32, for numbers around 1
+STEPS = 32  # of them add up in the sums of an exercise, at most
 FEW_GIVEN, FEW_WANTED = 24, 8  # numbers that one reads at a glance
 DIGITS = (4, 7, 11, 17)  # as many as it takes to tell two numbers apart
 
 
-def close(answer: np.ndarray, wanted: np.ndarray) -> bool:
+def close(
+    answer: np.ndarray,
+    wanted: np.ndarray,
+    moved: float = 0.0,
+    *,
+    tight: float = TIGHT,
+    relative: bool = False,
+) -> bool:
     """Whether two arrays of one shape are the same up to rounding; whole numbers exactly.
+
+    The one tolerance of all exercises. Of float64 it asks ``tight``. A float32 answer is as good
+    as float32 allows: steps of its largest number, and what rounding the inputs does to it.
+
+    Parameters
+    ----------
+    answer, wanted : array
+        What came, whose type decides, and what should have come.
+    moved : float
+        How far rounding the inputs to float32 moves the right answer, see `moves`.
+    tight : float
+        What float64 may be off: a part of each number, and as much as of a number 1.
+    relative : bool
+        Whether numbers far below 1 count as much as others: then only a part of each is allowed.
+
+    Returns
+    -------
+    bool
+        Whether they are.
 
     Examples
     --------
     >>> close(np.array([0.5]), np.array([0.5 + 1e-9])), close(np.array([3]), np.array([4]))
     (True, False)
+    >>> wanted = np.array([1000.0])
+    >>> close(wanted + 2e-3, wanted), close(np.float32(wanted + 2e-3), wanted, moved=1e-3)
+    (False, True)
     """
     if "f" not in answer.dtype.kind + wanted.dtype.kind:
         return np.array_equal(answer, wanted)
-    return bool(np.allclose(answer, wanted, rtol=1e-6, atol=1e-6))
+    part, off = tight, 0.0 if relative else tight
+    if answer.dtype == np.float32:
+        part = max(part, STEPS * SINGLE)
+        if not relative:
+            largest = float(np.abs(wanted).max(initial=0, where=np.isfinite(wanted)))
+            off = max(off, STEPS * (SINGLE * largest + moved))
+    return bool(np.allclose(answer.astype(float), wanted, rtol=part, atol=off, equal_nan=True))
+
+
+def _nudged(value: Any, signs: np.random.Generator) -> Any:
+    """A given number or array, each number off by half a step of float32."""
+    if isinstance(value, float):
+        return float(np.float32(value))
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    return value * (1 + SINGLE * signs.choice([-1.0, 1.0], value.shape))
+
+
+def moves(
+    right: Callable[[Inputs], Any] | None, inputs: Inputs, outputs: Outputs
+) -> dict[str, float]:
+    """How far rounding the inputs to float32 moves each output, at most.
+
+    Who computes in float32 cannot come nearer: a score of 900 that is off by half a step moves its
+    weight by 5e-5.
+
+    Parameters
+    ----------
+    right : callable (inputs) -> array or mapping of str to array, or None
+        The right answer.
+    inputs, outputs : dict
+        The case, and what the answer gave.
+
+    Returns
+    -------
+    dict of str to float
+        By output; nothing where none of them is float32.
+
+    Examples
+    --------
+    >>> moved = moves(lambda given: np.exp(given["x"]), {"x": np.array([9.0])},
+    ...               {"out": np.float32([8103.0])})
+    >>> 3e-3 < moved["out"] < 6e-3
+    True
+    """
+    if right is None or all(array.dtype != np.float32 for array in outputs.values()):
+        return {}
+    signs, names = np.random.default_rng(0), list(outputs)
+    nudged = {name: _nudged(value, signs) for name, value in inputs.items()}
+    first, second = (named(right(given), names) for given in (inputs, nudged))
+    return {name: _apart(first[name], second[name]) for name in first}
+
+
+def _apart(first: np.ndarray, second: np.ndarray) -> float:
+    """The largest difference among numbers that are finite."""
+    if first.dtype.kind != "f":
+        return 0.0
+    known = np.isfinite(first) & np.isfinite(second)
+    return float(np.abs(first - second).max(initial=0, where=known))
 
 
 def named(answer: Any, names: list[str]) -> Outputs:
@@ -42,10 +136,12 @@ def named(answer: Any, names: list[str]) -> Outputs:
 
 
 def first_wrong(
-    outputs: Outputs, right: Outputs, same: Callable[[np.ndarray, np.ndarray], Any]
+    outputs: Outputs, right: Outputs, same: Same, moved: Mapping[str, float] | None = None
 ) -> str | None:
     """Name of the first output that is not right, in the order of the right ones."""
-    return next((name for name in right if not same(outputs[name], right[name])), None)
+    by = moved or {}
+    wrong = (n for n in right if not same(outputs[n], right[n], by.get(n, 0.0)))
+    return next(wrong, None)
 
 
 def _written(value: Any, digits: int) -> str:
@@ -55,6 +151,18 @@ def _written(value: Any, digits: int) -> str:
     if isinstance(value, float | np.floating):
         return f"{value + 0.0:.{digits}g}"
     return str(value)
+
+
+def apart(wanted: Any, got: Any) -> tuple[str, str]:
+    """Two numbers, or lists of them, with as many digits as it takes to tell them apart.
+
+    Examples
+    --------
+    >>> apart(1.0, 0.5), apart([1.0, 2.0], [1.0, 2.000001])
+    (('1', '0.5'), ('[1, 2]', '[1, 2.000001]'))
+    """
+    pairs = [(_written(wanted, digits), _written(got, digits)) for digits in DIGITS]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
 def _given(inputs: Inputs) -> str:
@@ -77,14 +185,13 @@ def _beside(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
             off = np.abs(got.astype(float) - wanted)
         at = tuple(int(i) for i in np.argwhere(off >= off.max() / 1000)[0])
         name, got, wanted = f"{name}{list(at)}", got[at], wanted[at]
-    pairs = [(_written(wanted.tolist(), n), _written(got.tolist(), n)) for n in DIGITS]
-    should, found = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+    should, found = apart(wanted.tolist(), got.tolist())
     return f"{name} should be {should}; it is {found}."
 
 
 def by_right(
     right: Callable[[Inputs], Any],
-    same: Callable[[np.ndarray, np.ndarray], Any],
+    same: Same,
     symptom: Callable[[Inputs, Outputs], str | None],
 ) -> Callable[[Inputs, Outputs], str | None]:
     """A judge that compares with the right answer, and shows the case where it differs.
@@ -93,10 +200,11 @@ def by_right(
     ----------
     right : callable (inputs) -> array or mapping of str to array
         The right answer; several outputs in the order in which they are judged.
-    same : callable (array, array) -> bool
-        Whether an output is right.
+    same : callable (array, array, float) -> bool
+        Whether an output is right, as `close`.
     symptom : callable (inputs, outputs) -> str or None
-        What is true of this case, said first.
+        What is true of this case, said first. It finds the outputs that are right without their
+        rounding.
 
     Returns
     -------
@@ -112,13 +220,14 @@ def by_right(
 
     def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         wanted = named(right(inputs), list(outputs))
-        name = first_wrong(outputs, wanted, same)
+        name = first_wrong(outputs, wanted, same, moves(right, inputs, outputs))
         if name is None:
             return None
         done = list(wanted)[: list(wanted).index(name)]
         verb = "is" if len(done) == 1 else "are"
         so_far = f"{', '.join(done)} {verb} right." if done else None
         shown = f"With {_given(inputs)}: {_beside(name, outputs[name], wanted[name])}"
-        return " ".join(filter(None, (so_far, symptom(inputs, outputs), shown)))
+        known = outputs | {one: wanted[one] for one in done}
+        return " ".join(filter(None, (so_far, symptom(inputs, known), shown)))
 
     return judge

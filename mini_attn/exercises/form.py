@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.axes import Misfit
 from mini_attn.exercises.spec import Inputs, Outputs
 
 __all__ = ["Missing", "arrays_of", "not_finite", "number_of"]
@@ -18,15 +19,15 @@ WARNINGS = {  # what NumPy said on the way, in a learner's words
     "invalid value encountered in divide": "0 was divided by 0, or infinity by infinity.",
     "invalid value encountered in subtract": "Infinity was subtracted from infinity.",
 }
-JUDGED = {"f": np.float64, "b": np.bool_, "i": np.int64, "u": np.int64}
+JUDGED = {"f": np.float64, "b": np.bool_, "i": np.int64, "u": np.int64}  # but float32 stays
 
 
 class Missing(Exception):
     """A check found what the answer lacks."""
 
-    def __init__(self, name: str, message: str) -> None:
+    def __init__(self, name: str, message: str, misfit: Misfit | None = None) -> None:
         super().__init__(message)
-        self.name, self.message = name, message
+        self.name, self.message, self.misfit = name, message, misfit
 
 
 def _named(value: Any, expected: dict[str, Any]) -> dict[str, Any]:
@@ -54,17 +55,25 @@ def arrays_of(value: Any, expected: dict[str, tuple[tuple[int, ...], str]]) -> O
     arrays = {name: np.asarray(item) for name, item in named.items()}
     for name, (shape, _) in expected.items():
         if arrays[name].shape != shape:
-            raise Missing(
-                "shape", f"{name} should have shape {shape}; it has {arrays[name].shape}."
-            )
+            misfit = Misfit(name, shape, arrays[name].shape)
+            raise Missing("shape", str(misfit), misfit)
     for name, (_, kind) in expected.items():
-        if arrays[name].dtype.kind not in kind:
+        if arrays[name].dtype.kind not in kind.replace("i", "iu"):  # with a sign or without
             raise Missing(
                 "dtype", f"{name} should be {KINDS[kind[0]]}; it is {arrays[name].dtype}."
             )
+        if arrays[name].dtype.kind == "f" and arrays[name].itemsize == 2:
+            words = f"{name} is float16, which keeps 3 digits: compute in float64, or in float32."
+            raise Missing("dtype", words)
     # Copies, as the next call may reuse them; of one type, as a judge computes with them.
     with np.errstate(over="ignore", invalid="ignore"):  # what no float64 holds is not finite
-        return {name: array.astype(JUDGED[array.dtype.kind]) for name, array in arrays.items()}
+        return {name: array.astype(_judged(array)) for name, array in arrays.items()}
+
+
+def _judged(array: np.ndarray) -> Any:
+    """The type in which a judge sees an array."""
+    single = array.dtype.kind == "f" and array.itemsize == 4
+    return np.float32 if single else JUDGED[array.dtype.kind]
 
 
 def not_finite(outputs: Outputs, inputs: Inputs, warned: str) -> str | None:

@@ -16,6 +16,7 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 __all__ = ["examine_function", "examine_number"]
 
+ROUGH = "right to float32's precision: float64 would keep twice as many digits"
 Call = Callable[[Inputs], Run]
 
 
@@ -52,6 +53,16 @@ def _judge(task: Exercise, inputs: Inputs, outputs: Outputs) -> str | None:
         return _broken(error)
 
 
+def _rough(task: Exercise, case: Tried, outputs: Outputs, fault: str | None) -> bool:
+    """Whether outputs are right to float32's precision, and no better."""
+    other = np.float32 if fault else np.float64
+    with np.errstate(over="ignore"):
+        cast = {n: a.astype(other) if a.dtype.kind == "f" else a for n, a in outputs.items()}
+    if all(cast[name].dtype == array.dtype for name, array in outputs.items()):
+        return False
+    return (_judge(task, case.inputs, cast) is None) == (fault is not None)
+
+
 def _broken(error: Exception) -> str:
     name = type(error).__name__
     return f"The check itself failed on this answer, with {name}: please report it."
@@ -72,7 +83,8 @@ def _try(task: Exercise, call: Call, case: Tried, report: Report, *, twice: bool
         raise Missing(case.group, room[1])
     if twice and not _same(returned, arrays_of(_call(call, case.inputs, report).value, expected)):
         raise Missing("repeatable", "The same inputs give another answer the second time.")
-    return replace(case, outputs=outputs, fault=_judge(task, case.inputs, outputs))
+    fault = _judge(task, case.inputs, outputs)
+    return replace(case, outputs=outputs, fault=fault, rough=_rough(task, case, outputs, fault))
 
 
 def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> list[Tried]:
@@ -89,6 +101,11 @@ def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> list[Tr
                 case = Tried(group, inputs, {})
                 case = _try(task, call, case, notes, twice=number == 0 and not failed)
             except Missing as missing:
+                if missing.misfit and all(one.misfit for one in tried if one.fault):
+                    failed = True
+                    case.fault, case.misfit = missing.message, missing.misfit
+                    tried.append(case)
+                    continue
                 if not failed:
                     raise
                 if missing.name == "runs":  # an endless loop is waited for once
@@ -103,8 +120,8 @@ def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> list[Tr
     return tried
 
 
-def _first_fault(task: Exercise, tried: list[Tried]) -> None:
-    """Raise the check that failed, and the idea behind it."""
+def _first_fault(task: Exercise, tried: list[Tried], report: Report) -> None:
+    """Raise the check that failed, and the idea behind it; what is right may get a note."""
     try:
         with np.errstate(all="ignore"):
             said = what_to_say(task, tried)
@@ -112,6 +129,8 @@ def _first_fault(task: Exercise, tried: list[Tried]) -> None:
         said = next(case.group for case in tried if case.fault), _broken(error)
     if said:
         raise Missing(*said)
+    if any(case.rough for case in tried):
+        report.notes.append(ROUGH)
 
 
 def _one_number(task: Exercise, answer: Any) -> None:
@@ -142,7 +161,7 @@ def examine_function(task: Exercise, call: Call, *, seed: int) -> Report:
     """
     report = Report(task)
     try:
-        _first_fault(task, _all_cases(task, call, seed, report))
+        _first_fault(task, _all_cases(task, call, seed, report), report)
     except Missing as missing:
         report.failed, report.message = missing.name, missing.message
     return report

@@ -107,14 +107,13 @@ def outcome(task: Exercise, failed: str | None) -> Record:
 
 
 def remember(task: Exercise, failed: str | None) -> None:
-    """Keep how far an answer came; what was solved once stays solved.
+    """Keep the `outcome` of an answer; what was solved once stays solved.
 
     Parameters
     ----------
     task : Exercise
-        Which exercise.
     failed : str or None
-        Name of the first check that failed, None for a solved exercise.
+        As in `outcome`.
     """
     if attempts.get(task.id) != "":
         attempts[task.id] = failed or ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.comparing import Inputs, Outputs, by_right, close
+from mini_attn.exercises.comparing import Inputs, Outputs, Same, by_right, close
 
 __all__ = [
     "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "exercise", "exercise_ids",
@@ -97,8 +97,9 @@ class Exercise:
         the form of `right`, and that idea. The same mistakes in the same order for all inputs,
         with None for what these inputs leave no room for. An answer may hold the outputs alone
         that the mistake is about. `mini_attn.exercises.choosing` has the rule that chooses.
-    same : callable (array, array) -> bool
-        Whether an output is what it should be, or what a mistake would make of it.
+    same : callable (array, array, float) -> bool
+        Whether an output is what it should be, or what a mistake would make of it. The rule of
+        tolerance is `mini_attn.exercises.comparing.close`, which is this unless more is asked.
     symptom : callable (inputs, outputs) -> str or None
         What is true of a wrong answer to these inputs; said where no mistake explains it.
     judge : callable (inputs, outputs) -> str or None
@@ -117,7 +118,9 @@ class Exercise:
         Inputs, by the check that they belong to, in the order of `GROUPS`: "by hand" (tiny),
         "random", "property" (what the exercise is about), "edges".
     expected : callable (inputs) -> dict of (shape, dtype kind)
-        What the answer to these inputs looks like, by name, in order.
+        What the answer to these inputs looks like, by name, in order. Of ``"f"`` the answer's own
+        precision decides how near it has to come. ``"i"``, whole numbers of any type, and ``"b"``
+        are exact: cases on a boundary have to be on it in float32 too.
     unit : str
         What the number counts.
     mistakes : mapping of float to str
@@ -155,7 +158,7 @@ class Exercise:
     common_errors: tuple[str, ...]
     right: Callable[[Inputs], Any] | None = None
     slips: Callable[[Inputs], Slips] = no_slips
-    same: Callable[[Any, Any], Any] = close
+    same: Same = close
     symptom: Callable[[Inputs, Outputs], str | None] = no_symptom
     judge: Callable[[Inputs, Outputs], str | None] = undecided
     asked: Callable[[Inputs, Outputs], Outputs] = all_of_it

@@ -11,52 +11,20 @@ import numpy as np
 import pytest
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises import Exercise, exercise, exercise_ids
+from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.exercises.axes import Misfit, ideas_of_shape
 from mini_attn.exercises.checker import SEED
 from mini_attn.exercises.choosing import Tried, what_to_say
 from mini_attn.exercises.comparing import by_right, close, named
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.judging import examine_function
-from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import undecided
 from solutions import block_softmax
+from tests.exercises.toy import TOY, all_cases, told
 
 PARTLY = "Some cases are right. The others come out as with this mistake:"
 BY_RIGHT = [i for i in exercise_ids() if exercise(i).right is not None]
-
-
-def doubled(inputs: Any) -> Any:
-    return 2 * inputs["x"]
-
-
-def slips(inputs: Any) -> list[tuple[Any, str]]:
-    x = inputs["x"]
-    return [
-        (x, "It is not doubled."),
-        (3 * x, "That is three times as much."),
-        (None if x.size > 2 else 2 * x[::-1], "It is turned round."),
-        (np.abs(2 * x), "The signs are lost."),
-        (x, "A rarer mistake with the same result."),
-    ]
-
-
-TOY = Exercise(
-    id="toy", page="kv-cache", title="Toy", kind="write", groups={"edges": 2}, minutes=1,
-    difficulty=1, assessed=False, section="The ring", hints=("", ""), common_errors=("",),
-    text="Double it.", starter="def double(x):\n    raise NotImplementedError", right=doubled,
-    slips=slips,
-    cases=lambda rng: {
-        "by hand": [{"x": np.array([1.0, 2.0])}],
-        "random": [{"x": np.array([3.0, -4.0, 5.0])}, {"x": np.array([-6.0])}],
-        "edges": [{"x": np.array([0.0])}],
-    },
-    expected=lambda inputs: {"out": (inputs["x"].shape, "f")},
-)  # fmt: skip
-
-
-def told(answer: Any, task: Exercise = TOY) -> Report:
-    return examine_function(task, lambda inputs: run(answer, inputs), seed=SEED)
 
 
 # The rule
@@ -226,6 +194,68 @@ def test_two_mistakes_at_once_come_after_each_alone() -> None:
     ]  # fmt: skip
 
 
+# The shape that is wrong
+
+
+def table(inputs: Any) -> Any:
+    return np.outer(inputs["x"], np.arange(1.0, 4.0))
+
+
+WIDE = replace(
+    TOY, judge=undecided, right=table, slips=lambda inputs: [],
+    expected=lambda inputs: {"out": ((inputs["x"].size, 3), "f")},
+)  # fmt: skip
+COLUMNS = np.arange(1.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "idea"),
+    [
+        (lambda x: np.outer(COLUMNS, x), "The two axes are exchanged."),
+        (lambda x: np.outer(x, COLUMNS)[:, None], "Axis 1 has size 1 and is left over"),
+        (lambda x: np.outer(x, COLUMNS).sum(0), "Axis 0 is missing: was it summed over"),
+        (lambda x: np.outer(x, COLUMNS).sum(1), "Axis 1 is missing: was it summed over"),
+        (lambda x: np.outer(x, COLUMNS)[:, :1], "Axis 1 was reduced to one entry"),
+        (lambda x: np.outer(x, COLUMNS).ravel(), "Axes 0 and 1 have become one"),
+        (lambda x: np.outer(x, COLUMNS).sum(), "All axes are gone"),
+        (lambda x: np.zeros((7, 5)), ""),
+    ],
+)
+def test_a_wrong_shape_is_told_with_what_happened_to_the_axes(answer: Any, idea: str) -> None:
+    report = told(answer, WIDE)
+    got = answer(x=np.ones(2)).shape
+    assert report.failed == "shape"
+    assert report.message.startswith(f"out should have shape (2, 3); it has {got}.")
+    assert idea in report.message
+    assert idea or report.message.count(".") == 1
+
+
+def test_what_is_said_about_a_shape_fits_those_of_all_cases() -> None:
+    """Exchanged in the first case alone; and where a square hides it, it is still that."""
+
+    def first_only(x: np.ndarray) -> np.ndarray:
+        return np.outer(COLUMNS, x) if x.size == 2 else np.zeros((7, 5))
+
+    assert told(first_only, WIDE).message == "out should have shape (2, 3); it has (3, 2)."
+    square = replace(WIDE, cases=lambda rng: {"by hand": [{"x": np.ones(n)} for n in (2, 3, 1)]})
+    assert told(lambda x: np.outer(COLUMNS, x), square).failed == "shape"
+    assert "exchanged" in told(lambda x: np.outer(COLUMNS, x), square).message
+    right_then_not = told(
+        lambda x: np.outer(COLUMNS, x) if x.size == 1 else table({"x": x}), square
+    )
+    assert "exchanged" not in right_then_not.message
+
+
+def test_axes_of_three_and_four_are_named_by_their_place() -> None:
+    ideas = ideas_of_shape(Misfit("out", (2, 5, 3, 4), (2, 3, 5, 4)))
+    assert ideas == ["Axes 1 and 2 are exchanged."]
+    assert ideas_of_shape(Misfit("out", (2, 5, 3, 4), (4, 3, 5, 2)))[0].startswith("The axes stand")
+    assert ideas_of_shape(Misfit("out", (2, 5, 12), (2, 5, 3, 4))) == [
+        "Axes 2 and 3 should become one, by a reshape."
+    ]
+    assert ideas_of_shape(Misfit("out", (5, 4), (9, 9, 9))) == []
+
+
 # The case that is shown
 
 
@@ -250,11 +280,6 @@ def test_numbers_are_shown_as_one_writes_them(
 
 
 # The banks
-
-
-def all_cases(task: Exercise) -> list[tuple[str, Any]]:
-    drawn = task.cases(np.random.default_rng(SEED))
-    return [(group, inputs) for group, rows in drawn.items() for inputs in rows]
 
 
 @pytest.mark.parametrize("exercise_id", BY_RIGHT)

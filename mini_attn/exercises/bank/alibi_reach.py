@@ -35,7 +35,7 @@ MISTAKES: dict[float, str] = {
     ANSWER - 1: "There the weight is still a little more than a tenth. Which distance is next?",
     _reach(float(SLOPES[0])): "That is the first head, with slope 1/2. The last has 1/256.",
     _reach(float(SLOPES[-1]), 0.5): "That is where the weight falls below one half.",
-    _reach(float(SLOPES[-1]), math.exp(-1)): "There it falls below 1/e. Asked is a tenth.",
+    _reach(float(SLOPES[-1]), math.exp(-1)): "There it falls below 1/e, and not below a tenth.",
     round(1 / float(SLOPES[-1])): "There 1 is subtracted from the score, and the weight is 1/e.",
     round((1 / SHARE) / float(SLOPES[-1])): (
         "There 10 is subtracted from the score. The weight is its exponential: e to the −10."
@@ -101,7 +101,7 @@ EXERCISE = Exercise(
         "for r, and take the next whole number.",
     ),
     common_errors=(
-        "Letting the weight fall in a line. The score does.",
+        "Assuming that the weight falls linearly. It is the score that does.",
         "Taking the logarithm to base 10 or 2.",
     ),
     judge=judge,

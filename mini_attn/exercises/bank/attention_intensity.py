@@ -6,11 +6,12 @@ from functools import partial
 
 import numpy as np
 
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and at 2
-bytes a number it prints 1 for every model. Find out why, and repair it. `n_kv_heads` is an array
+A tool prints how many FLOPs the attention of a decode step does for each byte of cache, and with 2
+bytes per number it prints 1 for every model. Find out why, and repair it. `n_kv_heads` is an array
 with several numbers of key/value heads; return one intensity for each.
 """
 STARTER = '''
@@ -24,7 +25,7 @@ def attention_intensity(n_kv_heads, n_heads, head_dim, kv_len, dtype_bytes):
 attention_intensity(np.array([32.0]), 32, 128, 8192, 2)  # MHA: looks right
 '''
 
-_close = partial(np.allclose, rtol=1e-9, atol=0)
+_close = partial(close, relative=True)
 
 
 def _case(n_heads: int, kv: list[int], head_dim: int, kv_len: int, each: int) -> Inputs:

@@ -10,8 +10,8 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 TEXT = """
-With pencil and paper: Llama-3-70B has 70.55 billion parameters in bfloat16. Eight H100 hold an
-eighth of them each and read 3.35 TB/s each, all at the same time. What is the least time for one
+With pencil and paper: Llama-3-70B has 70.55 billion parameters in bfloat16. Eight H100s hold an
+eighth of them each and read 3.35 TB/s each, all eight at once. What is the least time for one
 token of one short conversation, in milliseconds?
 """
 

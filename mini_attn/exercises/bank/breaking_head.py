@@ -10,7 +10,7 @@ from mini_attn.exercises.trained import block_row, maps_of
 TEXT = """
 You get the maps of a small decoder that copies well, but not the decoder: `maps`
 (n_layers, n_heads, seq, seq) are the weights of all its heads for one row that repeats a block.
-Predict which single head, switched off, spoils the copying most. Return its layer and its number,
+Predict which single head, switched off, hurts the copying most. Return its layer and its number,
 counted from 0, as an integer array (2,). The answer was found by switching off each head; heads
 that do the same work stand in for each other.
 """

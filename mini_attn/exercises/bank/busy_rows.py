@@ -81,7 +81,8 @@ EXERCISE = Exercise(
     unit="rows",
     mistakes=MISTAKES,
     hints=(
-        "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs in full proportion.",
+        "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs grow in "
+        "proportion to it.",
         "FLOPs: 2 m d². Bytes: 2 (d² + 2 m d). Set 2 m d² = 300 · 2 (d² + 2 m d), solve for m, and "
         "round up.",
     ),

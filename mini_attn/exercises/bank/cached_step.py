@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -19,8 +20,6 @@ def cached_step(q, k_new, v_new, k_cache, v_cache, length):
     """One cached attention step: (out, k_cache, v_cache)."""
     raise NotImplementedError
 '''
-
-TOLERANCE = 1e-6
 
 
 def _case(q: np.ndarray, k: np.ndarray, v: np.ndarray, capacity: int, junk: float) -> Inputs:
@@ -61,10 +60,6 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 def _out(inputs: Inputs, k: np.ndarray, v: np.ndarray, scale: float | None = None) -> np.ndarray:
     return np.asarray(ma.scaled_dot_product_attention(inputs["q"], k, v, scale=scale))
-
-
-def _close(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=TOLERANCE, equal_nan=True)
 
 
 def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
@@ -123,12 +118,12 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Whether the past has changed, or the new row is not where it should be."""
     at, wanted = inputs["length"], right(inputs)
     for name, word in (("k_cache", "key"), ("v_cache", "value")):
-        if not _close(outputs[name][:, :, :at], wanted[name][:, :, :at]):
+        if not close(outputs[name][:, :, :at], wanted[name][:, :, :at]):
             return (
                 f"A row of the past changed in {name}. The new {word} belongs in the next free "
                 f"slot, number {at} (counting from 0); the slots before it are taken."
             )
-        if not _close(outputs[name][:, :, at], wanted[name][:, :, at]):
+        if not close(outputs[name][:, :, at], wanted[name][:, :, at]):
             return (
                 f"The new {word} is not in slot {at} of {name}: append it, "
                 "or the next step will miss this token."
@@ -170,7 +165,6 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
     asked=asked,
     keeps_inputs=True,

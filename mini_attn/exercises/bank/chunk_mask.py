@@ -7,7 +7,7 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function is meant to say which key each query of a chunk may see, and it was tested with
+This function should say which keys each query of a chunk can see, but it was tested with
 whole prompts only. Find out when it is wrong, and repair it. `q_positions` and `kv_positions` are
 integer arrays, one position per query and per key; a key at position -1 is an empty slot, and
 slots need not be in order. Return a boolean array `(q_len, kv_len)`, True where the query may

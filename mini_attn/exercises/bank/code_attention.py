@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.comparing import first_wrong
+from mini_attn.exercises.comparing import close, first_wrong
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
@@ -15,8 +14,8 @@ TEXT = """
 The cache of one head holds codes: the key of token `j` is `k_zero + k_scale * k_codes[j]`, with a
 scale and a zero for each channel, and its value is `v_zero[j] + v_scale[j] * v_codes[j]`, with a
 scale and a zero for each token. `q` has the shape `(head_dim,)`, the codes are whole numbers
-`(tokens, head_dim)`, and the query sees every token. Write the step without making one key or one
-value anew. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go into the
+`(tokens, head_dim)`, and the query sees every token. Write the step without rebuilding a single
+key or value. Return `folded` `(head_dim,)`, the query for which `k_codes @ folded` can go into the
 softmax, and `out` `(head_dim,)`. One of the four arrays of scales and zeros is of no use: which?
 """
 STARTER = '''
@@ -26,7 +25,6 @@ def code_attention(q, k_codes, k_scale, k_zero, v_codes, v_scale, v_zero):
 '''
 
 Array = np.ndarray
-_close = partial(np.allclose, rtol=1e-6, atol=1e-6)
 
 
 def _codes(x: Array, axis: int, bits: int) -> tuple[Array, Array, Array]:
@@ -169,7 +167,7 @@ SHOULD_BE = {
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """What the first wrong output should be."""
-    return SHOULD_BE[first_wrong(outputs, right(inputs), _close) or "out"]
+    return SHOULD_BE[first_wrong(outputs, right(inputs), close) or "out"]
 
 
 EXERCISE = Exercise(
@@ -201,5 +199,4 @@ EXERCISE = Exercise(
     right=right,
     slips=slips,
     symptom=symptom,
-    same=_close,
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn import cost
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.models import MODELS
@@ -31,7 +32,7 @@ def decode_bound(
 
 NAMES = ("weight_bytes", "cache_bytes", "row_flops", "pair_flops",
          "bytes_per_second", "flops_per_second")  # fmt: skip
-_close = partial(np.allclose, rtol=1e-6, atol=0)
+_close = partial(close, relative=True)
 
 
 def _case(batch: list[int], context: int, *values: float) -> Inputs:

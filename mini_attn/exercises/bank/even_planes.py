@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
@@ -74,16 +75,12 @@ def _scores(q: Array, k: Array, *, turned: bool = True) -> Array:
     return np.asarray(q @ k.T)
 
 
-def _same(a: Array, b: Array) -> bool:
-    return np.allclose(a, b, rtol=1e-6, atol=1e-6 * np.abs(a).max())
-
-
 def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
     """What is wrong with the scores, or None."""
     (q, k), (new_q, new_k) = inputs.values(), outputs.values()
-    if _same(_scores(q, k), _scores(new_q, new_k)):
+    if close(_scores(new_q, new_k), _scores(q, k)):
         return None
-    if _same(_scores(q, k, turned=False), _scores(new_q, new_k, turned=False)):
+    if close(_scores(new_q, new_k, turned=False), _scores(q, k, turned=False)):
         return (
             "The scores are as before as long as nothing is turned, and change with the positions. "
             + ONE_FACTOR
@@ -138,7 +135,8 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     k, new_k = inputs["k"], outputs["k"]
     if idea := _of_the_scores(inputs, outputs):
         return idea
-    if np.allclose(_lengths(new_k).max(axis=0), 1, rtol=1e-6):
+    longest = _lengths(new_k).max(axis=0)
+    if close(longest, np.ones(len(longest))):
         return None
     return _of_the_lengths(k, new_k)
 

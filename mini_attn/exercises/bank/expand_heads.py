@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function is meant to copy shared heads, so that an attention without groups can be used. It
+This function should copy shared heads, so that attention without groups can be used. It
 was tested with one key/value head, where it is right. Find out when it is wrong, and repair it.
 `k` has the shape `(batch, n_kv_heads, kv_len, head_dim)`; return `(batch, n_heads, kv_len,
 head_dim)`.
@@ -23,8 +22,6 @@ def expand_heads(k, n_heads):
 
 expand_heads(np.ones((1, 1, 3, 2)), 4).shape  # one head for all: looks right
 '''
-
-_close = partial(np.allclose, rtol=0, atol=1e-12)
 
 
 def _case(rng: np.random.Generator, batch: int, kv_heads: int, group: int, kv_len: int,
@@ -95,10 +92,10 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """The first head that is another one than it should be."""
     k, got, wanted = inputs["k"], outputs["k"], right(inputs)
-    head = next(h for h in range(inputs["n_heads"]) if not _close(got[:, h], wanted[:, h]))
+    head = next(h for h in range(inputs["n_heads"]) if not close(got[:, h], wanted[:, h]))
     its = head // (inputs["n_heads"] // k.shape[1])
     for other in range(k.shape[1]):
-        if _close(got[:, head], k[:, other]):
+        if close(got[:, head], k[:, other]):
             return f"Query head {head} should get key/value head {its}; it gets head {other}."
     return None
 
@@ -129,6 +126,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
 )

@@ -25,13 +25,13 @@ ANSWER = (PERIOD + 1) * math.log(V) / LENGTH
 MISTAKES = {
     PERIOD * math.log(V) / LENGTH: (
         f"That is {PERIOD} guesses. Go through the row at the seam: what does the model read when "
-        "it has to foretell the first word of the second copy?"
+        "it has to predict the first word of the second copy?"
     ),
     (PERIOD - 1) * math.log(V) / LENGTH: (
         "That is one guess too few in the first copy: the word after `<s>` is a guess as well."
     ),
     (PERIOD + 1) * math.log(V) / (LENGTH + 1): (
-        f"The start token is given, and nobody foretells it: divide by the {LENGTH} words."
+        f"The start token is given, and nobody predicts it: divide by the {LENGTH} words."
     ),
     (PERIOD + COPIES - 1) * math.log(V) / LENGTH: (
         "Not every copy begins with a guess. At the second seam the block's last word has been "
@@ -77,7 +77,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
             f"{PERIOD + 1} guesses are right. One among {V} words costs ln {V}: {math.log(V):.4f}."
         )
     return (
-        f"{value:.4g} nats a word would be {guesses:.3g} guesses of ln {V} in the row. Count the "
+        f"{value:.4g} nats per word would be {guesses:.3g} guesses of ln {V} in the row. Count the "
         "words that the model has to guess."
     )
 
@@ -93,7 +93,7 @@ EXERCISE = Exercise(
     assessed=False,
     section="What a word costs",
     text=TEXT,
-    unit="nats a word",
+    unit="nats per word",
     mistakes=MISTAKES,
     hints=(
         "A guess among V equally likely words costs ln V, a certainty costs nothing. So count the "

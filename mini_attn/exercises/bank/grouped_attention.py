@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -24,9 +25,7 @@ def grouped_attention(q, k, v):
     raise NotImplementedError
 '''
 
-TOLERANCE = 1e-6
 Array = np.ndarray
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
@@ -151,7 +150,7 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Which heads are wrong."""
     out, wanted, kv_heads = outputs["out"], right(inputs), inputs["k"].shape[1]
-    wrong = [str(h) for h in range(out.shape[1]) if not _close(out[:, h], wanted[:, h])]
+    wrong = [str(h) for h in range(out.shape[1]) if not close(out[:, h], wanted[:, h])]
     return f"Of {out.shape[1]} query heads on {kv_heads}, these are wrong: {', '.join(wrong)}."
 
 
@@ -183,6 +182,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
 )

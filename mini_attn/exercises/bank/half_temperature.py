@@ -10,7 +10,7 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 TEXT = r"""
 With pencil and paper: three tokens have the scores $0$, $\ln 2$ and $\ln 5$. At temperature 1
 their shares are 1/8, 2/8 and 5/8. Which share does the *second* token get at temperature ½? Give
-a part of 1, with at least three digits.
+it as a fraction of 1, to at least three digits.
 """
 
 POWERS = np.array([1.0, 2.0, 5.0])  # e to the scores 0, ln 2 and ln 5

@@ -41,7 +41,7 @@ def _measured(seed: int) -> Array:
 
 
 def _made_up(rng: np.random.Generator, n_heads: int) -> Array:
-    """Losses without any order: no sum over single heads foretells a set."""
+    """Losses without any order: no sum over single heads predicts a set."""
     return np.asarray(rng.permutation(2**n_heads).reshape((2,) * n_heads) / 8 + 1)
 
 

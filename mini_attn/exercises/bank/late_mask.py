@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import TIGHT, apart
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function is meant to give causal attention weights from a square array of scores, one row per
-query. Its upper triangle is 0, as it should be, and still the model that uses it learns to cheat.
+query. Its upper triangle is 0, as it should be, and yet the model that uses it learns to cheat.
 Find out why, and repair it. Return the weights in the shape of `scores`; scores may be large.
 """
 STARTER = '''
@@ -24,9 +24,6 @@ def causal_weights(scores):
 
 causal_weights(np.array([[1.0, 2.0], [0.0, 0.0]]))  # zero where it should be
 '''
-
-TOLERANCE = 1e-6
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -125,14 +122,15 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Weight on later places, or rows that do not sum to 1."""
     weights = outputs["weights"]
-    later = np.argwhere(np.triu(np.abs(weights), 1) > TOLERANCE)
+    later = np.argwhere(np.triu(np.abs(weights), 1) > TIGHT)
     if len(later):
         i, j = later[0]
         return f"The query at place {i} gives weight {weights[i, j]:.3g} to the later place {j}."
     sums = weights.sum(axis=1)
     i = int(np.abs(sums - 1).argmax())
-    if abs(sums[i] - 1) > TOLERANCE:
-        return f"The weights of each query should sum to 1: row {i} sums to {sums[i]:.3g}."
+    if abs(sums[i] - 1) > TIGHT:
+        one, found = apart(1.0, float(sums[i]))
+        return f"The weights of each query should sum to {one}: row {i} sums to {found}."
     return "Rows sum to 1 and the future is hidden, but the shares are not those of the softmax."
 
 
@@ -163,6 +161,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
 )

@@ -12,12 +12,12 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-`k` and `v` have the shape `(n_heads, tokens, head_dim)`: what a layer without latents has made of
-a text, keys before their rotation. Instead each token is to leave one vector of `rank` numbers,
-from which fixed matrices make the keys and values of all heads. Matrices can be chosen for this
-text, and what they lose is measured as a part of the sum of the squares of all keys and values.
-For each number in `shares` `(n,)`, return the smallest rank that keeps at least this share of the
-sum: whole numbers `(n,)`. Shares lie between 0 and 1.
+`k` and `v` have the shape `(n_heads, tokens, head_dim)`: what a layer without latents makes of a
+text, keys before their rotation. Instead each token is to leave one vector of `rank` numbers, from
+which fixed matrices make the keys and values of all heads. Matrices can be chosen for this text,
+and what they lose is measured as a part of the sum of the squares of all keys and values. For each
+number in `shares` `(n,)`, return the smallest rank that keeps at least this share of the sum:
+whole numbers `(n,)`. Shares lie between 0 and 1.
 """
 STARTER = '''
 def latent_rank(k, v, shares):
@@ -68,7 +68,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A rank for each share."""
-    return {"rank": (inputs["shares"].shape, "iu")}
+    return {"rank": (inputs["shares"].shape, "i")}
 
 
 def _rows(x: Array) -> Array:

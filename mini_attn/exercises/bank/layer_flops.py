@@ -46,7 +46,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """Four whole numbers."""
-    return {"flops": ((4,), "iu")}
+    return {"flops": ((4,), "i")}
 
 
 def _counts(inputs: Inputs, *, shared: bool = True) -> np.ndarray:

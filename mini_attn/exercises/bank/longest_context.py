@@ -11,7 +11,7 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 TEXT = """
 With pencil and paper: the latent variant of the picture has 8,239,992,832 parameters and 32
 layers; each keeps a latent of 512 and a rotated key of 64 for a token. Weights and cache have 2
-bytes a number. How many tokens may each of 64 sequences have on a device with 80 GB?
+bytes a number. How many tokens can each of 64 sequences have on a device with 80 GB?
 """
 
 MEMORY, BATCH, LAYERS, RANK, ROPE, NUMBER_BYTES = 80 * 10**9, 64, 32, 512, 64, 2

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.comparing import apart
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
@@ -90,7 +91,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A number for each head."""
-    return {"order": ((len(inputs["k"]),), "iu")}
+    return {"order": ((len(inputs["k"]),), "i")}
 
 
 def _distances(x: Array) -> Array:
@@ -223,6 +224,12 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
     return {"order": order, "cost": np.array(_cost(both, order) if each_once else -1.0)}
 
 
+def _told(best: float, cost: float) -> str:
+    """What an order costs, beside what it could."""
+    least, much = apart(best, cost)
+    return f"This order changes keys and values by {much} in all; {least} is possible."
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the order would cost with one idea missing."""
     both = _table(inputs)
@@ -230,8 +237,7 @@ def slips(inputs: Inputs) -> Slips:
     found = []
     for order, idea in _orders(inputs):
         cost = _cost(both, order)
-        words = f"This order changes keys and values by {cost:.4g} in all; {best:.4g} is possible."
-        found.append(({"cost": np.array(cost)}, f"{idea} {words}"))
+        found.append(({"cost": np.array(cost)}, f"{idea} {_told(best, cost)}"))
     return found
 
 
@@ -244,7 +250,7 @@ def judge(inputs: Inputs, outputs: Outputs) -> str | None:
     best = _cost(both, _best(both))
     if cost <= best + 1e-9 * (1 + both.max()):
         return None
-    return f"This order changes keys and values by {cost:.4g} in all; {best:.4g} is possible."
+    return _told(best, cost)
 
 
 EXERCISE = Exercise(

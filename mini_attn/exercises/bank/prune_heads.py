@@ -10,7 +10,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Take heads out of a layer for good. The four matrices are as in exercise 1; `keep` is an array
-with the numbers of the heads that stay, in the order in which they shall stand. Return the four
+with the numbers of the heads that stay, in the order that they should have. Return the four
 smaller matrices `W_q, W_k, W_v, W_o`. A layer with them computes what the large one computes with
 the other heads left out of the sum.
 """

@@ -10,9 +10,9 @@ from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 TEXT = """
-With pencil and paper: an H100 does 989.4 TFLOP/s in bfloat16 and reads 3.35 TB/s. From how many
-sequences on do the products with weights of a decode step use all of its arithmetic? Only the
-weights count as read.
+With pencil and paper: an H100 does 989.4 TFLOP/s in bfloat16 and reads 3.35 TB/s. How many
+sequences does it take until the products with weights of a decode step use all of its arithmetic?
+Only the weights count as read.
 """
 
 DEVICE = cost.DEVICES["h100"]

@@ -131,5 +131,4 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=np.array_equal,
 )

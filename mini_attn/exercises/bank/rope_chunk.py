@@ -12,7 +12,7 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-`chunk_scores` is meant to give the scores of a chunk of new tokens over all keys, before any
+`chunk_scores` should give the scores of a chunk of new tokens against all keys, before any
 mask. `q` and `k` have the shape `(new, head_dim)` and are not turned yet. `k_cache` has the shape
 `(past, head_dim)`; its rows were turned when they came in, to positions 0 to `past` − 1. The
 function was tested with an empty cache only. Find out what is wrong, and repair it. `turn_rows`
@@ -37,9 +37,7 @@ def chunk_scores(q, k, k_cache):
     return q @ keys.T / np.sqrt(q.shape[1])
 '''
 
-TOLERANCE = 1e-6
 Array = np.ndarray
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def _turn(x: Array, positions: Array) -> Array:
@@ -174,5 +172,4 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
 )

@@ -152,13 +152,12 @@ EXERCISE = Exercise(
     ),
     common_errors=(
         "Sorting over all heads at once. With one head it looks right.",
-        "Applying the way back: with heads of four the two are the same.",
+        "Converting in the other direction: with heads of four numbers the two are the same.",
         "Using the number of query heads for the key projection of a model that shares keys.",
     ),
     cases=cases,
     expected=expected,
     right=right,
     slips=slips,
-    same=np.array_equal,
     symptom=symptom,
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -131,12 +132,12 @@ def slips(inputs: Inputs) -> Slips:
     ]
 
 
-def _same(query: Array, other: Array) -> bool:
+def _same(query: Array, other: Array, moved: float = 0.0) -> bool:
     """Whether two queries point the same way: their lengths change no order."""
     lengths = float(np.linalg.norm(query)), float(np.linalg.norm(other))
     if min(lengths) == 0:
         return max(lengths) == 0
-    return np.allclose(query / lengths[0], other / lengths[1], rtol=0, atol=1e-6)
+    return close(query / lengths[0], other / lengths[1], moved)
 
 
 def _place(back: int) -> str:

@@ -10,7 +10,7 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
 TEXT = """
 With pencil and paper: a query sees five keys. Four of them have the score 0. Which score must the
-fifth have, so that its weight is 0.9? Give at least three digits.
+fifth have for its weight to be 0.9? Give at least three digits.
 """
 
 OTHERS, WEIGHT = 4, 0.9

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -23,9 +24,7 @@ def shaw_scores(q, k, table):
     raise NotImplementedError
 '''
 
-TOLERANCE = 1e-6
 Array = np.ndarray
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -143,7 +142,7 @@ def right(inputs: Inputs) -> Array:
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """Whether only keys ahead are wrong."""
-    if _close(np.tril(outputs["scores"]), np.tril(right(inputs))):
+    if close(np.tril(outputs["scores"]), np.tril(right(inputs))):
         return "Only keys ahead are wrong. There is no mask here: all pairs have a score."
     return None
 
@@ -180,6 +179,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
 )

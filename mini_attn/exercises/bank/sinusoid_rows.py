@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -22,9 +23,7 @@ def sinusoids(positions, d_model):
     raise NotImplementedError
 '''
 
-TOLERANCE = 1e-6
 Array = np.ndarray
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -124,8 +123,8 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     rows, positions = outputs["rows"], inputs["positions"]
     s = int(np.abs(rows - right(inputs)).max(axis=1).argmax())
     table = right({**inputs, "positions": np.arange(2048)})
-    same = np.flatnonzero(np.abs(table - rows[s]).max(axis=1) < TOLERANCE)
-    return f"The row of position {positions[s]:,} is that of {same[0]:,}." if len(same) else None
+    at = next((p for p, row in enumerate(table) if close(rows[s], row)), None)
+    return f"The row of position {positions[s]:,} is that of {at:,}." if at is not None else None
 
 
 EXERCISE = Exercise(
@@ -157,6 +156,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
 )

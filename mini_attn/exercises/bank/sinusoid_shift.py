@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import TIGHT, close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -22,9 +23,7 @@ def shift_matrix(d_model, steps):
     raise NotImplementedError
 '''
 
-TOLERANCE = 1e-6
 Array = np.ndarray
-_close = partial(np.allclose, rtol=0, atol=TOLERANCE)
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -146,10 +145,10 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
         ma.sinusoidal_positions(np.arange(2) + steps, inputs["d_model"], dtype="float64")
         for steps in (0, inputs["steps"])
     )
-    if _close(rows @ outputs["matrix"], moved):
+    if close(rows @ outputs["matrix"], moved):
         return "The rows of positions 0 and 1 arrive, others do not. One matrix moves every row."
     outside = outputs["matrix"] * (1 - np.kron(np.eye(inputs["d_model"] // 2), np.ones((2, 2))))
-    if np.abs(outside).max() > TOLERANCE:
+    if np.abs(outside).max() > TIGHT:
         return "It mixes pairs. Each pair has a block of 2 × 2 on the diagonal, and 0 elsewhere."
     return None
 
@@ -187,6 +186,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_close,
     symptom=symptom,
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import apart, close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -22,7 +23,7 @@ def soft_choice(scores):
     raise NotImplementedError
 '''
 
-TOLERANCE = 1e-9
+_close = partial(close, tight=1e-9)  # so that what is added to the sum is seen
 
 
 def cases(rng: np.random.Generator) -> Cases:
@@ -45,10 +46,6 @@ def cases(rng: np.random.Generator) -> Cases:
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A weight for each score."""
     return {"weights": (inputs["scores"].shape, "f")}
-
-
-def _close(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.allclose(a, b, rtol=0, atol=TOLERANCE))
 
 
 def _weights(
@@ -90,7 +87,8 @@ def slips(inputs: Inputs) -> Slips:
              "The largest score takes all: a hard choice. A soft one gives each a share."),
             *((floor / (floor.sum(axis=1, keepdims=True) + least),
                "Something small is added to the sum. Where all powers of a row are smaller still, "
-               "the row no longer adds up to 1.") for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-6)),
+               "the row no longer adds up to 1.")
+              for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)),
             *_slips_of_range(scores),
         ]  # fmt: skip
 
@@ -136,7 +134,8 @@ def _slips_of_range(scores: np.ndarray) -> Slips:
         (np.where(some, 0, softmax), "A row becomes zeros as soon as it holds one minus infinity. "
          "It should only if it holds nothing else."),
         *((stable / (stable.sum(axis=1, keepdims=True) + more), "Something is added to the sum, so "
-           "that the rows no longer add up to 1.") for more in (1e-6, 1e-5, 1e-4, 1e-3)),
+           "that the rows no longer add up to 1.")
+          for more in (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)),
     ]  # fmt: skip
 
 
@@ -162,10 +161,10 @@ def right(inputs: Inputs) -> np.ndarray:
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """What the rows add up to."""
-    sums = outputs["weights"].sum(axis=1)
-    if _close(sums, right(inputs).sum(axis=1)):
+    sums, wanted = (array.sum(axis=1) for array in (outputs["weights"], right(inputs)))
+    if _close(sums, wanted):
         return "The rows add up to 1, but the shares in them are wrong."
-    return f"The rows add up to {', '.join(f'{one + 0.0:.6g}' for one in sums)}."
+    return f"The rows add up to {apart(wanted.tolist(), sums.tolist())[1][1:-1]}."
 
 
 EXERCISE = Exercise(
@@ -183,14 +182,14 @@ EXERCISE = Exercise(
     hints=(
         "Adding the same number to all scores of a row changes no weight. Which number would make "
         "it impossible that a power becomes too large?",
-        "Take off the largest score of each row, with keepdims=True, then the powers, then divide "
-        "by their sum. A row that is minus infinity throughout has no finite largest score: take "
-        "off 0 there, and divide by 1 instead of by 0.",
+        "Subtract the largest score of each row, with keepdims=True, take the exponentials, and "
+        "divide by their sum. A row that is minus infinity throughout has no finite largest score: "
+        "subtract 0 there, and divide by 1 instead of by 0.",
     ),
     common_errors=(
         "Taking powers of the scores as they are: e to the 900 is infinite, and infinity divided "
         "by infinity is no number.",
-        "Forgetting keepdims, so that sums of rows meet columns.",
+        "Forgetting keepdims, so that the sums of the rows are laid along the columns.",
         "Minus infinity minus minus infinity, in a row without any finite score.",
     ),
     cases=cases,

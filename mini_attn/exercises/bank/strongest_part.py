@@ -53,7 +53,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """A key for each query."""
-    return {"key": ((len(inputs["weights"]),), "iu")}
+    return {"key": ((len(inputs["weights"]),), "i")}
 
 
 def right(inputs: Inputs) -> np.ndarray:

@@ -9,13 +9,14 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn import config
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
 A text has outgrown its model, and from now on another rule holds. The keys in the cache were
-turned to their positions with the old speeds, and nobody has kept them unturned. Bring them to
+turned to their positions with the old speeds, and no unturned copy was kept. Bring them to
 the new speeds. `k` has the shape `(kv_len, head_dim)`, one cached key a row (some cases are the
 trained decoder's), `positions` the shape `(kv_len,)`, and `old` and `new` hold radians per token
 for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had been turned
@@ -74,10 +75,6 @@ def right(inputs: Inputs) -> Array:
     """Turned on by the new angle minus the old one."""
     k, positions, old, new = inputs.values()
     return _turned(k, positions[:, None] * (new - old))
-
-
-def _same(found: Array, wanted: Array) -> bool:
-    return np.allclose(found, wanted, rtol=1e-6, atol=1e-8)
 
 
 def _moved(
@@ -167,7 +164,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Whether lengths or angles are wrong."""
-    if not _same(np.square(outputs["k"]).sum(1), np.square(inputs["k"]).sum(1)):
+    if not close(np.square(outputs["k"]).sum(1), np.square(inputs["k"]).sum(1)):
         return "The lengths of the keys have changed. Turning leaves them as they are."
     return (
         "The lengths are right and the angles are not. By which angle is each plane of a key "
@@ -201,6 +198,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    same=_same,
     symptom=symptom,
 )

@@ -11,7 +11,7 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function is meant to say which keys each query may see: causally, at most `window` keys with
+This function should say which keys each query can see: causally, at most `window` keys counting
 its own, and never an empty slot. `q_positions` and `kv_positions` are integer arrays; a key at
 position −1 is an empty slot, and keys lie in the order of a ring. Find out what is wrong, and
 repair it. Return a boolean array `(q_len, kv_len)`.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.config import YaRN
+from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.numpy.rope import rope_frequencies
@@ -28,7 +29,7 @@ def yarn_ramp(inv_freq, factor, trained):
 '''
 
 SLOW, FAST = 1.0, 32.0  # turns in the trained context, as published
-_close = partial(np.allclose, rtol=1e-6, atol=0)
+_close = partial(close, relative=True)
 
 
 def _case(inv_freq: np.ndarray, factor: float, trained: int) -> Inputs:
@@ -169,8 +170,8 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "For each plane: how often did it come round in training? That number decides how much of "
-        "its speed it keeps.",
+        "For each plane: how many full turns did it make in training? That number decides how much "
+        "of its speed it keeps.",
         "Turns are inv_freq times trained over 2π. What is kept is (turns - 1) / (32 - 1), clipped "
         "to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the old one "
         "over the factor.",

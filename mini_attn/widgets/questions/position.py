@@ -115,7 +115,7 @@ def _no_idea() -> Question:
     nats = round(math.log(words), 2)
     return Question(
         key="position/no-idea",
-        text=f"A language has {words} words. How many nats a word does a model lose that has no "
+        text=f"A language has {words} words. How many nats per word does a model lose that has no "
         "idea and gives every word the same chance? (The loss is −ln of the chance of the word "
         "that came.)",
         answer=nats,

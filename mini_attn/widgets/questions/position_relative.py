@@ -73,8 +73,8 @@ def _slope() -> Question:
             Mistake(distance / head, "The slopes halve from head to head; they are no thirds."),
             Mistake(
                 float(np.exp(answer)),
-                "That is by what factor the weight falls. Asked is what is subtracted before the "
-                "softmax.",
+                "That is by what factor the weight falls. The question is what is "
+                "subtracted before the softmax.",
             ),
         ),
     )

@@ -3,8 +3,8 @@ import { decimal, whole } from "../core/text.js";
 import { MEMBERS } from "./compute.js";
 
 export const MEASURES = {
-  excess: { title: "Loss above the floor", short: "loss, stories", axis: "nats a word above the floor, stories", few: true },
-  copying: { title: "Loss in copying", short: "loss, copying", axis: "nats a word where the row repeats", few: true },
+  excess: { title: "Loss above the floor", short: "loss, stories", axis: "nats per word above the floor, stories", few: true },
+  copying: { title: "Loss in copying", short: "loss, copying", axis: "nats per word where the row repeats", few: true },
   near: { title: "Who has what, near", short: "recall, near", axis: "answers right, asked after less than 64 words", few: false },
   far: { title: "Who has what, far", short: "recall, far", axis: "answers right, asked after 64 words or more", few: false },
 };
