@@ -90,8 +90,12 @@ def _attend(
     mask = (at_keys >= 0) | (ring == "empty seen")
     mask = mask & (behind < (len(slots) if window is None else window))
     mask = mask & ((behind >= (sees == "earlier")) | (sees == "all"))
-    scores = inputs["q"] @ k.T * (k.shape[1] ** -0.5 if scaled else 1.0)
-    return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
+    return _mixed(inputs["q"], k, v, mask, k.shape[1] ** -0.5 if scaled else 1.0)
+
+
+def _mixed(q: Array, k: Array, v: Array, mask: Array, scale: float) -> Array:
+    """The values, mixed for each query by what it sees."""
+    return np.asarray(ma.softmax(np.where(mask, q @ k.T * scale, -np.inf)) @ v)
 
 
 def _written(inputs: Inputs) -> tuple[Array, Array, Array]:
@@ -109,9 +113,8 @@ def _overwritten(inputs: Inputs) -> Array:
     """Everything is written first; queries see what is left."""
     at, k, v = _written(inputs)
     behind = (inputs["start"] + np.arange(len(inputs["q"])))[:, None] - at
-    scores = inputs["q"] @ k.T * k.shape[1] ** -0.5
     mask = (at >= 0) & (behind >= 0) & (behind < len(k))
-    return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ v)
+    return _mixed(inputs["q"], k, v, mask, k.shape[1] ** -0.5)
 
 
 def _in_pieces(inputs: Inputs) -> Array:
