@@ -18,6 +18,7 @@ import json
 import os
 import re
 import shutil
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ from mini_attn.stories.family import shipped
 from mini_attn.widgets.model_data import model_script
 
 WIDGET_STATE = "application/vnd.jupyter.widget-"
-FIRST_LIVING = re.compile(r'<div class="living" .*?</figure></div>', re.DOTALL)
+LIVING = re.compile(r'<div class="living" data-widget="(\w+)".*?</figure></div>', re.DOTALL)
+MOUNT = "<script>livingMount()</script>"
 # Chromium gives a page from a folder that asks for its storage before the browser has noted that
 # the page is there a storage of its own, silently: it finds nothing, and what it keeps is lost
 # with the tab ("for now, we'll just fail to bind", dom_storage_context_wrapper.cc). On a busy
@@ -52,6 +54,16 @@ MODE = """(function (root) {
   root.dataset.mode = "auto";
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 })(document.documentElement);"""
+# A font that comes after the first paint moves lines, and formulas more: a page is shown in its
+# own, or after a second in what the system has. Asked for behind the style, as the text would be.
+LETTERS = """(function (root) {
+  function show() { root.classList.remove("unlettered"); }
+  root.classList.add("unlettered");
+  setTimeout(show, 1000);
+  Promise.all(%s.map(function (font) { return document.fonts.load(font); })).then(show, show);
+})(document.documentElement);"""
+TEXT_FONTS = ['1em "Source Serif 4"', 'italic 1em "Source Serif 4"', '1em "Source Sans 3"']
+MATH_FONTS = ["1em KaTeX_Main", "italic 1em KaTeX_Math"]
 BUNDLE = ("living.page.js", "living.css", "living.pencil.js")
 PROGRESS = "living.progress.js"
 TRAINED = "living.trained.js"
@@ -171,12 +183,13 @@ def finish_page(
         body = re.sub(r'href="notebook:(\w+)"', rf'href="{here[1]}#exercise=\1"', body)
         body = progress_place(app, pagename, body)
     # Right behind the first widget and read there: that widget is alive before the rest of a
-    # long page is even parsed.
-    bundle = script_of(app, context, BUNDLE[0])
-    body, living = FIRST_LIVING.subn(lambda first: first[0] + bundle, body, 1)
+    # long page is even parsed. The others are as they are parsed: none grows before one's eyes.
+    trained = script_of(app, context, TRAINED)
+    scripts = chain([script_of(app, context, BUNDLE[0])], repeat(MOUNT))
+    body, living = LIVING.subn(
+        lambda box: box[0] + next(scripts) + trained * (box[1] == "inside_model"), body
+    )
     kept = 'data-progress="' in body
-    if 'data-widget="inside_model"' in body:
-        body += script_of(app, context, TRAINED, "async ")
     if '<div class="pencil"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")
     here = 'class="here"' in body or 'id="page-cells"' in body
@@ -189,6 +202,8 @@ def finish_page(
         app.add_css_file("progress.css")
         # Not deferred: the page's other pictures would wait for it.
         body += script_of(app, context, PROGRESS, "async ")
+    fonts = TEXT_FONTS + MATH_FONTS * ('class="katex"' in body)
+    app.add_js_file(None, body=LETTERS % json.dumps(fonts), priority=100)
     # After the additions, which go to the list that this replaces.
     context["script_files"] = scripts_of_head(context, waits=pagename != "search")
     context["body"] = body

@@ -2,15 +2,9 @@
 (function () {
   "use strict";
 
-  // Python in the browser needs a server: say so where the page was opened as a file.
+  // Python in the browser needs a server: the style sheet says so where the page is a file.
   function explainFile() {
     if (location.protocol !== "file:") return;
-    document.querySelectorAll(".run-file").forEach(function (hint) {
-      hint.hidden = false;
-    });
-    document.querySelectorAll(".exercise-elsewhere").forEach(function (line) {
-      line.hidden = true;
-    });
     document.querySelectorAll(".run-here").forEach(function (link) {
       link.setAttribute("aria-disabled", "true");
       link.addEventListener("click", function (event) {

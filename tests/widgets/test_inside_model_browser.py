@@ -16,7 +16,7 @@ from mini_attn.stories.family import load, shipped
 from mini_attn.widgets import InsideModel
 from mini_attn.widgets.base import STATIC, load_schema
 from mini_attn.widgets.model_data import model_data, model_script
-from tests.site import THEMES, watched
+from tests.site import THEMES, WIDTHS, watched
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
@@ -119,6 +119,18 @@ def loaded(page: Page) -> list[str]:
 
 def type_text(box: Locator, text: str) -> None:
     box.get_by_role("textbox").fill(text)
+
+
+@pytest.mark.parametrize(("touch", "least"), [(True, 44), (False, 24)])
+def test_what_is_pressed_has_room_for_a_finger(open_page: Visit, touch: bool, least: int) -> None:
+    for width in WIDTHS:
+        page = open_page("light.html", width=width, has_touch=touch, is_mobile=touch)
+        targets = box_of(page).locator(".living-output [data-id]")
+        assert targets.count() > 40
+        sizes = (
+            "(all) => all.map((one) => one.getBoundingClientRect()).map((r) => [r.width, r.height])"
+        )
+        assert min(min(size) for size in targets.evaluate_all(sizes)) >= least - 0.01
 
 
 @pytest.mark.parametrize("protocol", ["http", "file"])

@@ -28,6 +28,7 @@ from mini_attn.widgets.base import STATIC, fault, load_schema
 from mini_attn.widgets.model_data import model_data
 from tests.javascript import built, run
 from tools import ROOT
+from tools.bundle import packages
 
 JS = ROOT / "mini_attn/widgets/js"
 CLASSES = [getattr(widgets, name) for name in widgets.__all__]
@@ -351,6 +352,29 @@ def assert_classic(source: bytes) -> None:
         assert word not in source
     addresses = set(re.findall(rb"https?://[^\s\"'`)]+", source))
     assert addresses <= {b"http://www.w3.org/2000/svg"}
+
+
+def test_a_bundle_names_whose_code_it_holds() -> None:
+    """Each of the packages, its owner and its licence, in front; ours alone has nothing there."""
+    notices = {
+        name: "".join(re.findall(r"^/\*.*?\*/\n", (STATIC / name).read_text("utf-8"), re.S | re.M))
+        for name in BUNDLES - {"living.css"}
+    }
+    for name, line in {
+        "living.page.js": "d3-scale: Copyright 2010-2021 Mike Bostock",
+        "living.jupyter.js": "d3-scale: Copyright 2010-2021 Mike Bostock",
+        "living.trained.js": "d3-format: Copyright 2010-2021 Mike Bostock",
+        "living.editor.js": "@codemirror/view: Copyright (C) 2018-2021 by Marijn Haverbeke",
+    }.items():
+        assert line in notices[name], name
+    named = set(re.findall(r"^(?:/\* )?([@\w/-]+): Copyright", "".join(notices.values()), re.M))
+    assert set(json.loads((JS / "package.json").read_text())["dependencies"]) <= named
+    for package in named:
+        words = (packages() / package / "LICENSE").read_text("utf-8").split()
+        granted = " ".join(words[words.index("Permission") :])  # behind the title and the owner
+        for notice in notices.values():
+            assert f"{package}: " not in notice or granted in " ".join(notice.split()), package
+    assert not notices["living.worker.js"]
 
 
 def test_packages_are_pinned_without_addresses() -> None:

@@ -12,21 +12,34 @@ const { buildSync, transformSync } = createRequire(join(packages, "x.js"))("esbu
 mkdirSync(out, { recursive: true });
 
 const common = {
-  absWorkingDir: here, bundle: true, minify: true, charset: "utf8", target: "es2022",
+  absWorkingDir: here, bundle: true, minify: true, charset: "utf8", target: "es2022", metafile: true,
   legalComments: "none", nodePaths: [packages], logLevel: "error",
+  alias: { "d3-interpolate": "./core/interpolate.js" },
 };
-buildSync({ ...common, entryPoints: ["page.js"], format: "iife", outfile: join(out, "living.page.js") });
-buildSync({ ...common, entryPoints: ["trained.js"], format: "iife", outfile: join(out, "living.trained.js") });
-buildSync({ ...common, entryPoints: ["progress/index.js"], format: "iife", outfile: join(out, "living.progress.js") });
-// The editor is CodeMirror's for the greater part, and carries its licence.
-const licence = readFileSync(join(packages, "@codemirror/view/LICENSE"), "utf8");
-const banner = { editor: { js: `/* CodeMirror\n${licence}*/` } };
-for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) {
-  buildSync({ ...common, entryPoints: [`python/${source}.js`], format: "iife", outfile: join(out, `living.${name}.js`), banner: banner[name] });
+
+// The licences of the packages in a bundle, each text once, below all who claim it.
+function licences({ inputs }) {
+  const names = Object.keys(inputs).map((path) => path.match(/.*node_modules\/((@[^/]+\/)?[^/]+)/)?.[1]);
+  const claims = new Map();
+  for (const name of [...new Set(names)].filter(Boolean).sort()) {
+    const lines = readFileSync(join(packages, name, "LICENSE"), "utf8").trim().split("\n");
+    const text = lines.filter((line) => !line.startsWith("Copyright")).join("\n").trim();
+    const owner = lines.find((line) => line.startsWith("Copyright"));
+    claims.set(text, [...(claims.get(text) ?? []), `${name}: ${owner}`]);
+  }
+  return [...claims].map(([text, owners]) => `/* ${owners.join("\n")}\n\n${text} */\n`).join("");
 }
-buildSync({ ...common, entryPoints: ["pencil/index.js"], format: "iife", outfile: join(out, "living.pencil.js") });
-buildSync({ ...common, entryPoints: ["notebook/index.js"], format: "iife", outfile: join(out, "living.notebook.js") });
-buildSync({ ...common, entryPoints: ["jupyter.js"], format: "esm", outfile: join(out, "living.jupyter.js") });
+
+function bundle(source, name, format = "iife") {
+  const outfile = join(out, `living.${name}.js`);
+  const { metafile } = buildSync({ ...common, entryPoints: [source], format, outfile });
+  const [{ inputs }] = Object.values(metafile.outputs);
+  writeFileSync(outfile, licences({ inputs }) + readFileSync(outfile, "utf8"));
+}
+for (const name of ["page", "trained"]) bundle(`${name}.js`, name);
+for (const name of ["progress", "pencil", "notebook"]) bundle(`${name}/index.js`, name);
+for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) bundle(`python/${source}.js`, name);
+bundle("jupyter.js", "jupyter", "esm");
 
 const read = (name) => readFileSync(join(here, name), "utf8");
 const packed = (css) => transformSync(css, { loader: "css", minify: true }).code.trim();

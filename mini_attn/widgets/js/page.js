@@ -2,7 +2,6 @@
 import { mountAll } from "./core/host.js";
 import registry from "./registry.js";
 
-// The script stands right behind the page's first widget, which comes to life while the rest is
-// still being read; the others follow when the page is complete.
-mountAll(registry);
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => mountAll(registry));
+// The script stands right behind the page's first widget, and a call behind each of the others:
+// they come to life as they are read, before they are painted, and nothing that follows moves.
+(globalThis.livingMount = () => mountAll(registry))();

@@ -3,6 +3,7 @@
 import { mountAll } from "./core/host.js";
 import insideModel from "./inside_model/index.js";
 
-// Asynchronous, it may come before the page is read and its style is there.
+// Right behind the picture, which is painted alive, or where all is read.
 const mount = () => mountAll({ [insideModel.name]: insideModel });
-document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", mount) : mount();
+mount();
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mount);

@@ -35,7 +35,8 @@ function mount(definition, box) {
   const model = pageModel(linked?.state ?? start);
   const view = show(definition, place, model, { link, error: linked?.error ?? built.error });
   box.classList.add("living-on");
-  if (linked) box.scrollIntoView();
+  // Once there is enough below it to scroll.
+  if (linked) document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => box.scrollIntoView()) : box.scrollIntoView();
   // A link to a state elsewhere on the page acts at once.
   addEventListener("hashchange", () => {
     const next = definition.schema ? asked(definition, view.state) : null;

@@ -7,14 +7,17 @@ import { defaults, fault, validate } from "./schema.js";
 
 const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
 let views = 0;
-let column = 720; // the width last measured: most views of a page stand in one column
+let column = 0; // the width last measured: most views of a page stand in one column
 
 class View {
   constructor(definition, root, model, { link }) {
-    Object.assign(this, { definition, root, model, link, timer: 0, width: column, lit: null });
+    Object.assign(this, { definition, root, model, link, timer: 0, lit: null });
     this.uid = `living-${definition.name}-${++views}`;
     this.copies = link ? "Copy link" : "Copy code";
     root.innerHTML = frame(definition, this.uid, this.copies);
+    // Asked once, of the first view: so early that there is little to lay out.
+    if (!column) this.measure(this.part("width").getBoundingClientRect().width || 720);
+    this.width = column;
     this.keys = Object.keys(definition.schema);
     this.listen();
     this.draw();
@@ -68,8 +71,8 @@ class View {
     this.part("table").addEventListener("toggle", () => this.fillTable());
     this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
-    // Told the first time before anything is shown: to ask for the width here would lay out the
-    // whole page once for each view. An empty line has the width and never the picture's height.
+    // Told the first time before anything is shown: to ask for the width of each view would lay
+    // out the whole page as often. An empty line has the width and never the picture's height.
     this.observer = new ResizeObserver((entries) => entries.forEach((entry) => this.resized(entry)));
     this.observer.observe(this.part("width"));
     this.lettered = () => this.settle();
@@ -242,7 +245,7 @@ class View {
     const output = this.part("output");
     const active = root.ownerDocument.activeElement;
     const focused = output.contains(active) ? active.dataset.id : null;
-    output.innerHTML = definition.draw(this.result, { width: this.width, uid: this.uid, live: true });
+    output.innerHTML = definition.draw(this.result, { width: this.width, uid: this.uid, live: true, touch: matchMedia("(pointer: coarse)").matches });
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));

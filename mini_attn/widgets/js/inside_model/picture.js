@@ -4,8 +4,10 @@ import { decimal, escape } from "../core/text.js";
 import { HEADS } from "./compute.js";
 import { headMap, headName, levelOf } from "./maps.js";
 
-const PITCH = 32; // from line to line of the text
-const BAR = 30;
+// What is pressed has room for a finger where fingers press; what is seen of it stays as it is.
+const MOUSE = { pitch: 32, word: 28, least: 26, bar: 30 }; // line to line, a word's box, bar to bar
+const FINGER = { pitch: 44, word: 32, least: 44, bar: 44 };
+const THICK = 20; // a bar
 const LETTER = 7.3; // a generous average at 13 pixels
 
 function share(value) {
@@ -20,31 +22,33 @@ function target(at, id, x, y, width, height, label, isEntry) {
 }
 
 // Where each word stands, on as many lines as they need.
-function flow(words, width) {
+function flow(words, { width, pitch, least }) {
   let [x, line] = [0, 0];
   const places = words.map((word) => {
-    const wide = Math.max(26, LETTER * word.length + 12);
+    const wide = Math.max(least, LETTER * word.length + 12);
     if (x && x + wide > width) [x, line] = [0, line + 1];
-    const place = { x, y: line * PITCH, wide };
+    const place = { x, y: line * pitch, wide };
     x += wide + 3;
     return place;
   });
-  return { places, height: (line + 1) * PITCH };
+  return { places, height: (line + 1) * pitch };
 }
 
 // The text; behind each word how much of the chosen word's weight the head gives it.
 function line(result, at) {
   const { words, row, at: chosen } = result;
-  const { places, height } = flow(words, at.width);
+  const { places, height } = flow(words, at);
+  const { pitch, word: tall } = at;
+  const above = (pitch - tall) / 2;
   const inside = words.map((word, i) => {
     const { x, y, wide } = places[i];
     const level = i > chosen ? 0 : levelOf(row[i]);
     const style = i === chosen ? "in-word in-asks" : i > chosen ? "in-word in-later" : "in-word";
     const label = i > chosen ? `${word}, word ${i}, comes later` : `${word}, word ${i}, weight ${decimal(row[i])}`;
-    return (level ? box(x, y + 2, wide, PITCH - 4, `in-shade in-${level}`) : "")
-      + (i === chosen ? box(x + 1, y + 3, wide - 2, PITCH - 6, "in-asking") : "")
-      + text(x + wide / 2, y + 21, word, `${style}${level > 3 ? " in-over" : ""}`, ' text-anchor="middle"')
-      + target(at, `t-${i}`, x, y, wide, PITCH, label, i === chosen);
+    return (level ? box(x, y + above, wide, tall, `in-shade in-${level}`) : "")
+      + (i === chosen ? box(x + 1, y + above + 1, wide - 2, tall - 2, "in-asking") : "")
+      + text(x + wide / 2, y + pitch / 2 + 5, word, `${style}${level > 3 ? " in-over" : ""}`, ' text-anchor="middle"')
+      + target(at, `t-${i}`, x, y, wide, pitch, label, i === chosen);
   });
   return { inside: inside.join(""), height };
 }
@@ -52,20 +56,21 @@ function line(result, at) {
 // What comes next: the bar is what is drawn from, the outline what the language says.
 function nextWords(result, x, y, wide, at) {
   const { bars, words, at: chosen, begun, isTrue } = result;
+  const { bar } = at;
   const name = 62, number = 84;
   const room = wide - name - number;
   const head = text(x, y + 14, begun ? `Words that begin with “${begun}”` : `After “${words[chosen]}”`, "in-head")
     + text(x + wide, y + 14, !isTrue ? "decoder" : wide < 400 ? "decoder | true" : "bar: decoder | outline: true", "in-quiet", END);
   const rows = bars.map(({ id, word, share: drawn, true: chance }, i) => {
-    const top = y + 22 + i * BAR;
-    return text(x + name - 6, top + 20, word, "in-word", END)
-      + box(x + name, top + 5, Math.max(1, drawn * room), BAR - 10, "in-bar")
-      + (chance ? box(x + name, top + 3, Math.max(1.5, chance * room), BAR - 6, "in-true") : "")
-      + text(x + wide, top + 20, `${share(drawn)}${chance === null ? "" : ` | ${share(chance)}`}`, "in-number", END)
-      + target(at, `b-${id}`, x, top, wide, BAR, `${word}: decoder ${share(drawn)}${chance === null ? "" : `, true ${share(chance)}`}`, i === 0);
+    const top = y + 22 + i * bar, middle = top + bar / 2;
+    return text(x + name - 6, middle + 5, word, "in-word", END)
+      + box(x + name, middle - THICK / 2, Math.max(1, drawn * room), THICK, "in-bar")
+      + (chance ? box(x + name, middle - THICK / 2 - 2, Math.max(1.5, chance * room), THICK + 4, "in-true") : "")
+      + text(x + wide, middle + 5, `${share(drawn)}${chance === null ? "" : ` | ${share(chance)}`}`, "in-number", END)
+      + target(at, `b-${id}`, x, top, wide, bar, `${word}: decoder ${share(drawn)}${chance === null ? "" : `, true ${share(chance)}`}`, i === 0);
   });
-  const below = y + 30 + bars.length * BAR;
-  const draws = text(x + name, below + BAR + 16, `Seed ${result.seed} draws “${result.drawn}” next.`, "in-quiet");
+  const below = y + 30 + bars.length * bar;
+  const draws = text(x + name, below + MOUSE.bar + 16, `Seed ${result.seed} draws “${result.drawn}” next.`, "in-quiet");
   return head + rows.join("") + loss(result, x, below, wide, name, room) + draws;
 }
 
@@ -75,9 +80,9 @@ function loss({ mean, whole, lowest, off }, x, y, wide, name, room) {
   const most = Math.max(2, mean, whole);
   const to = (value) => x + name + (value / most) * room;
   return text(x + name - 6, y + 20, "loss", "in-head", END)
-    + box(x + name, y + 5, to(mean) - x - name, BAR - 10, "in-loss")
-    + (lowest === null ? "" : stroke(to(lowest), y + 1, to(lowest), y + BAR - 1, "in-floor"))
-    + (off.length ? stroke(to(whole), y + 1, to(whole), y + BAR - 1, "in-whole") : "")
+    + box(x + name, y + 5, to(mean) - x - name, THICK, "in-loss")
+    + (lowest === null ? "" : stroke(to(lowest), y + 1, to(lowest), y + MOUSE.bar - 1, "in-floor"))
+    + (off.length ? stroke(to(whole), y + 1, to(whole), y + MOUSE.bar - 1, "in-whole") : "")
     + text(x + wide, y + 20, `${decimal(mean)}${lowest === null ? "" : ` | ${decimal(lowest)}`}`, "in-number", END);
 }
 
@@ -96,14 +101,14 @@ function heads(result, y, at) {
   return { inside: inside.join(""), height: (HEADS.length / across) * (size + 26) };
 }
 
-export function draw(result, { width = 720, live = false, label = "A text inside a trained decoder" } = {}) {
-  const at = { width: width - 1, live }; // a frame takes half a pixel on each side
+export function draw(result, { width = 720, live = false, touch = false, label = "A text inside a trained decoder" } = {}) {
+  const at = { width: width - 1, live, ...(touch ? FINGER : MOUSE) }; // a frame takes half a pixel on each side
   const above = line(result, at);
   const beside = width >= 560;
   const size = beside ? 254 : Math.min(240, width);
   const wide = beside ? at.width - size - 28 : at.width;
   const top = above.height + 12;
-  const barsTall = 52 + (result.bars.length + 1) * BAR;
+  const barsTall = 52 + result.bars.length * at.bar + MOUSE.bar;
   const [x, y] = beside ? [at.width - size, top] : [(width - size) / 2, top + barsTall + 12];
   const off = result.off.includes(result.head);
   const grown = text(x, y + 14, `${result.head}: who reads whom`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
