@@ -18,10 +18,12 @@ from filelock import FileLock, Timeout
 
 from classroom import ROOT
 from classroom.grading.judge import probe
+from classroom.grading.keep import write_kept
 from classroom.grading.process import end_all
 from classroom.grading.resume import (
     Settings,
     digest_of_graders,
+    kept_results,
     read_result,
     result_path,
     secret_seed,
@@ -36,13 +38,6 @@ from mini_attn import __version__
 from mini_attn.errors import ConfigError
 
 __all__ = ["grade_folder", "main", "read_roster"]
-
-
-def _remove_old(out: Path, written: list[Path]) -> None:
-    """Feedback of an earlier run for somebody who is no longer there."""
-    for path in set((out / "feedback").glob("*")) - set(written):
-        if path.suffix in (".md", ".html"):
-            path.unlink()
 
 
 def _handed_in(sent: list[Submission]) -> Sheet:
@@ -72,7 +67,7 @@ def _grade_all(
             pool.shutdown(wait=False, cancel_futures=True)
             end_all()
             raise
-    for path in set(work.glob("*.json")) - set(paths.values()):
+    for path in set(kept_results(work)) - set(paths.values()):
         path.unlink()  # of an answer, a seed or a grader that is no more
     return [result for _, result in sorted(results.items()) if result is not None]
 
@@ -134,7 +129,7 @@ def grade_folder(
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or _handed_in(sent)
     in_force = probe()
-    out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with FileLock(out / ".lock", timeout=0):
             secret = secret_seed(out, seed)
@@ -146,7 +141,7 @@ def grade_folder(
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
             }  # fmt: skip
-            _remove_old(out, write_reports(out, run, results, roster=roster))
+            write_reports(out, run, results, roster=roster, write=write_kept)
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     return results
