@@ -17,6 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
+from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
 from classroom.grading.process import end_all
@@ -32,19 +33,12 @@ from classroom.grading.resume import (
 from classroom.grading.student import grade_student
 from classroom.reports.report import write_reports
 from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.sheet import Sheet, chapters, sheet_of_file, tasks_of
+from classroom.sheets.sheet import Sheet, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
 
 __all__ = ["grade_folder", "main", "read_roster"]
-
-
-def _handed_in(sent: list[Submission]) -> Sheet:
-    """Without a sheet: every exercise that somebody handed in, in the order of the book."""
-    seen = {i for one in sent for i in one.cells}
-    ids = tuple(i for page in chapters() for i in tasks_of(page) if i in seen)
-    return Sheet("All that was handed in", ids, __version__)
 
 
 def _grade_all(
@@ -103,7 +97,7 @@ def grade_folder(
     out : Path
         Where grades go. What an earlier run has graded there is used again.
     sheet : Sheet or None
-        What was asked for; None takes every exercise that somebody handed in.
+        What was asked for; None takes what more than half of the class handed in.
     seed : str or None
         Seeds the cases; None keeps that of an earlier run or draws a secret one.
     jobs : int or None
@@ -120,14 +114,14 @@ def grade_folder(
     ------
     ConfigError
         If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
-        or this machine cannot run answers.
+        this machine cannot run answers, or there is no sheet and what came in disagrees.
     """
     if out.resolve().is_relative_to(folder.resolve()):
         raise ConfigError("the grades would lie among the submissions: choose another OUT")
     sent = read(folder)
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
-    sheet = sheet or _handed_in(sent)
+    sheet = sheet or sheet_of_all(sent)
     in_force = probe()
     out.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

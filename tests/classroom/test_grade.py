@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from classroom.grading.grade import grade_folder, main, read_roster
+from classroom.grading.guess import sheet_of_all
 from classroom.sheets.sheet import chosen, sheet_of_file
+from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
 from tests.classroom.test_judge import reference
 from tests.classroom.test_submissions import notebook, save
@@ -211,14 +213,53 @@ def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:
         grade_folder(folder, out, sheet=SHEET)
 
 
-def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
+def with_extras(folder: Path, students: int, *extra: str) -> list[Submission]:
+    """What students hand in of whom some have a chapter that nobody asked for."""
+    chapter = json.loads((ROOT / "book/mla.ipynb").read_text())
+    for number in range(students):
+        save(folder / f"s{number}/a.ipynb", notebook())
+    for student in extra:
+        save(folder / f"{student}/more.ipynb", chapter)
+    return read(folder)
+
+
+def test_without_a_sheet_what_the_class_handed_in_counts(tmp_path: Path) -> None:
+    """A chapter that one student adds makes nobody's sheet longer, and earns nothing."""
     folder = hand_in(tmp_path / "in")
-    save(folder / "ed.ipynb", json.loads((ROOT / "book/mla.ipynb").read_text()))
+    extra = json.loads((ROOT / "book/mla.ipynb").read_text())
+    for cell in extra["cells"]:
+        tag = cell["metadata"].get("exercise", {})
+        if tag == {"id": "latent_tokens", "role": "starter"}:
+            cell["source"] = reference("latent_tokens")
+    save(folder / "ada/more.ipynb", extra)
+    save(folder / "ed.ipynb", notebook())
     results = grade_folder(folder, tmp_path / "out", seed="a")
-    ids = [a["id"] for a in results[0]["answers"]]
-    assert ids[:2] == ["expand_heads", "tiled_heads"]
-    assert len(ids) == 7
+    assert {tuple(a["id"] for a in r["answers"]) for r in results} == {SHEET.exercises}
+    assert {r["of"] for r in results} == {SHEET.points}
     assert results[0]["points"] == SHEET.points
+    assert "not counted, as few handed it in: " in results[0]["problems"][-1]
+    assert "latent_tokens" in results[0]["problems"][-1]
+    assert [r["problems"] for r in results[1:3]] == [[], []]
+
+
+def test_one_student_is_asked_all_that_came(tmp_path: Path) -> None:
+    assert len(sheet_of_all(with_extras(tmp_path, 1, "s0")).exercises) == 7
+
+
+@pytest.mark.parametrize("extra", [["s0"], ["s0", "s1"]])
+def test_where_students_disagree_nothing_is_guessed(tmp_path: Path, extra: list[str]) -> None:
+    sent = with_extras(tmp_path, len(extra) * 2, *extra)
+    with pytest.raises(ConfigError, match=r"what was asked\? .*latent.*SHEET="):
+        sheet_of_all(sent)
+    assert all(one.problems == [] for one in sent)
+
+
+def test_the_line_between_few_and_many(tmp_path: Path) -> None:
+    """One of four is few, one of three is a question, two of three are most."""
+    assert sheet_of_all(with_extras(tmp_path / "a", 4, "s0")).exercises == SHEET.exercises
+    assert len(sheet_of_all(with_extras(tmp_path / "b", 3, "s0", "s1")).exercises) == 7
+    with pytest.raises(ConfigError, match="3 students"):
+        sheet_of_all(with_extras(tmp_path / "c", 3, "s0"))
 
 
 def test_a_released_chapter_is_a_sheet(tmp_path: Path) -> None:
