@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from classroom.submissions.files import MISTAKEN, find
-from classroom.submissions.notebook import Notebook, read_notebook, untouched
+from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
 from mini_attn.exercises.spec import exercise_ids
 
 __all__ = ["Submission", "moodle_name", "read"]
@@ -98,7 +98,7 @@ def _add(sent: Submission, notebook: Notebook) -> None:
         earlier = sent.cells.get(key)
         if earlier is not None and untouched(key, sources):
             continue
-        if earlier is not None and earlier != sources and not untouched(key, earlier):
+        if earlier is not None and not same_text(earlier, sources) and not untouched(key, earlier):
             again.append(key)
         sent.cells[key] = sources
     if again:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from classroom.submissions.files import Found
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["Notebook", "read_notebook", "untouched"]
+__all__ = ["Notebook", "read_notebook", "same_text", "untouched"]
 
 # Both look at a text of any length and origin: no two neighbours in them match the same letter.
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
@@ -58,9 +59,33 @@ def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
     return found
 
 
+def _lines(text: str) -> str:
+    """A text without what editors change by themselves: line ends, blanks behind, empty lines."""
+    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+def same_text(first: list[str], second: list[str]) -> bool:
+    """Whether two answers say the same, whatever an editor made of their blanks."""
+    return _lines("\n".join(first)) == _lines("\n".join(second))
+
+
+def _meaning(text: str) -> str | None:
+    """What Python reads in it, without comments and layout."""
+    try:
+        return ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def untouched(key: str, sources: list[str]) -> bool:
-    """Whether an answer is as it was handed out."""
-    return "".join(sources).strip() == exercise(key).starter.strip()
+    """Whether an answer is as it was handed out: nothing that Python reads was changed."""
+    starter = exercise(key).starter
+    if same_text(sources, [starter]):
+        return True
+    text = _lines("\n".join(sources))
+    if len(text) > 2 * len(starter) + 200:  # of any length: most answers need no parser
+        return False
+    return _meaning(text) == _meaning(_lines(starter))
 
 
 def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from classroom.sheets.sheet import chosen
 from classroom.submissions import files
 from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
+from classroom.submissions.notebook import untouched
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise, of_chapter
 
@@ -343,6 +344,41 @@ def test_a_fresh_copy_never_takes_the_place_of_an_answer(tmp_path: Path) -> None
         assert found.cells == {"expand_heads": ["mine = 1"], "tiled_heads": ["answer = 1"]}
         assert found.problems == []
         assert len(found.files) == 2
+
+
+EDITED = {
+    "line ends": lambda source: source.replace("\n", "\r\n"),
+    "a blank behind": lambda source: source.replace("\n", " \n") + "\t",
+    "empty lines": lambda source: "\n\n" + source.replace("\n", "\n\n") + "\n",
+    "a comment": lambda source: f"# later\n{source}  # todo",
+    "brackets": lambda source: source.replace("answer = ...", "answer = (...)"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITED)
+def test_a_copy_that_an_editor_saved_is_as_it_was_handed_out(tmp_path: Path, edit: str) -> None:
+    starters = {key: EDITED[edit](exercise(key).starter) for key in SHEET.exercises}
+    assert all(untouched(key, [source]) for key, source in starters.items())
+    mine = notebook(expand_heads="mine = 1\n", tiled_heads="answer = 1")
+    save(tmp_path / "ada/week1.ipynb", mine)
+    save(tmp_path / "ada/week1 (1).ipynb", notebook(**starters))
+    (found,) = read(tmp_path)
+    assert found.cells == {"expand_heads": ["mine = 1\n"], "tiled_heads": ["answer = 1"]}
+    assert found.problems == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["answer = ..,", "answer = 3", "answer = ...\nanswer = 2", "(" * 150 + "0", "x" * 9999],
+)
+def test_what_python_reads_otherwise_is_an_answer(source: str) -> None:
+    assert not untouched("tiled_heads", [source])
+
+
+def test_the_same_answer_with_other_line_ends_is_the_same(tmp_path: Path) -> None:
+    for name, source in (("a", "mine = 1\nx = 2"), ("b", "mine = 1\r\nx = 2 ")):
+        save(tmp_path / f"ada/{name}.ipynb", notebook(expand_heads=source))
+    assert read(tmp_path)[0].problems == []
 
 
 def test_of_different_answers_the_last_by_name_counts(tmp_path: Path) -> None:
