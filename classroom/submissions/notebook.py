@@ -18,7 +18,9 @@ __all__ = ["Notebook", "read_notebook", "same_text", "untouched"]
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
 NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
+DEFINITION = re.compile(r"^(?:def[ \t]|[A-Za-z_]\w{0,60}[ \t]{0,9}=(?!=))", re.MULTILINE)
 PROBLEMS = 20  # of one file
+CHECKS = 100  # in one cell
 
 
 def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
@@ -41,22 +43,52 @@ def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
     return found
 
 
+def _checked(source: str) -> dict[str, str]:
+    """The code above each check in a cell, by exercise; of two checks of one the later counts.
+
+    A check in that code does nothing where answers are graded.
+    """
+    places: dict[str, int] = {}
+    for check in CHECK.finditer(source):
+        if check[1] in places or len(places) < CHECKS:
+            places[check[1]] = check.start()
+    return {key: source[:place] for key, place in places.items()}
+
+
+def _below(source: str, checked: Iterable[str]) -> list[str]:
+    """A cell again, if it defines something below its last check: the next one may need it."""
+    rest = source[max(map(len, checked), default=0) :]
+    return [source] if DEFINITION.search(rest) else []
+
+
+def _add(found: dict[str, list[str]], key: str, sources: list[str]) -> None:
+    """More code of an answer, as long as it is not too long already."""
+    own = found.setdefault(key, [])
+    if sum(map(len, own)) <= SOURCE_CHARACTERS:
+        own.extend(sources)
+
+
 def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
-    """Without tags: the code above each check, up to the heading or check before it."""
+    """Without tags: the code above each check, up to the heading or check before it.
+
+    A check right below another one is about the same code.
+    """
     found: dict[str, list[str]] = {}
     above: list[str] = []
+    last: list[str] = []
     for cell in cells:
         if cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
-            above = []
+            above, last = [], []
         elif cell.kind == "code":
-            check = CHECK.search(cell.source)
-            own = cell.source[: check.start()] if check else cell.source
-            above += [own] if own.strip() else []
-            if check:
-                if above:
-                    found.setdefault(check[1], []).extend(above)
-                above = []
-    return found
+            checked = _checked(cell.source)
+            for key, own in checked.items():
+                code = above + [own] * bool(own.strip())
+                last = code or last
+                if code or key not in found:
+                    _add(found, key, last)
+            below = _below(cell.source, checked.values())
+            above = below if checked else above + [cell.source] * bool(cell.source.strip())
+    return {key: sources for key, sources in found.items() if sources}
 
 
 def _lines(text: str) -> str:
@@ -103,13 +135,15 @@ def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
             current = cell.exercise
         elif cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
             current = None
-        elif cell.kind == "code":
-            check = CHECK.search(cell.source)
-            key = check[1] if check else current
-            if key in own:
-                own[key].append(cell.source[: check.start()] if check else cell.source)
-                if defines[key].search(own[key][-1]):
-                    found[key] = list(own[key])
+        if cell.kind != "code":
+            continue
+        checked = _checked(cell.source)
+        if not checked and cell.role is None and current is not None:
+            checked = {current: cell.source}
+        for key in checked.keys() & own.keys():
+            _add(own, key, [checked[key]] * bool(checked[key].strip()))
+            if defines[key].search(checked[key]):
+                found[key] = list(own[key])
     return found
 
 

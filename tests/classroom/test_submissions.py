@@ -136,6 +136,50 @@ def test_a_check_in_the_answer_s_own_cell_is_cut_off(tmp_path: Path) -> None:
     assert found.cells == {"tiled_heads": ["answer = 4\n"]}
 
 
+BOTH = "def expand_heads(k, n): ...\n\n\nanswer = 4\n"
+CHECKS = ('check("expand_heads", expand_heads)\n', 'check("tiled_heads", answer)\n')
+
+
+@pytest.mark.parametrize(
+    ("cells", "first", "second"),
+    [
+        ([BOTH + "".join(CHECKS)], [BOTH], [BOTH + CHECKS[0]]),
+        ([BOTH, *CHECKS], [BOTH], [BOTH]),
+        ([BOTH + CHECKS[0], CHECKS[1]], [BOTH], [BOTH]),
+        (["f = 1\n" + CHECKS[0] + "answer = 4", CHECKS[1]], ["f = 1\n"],
+         ["f = 1\n" + CHECKS[0] + "answer = 4"]),
+        (["f = 1\n" + CHECKS[0] + "print(f)", "answer = 4\n" + CHECKS[1]], ["f = 1\n"],
+         ["answer = 4\n"]),
+        (["f = 1\n" + CHECKS[0] + "f = 2\n" + "".join(CHECKS)],
+         ["f = 1\n" + CHECKS[0] + "f = 2\n"], ["f = 1\n" + CHECKS[0] + "f = 2\n" + CHECKS[0]]),
+    ],
+)  # fmt: skip
+def test_two_checks_are_two_answers(
+    tmp_path: Path, cells: list[str], first: list[str], second: list[str]
+) -> None:
+    """In one cell, one below the other, or with the next answer between them."""
+    save(tmp_path / "a.ipynb", {"cells": [code(source) for source in cells]})
+    (found,) = read(tmp_path)
+    assert found.cells == {"expand_heads": first, "tiled_heads": second}
+
+
+@pytest.mark.parametrize("place", ["starter", "check"])
+def test_two_answers_in_a_cell_that_was_handed_out(tmp_path: Path, place: str) -> None:
+    data = notebook()
+    cell = data["cells"][tagged(data, place, "expand_heads")]
+    cell["source"] = BOTH + "".join(CHECKS)
+    save(tmp_path / "a.ipynb", data)
+    (found,) = read(tmp_path)
+    assert [BOTH in sources[-1] for sources in found.cells.values()] == [True, True]
+    assert "tiled_heads" in found.problems[0]
+
+
+def test_a_heading_stands_between_two_checks(tmp_path: Path) -> None:
+    heading = {"cell_type": "markdown", "metadata": {}, "source": "# Next"}
+    save(tmp_path / "a.ipynb", {"cells": [code(BOTH + CHECKS[0]), heading, code(CHECKS[1])]})
+    assert set(read(tmp_path)[0].cells) == {"expand_heads"}
+
+
 def test_chapters_themselves_can_be_handed_in(tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_bytes((ROOT / "book/mqa-gqa.ipynb").read_bytes())
     (found,) = read(tmp_path)
