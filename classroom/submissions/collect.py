@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from classroom.sheets.sheet import chapters
 from classroom.submissions.files import MISTAKEN, find
 from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
 from mini_attn.exercises.spec import exercise_ids
 
 __all__ = ["Submission", "moodle_name", "read"]
 
-# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart.
-MOODLE = re.compile(r"(.+)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
+# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart. What
+# stands behind is the student's own name for the file, and may be of the same form.
+MOODLE = re.compile(r"(.+?)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
 DIGITS = re.compile(r"(\d{1,9})")
+COPY = re.compile(r"(?: ?\(\d+\)|-Copy\d+|-checkpoint)+$")  # as browsers and Jupyter name one
 
 
 @dataclass
@@ -43,11 +46,26 @@ class Submission:
     cells: dict[str, list[str]] = field(default_factory=dict)
 
 
+def _of_one_student(notebooks: list[Notebook]) -> bool:
+    """Whether a lone archive is a student's: copies of one notebook, or chapters by their names."""
+    inner = [notebook.parts[1:] for notebook in notebooks if notebook.parts[1:]]
+    if len({notebook.written_name for notebook in notebooks} - {None}) > 1:
+        return False
+    if any(part.lower().endswith(".zip") for parts in inner for part in parts):
+        return False
+    if any(MOODLE.fullmatch(parts[0]) for parts in inner):
+        return False
+    stems = {COPY.sub("", parts[-1].rsplit(".", 1)[0]) for parts in inner}
+    folders = {parts[:-1] for parts in inner}
+    return len(folders) == 1 and (len(stems) == 1 or stems <= set(chapters()))
+
+
 def _students(notebooks: list[Notebook]) -> list[tuple[str, Notebook]]:
     """Whose each notebook is."""
     first = {notebook.parts[0] for notebook in notebooks}
     depth = 0
-    if len(first) == 1 and first.pop().lower().endswith(".zip"):
+    in_archive = len(first) == 1 and first.pop().lower().endswith(".zip")
+    if in_archive and not _of_one_student(notebooks):
         # The whole class in one archive, perhaps in a folder of its own.
         depth = 1
         below = [n.parts[1:] for n in notebooks]
@@ -114,7 +132,7 @@ def read(folder: Path) -> list[Submission]:
     ----------
     folder : Path
         As in `classroom.submissions.files.find`. Each entry is a student's: a notebook, a folder
-        or a zip file. If the only entry is a zip file, its entries are.
+        or a zip file. If the only entry is a zip file of several students, its entries are.
 
     Returns
     -------

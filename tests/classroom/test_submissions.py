@@ -83,6 +83,48 @@ def test_one_archive_of_the_whole_class(tmp_path: Path, wrapped: str) -> None:
     assert [s.student for s in read(tmp_path / "in")] == ["ada", "bo", "cy"]
 
 
+@pytest.mark.parametrize(
+    ("entries", "students"),
+    [
+        (["week1.ipynb"], ["ada"]),
+        (["hand-in/week1.ipynb"], ["ada"]),
+        (["week1.ipynb", "week1 (1).ipynb", "week1-Copy1.ipynb"], ["ada"]),
+        (["mla.ipynb", "kv-cache (2).ipynb"], ["ada"]),
+        (["bo/week1.ipynb", "cy/week1.ipynb"], ["bo", "cy"]),
+        (["bo.ipynb", "cy.ipynb"], ["bo", "cy"]),
+        (["course/bo.ipynb", "course/cy.ipynb"], ["bo", "cy"]),
+        (["Bo K_7_assignsubmission_file_/week1.ipynb"], ["Bo K_7"]),
+        (["Bo K_7_assignsubmission_file_week1.ipynb"], ["Bo K_7"]),
+    ],
+)
+def test_a_lone_archive_is_a_student_s_or_a_class_s(
+    tmp_path: Path, entries: list[str], students: list[str]
+) -> None:
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w") as archive:
+        for entry in entries:
+            archive.writestr(entry, json.dumps(notebook()))
+    assert [s.student for s in read(tmp_path)] == students
+
+
+def test_two_names_in_one_archive_are_two_students(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for number, name in enumerate(("Bo", "Cy")):
+            data = notebook()
+            data["cells"][tagged(data, "name")]["source"] = f"**Name:** {name}"
+            archive.writestr(f"week1 ({number}).ipynb", json.dumps(data))
+    assert [s.student for s in read(tmp_path)] == ["week1 (0)", "week1 (1)"]
+
+
+def test_a_class_of_one_in_two_archives(tmp_path: Path) -> None:
+    save(tmp_path / "one.ipynb", notebook())
+    with zipfile.ZipFile(tmp_path / "cy.zip", "w") as inner:
+        inner.write(tmp_path / "one.ipynb", "week1.ipynb")
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in/all.zip", "w") as archive:
+        archive.write(tmp_path / "cy.zip", "cy.zip")
+    assert [s.student for s in read(tmp_path / "in")] == ["cy"]
+
+
 def test_a_class_of_one_keeps_its_name(tmp_path: Path) -> None:
     save(tmp_path / "ada/a.ipynb", notebook())
     save(tmp_path / "ada/b.ipynb", notebook())
@@ -504,6 +546,17 @@ def test_names_as_moodle_gives_them(tmp_path: Path) -> None:
     assert [s.student for s in found] == ["Ada L_7", "Ada L_8", "bo_7"]
     assert [len(s.files) for s in found] == [1, 2, 1]
     assert [moodle_name(s.student, s.files) for s in found] == ["Ada L", "Ada L", None]
+
+
+def test_a_moodle_name_within_a_moodle_name(tmp_path: Path) -> None:
+    """Ada handed in a file that she had from somebody, or that she named like one."""
+    names = ["Ada L_7_assignsubmission_file_Bo K_8_assignsubmission_file_x",
+             "Cy_3_9_assignsubmission_file_Ada L_7_assignsubmission_file_"]  # fmt: skip
+    for name in names:
+        save(tmp_path / f"{name}.ipynb", notebook())
+    found = read(tmp_path)
+    assert [s.student for s in found] == ["Ada L_7", "Cy_3_9"]
+    assert [moodle_name(s.student, s.files) for s in found] == ["Ada L", "Cy_3"]
 
 
 def test_a_report_beside_the_notebook_is_the_same_student_s(tmp_path: Path) -> None:
