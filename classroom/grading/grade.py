@@ -30,6 +30,7 @@ from classroom.grading.resume import (
     secret_seed,
     write_data,
 )
+from classroom.grading.roster import read_roster
 from classroom.grading.student import grade_student
 from classroom.reports.report import write_reports
 from classroom.sheets.commands import add_choice, choice
@@ -38,7 +39,7 @@ from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
 
-__all__ = ["grade_folder", "main", "read_roster"]
+__all__ = ["grade_folder", "main"]
 
 
 def _grade_all(
@@ -141,24 +142,6 @@ def grade_folder(
     return results
 
 
-def read_roster(path: Path) -> list[str]:
-    """The names of a roster."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
-        try:
-            lines = content.decode(encoding).splitlines()
-            break
-        except UnicodeDecodeError:
-            continue
-    else:
-        raise ConfigError(f"{path} is no list of names: save it as text in UTF-8")
-    return [line.strip() for line in lines if line.strip()]
-
-
 def main() -> None:
     """The command behind ``make grade``."""
     parser = argparse.ArgumentParser(prog="make grade", description=__doc__)
@@ -168,7 +151,7 @@ def main() -> None:
     add_choice(parser)
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--roster", type=Path, help="a text file with a name on each line")
+    parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
     asked = parser.parse_args()
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
     try:

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from classroom.grading.grade import grade_folder, main, read_roster
+from classroom.grading.grade import grade_folder, main
 from classroom.grading.guess import sheet_of_all
+from classroom.grading.roster import read_roster
 from classroom.sheets.sheet import chosen, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
@@ -203,6 +204,50 @@ def test_a_roster_that_is_none_gets_one_line(
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=words):
         read_roster(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Identifier,Full name,Email address\nP 1,Ada L,a@x.org\nP 2,Jörg,b@x.org\n",
+        '"Last name";"First name";ID\nL;Ada;1\n"";Jörg;2\n',
+        "id,first_name,last_name\n1,Ada,L\n2,Jörg,\n",
+        "Name\tStudent\nx\tAda L\ny\tJörg\n",
+        "student\nAda L\nJörg\n",
+        '"student","written name","total"\n"Ada L","",3\n\n"Jörg","",0\n',
+    ],
+)
+def test_a_table_is_read_by_its_header(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text(text, encoding="utf-8")
+    assert read_roster(path) == ["Ada L", "Jörg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.csv", "1,Ada,a@x.org\n2,Bo,b@x.org", r"several columns \(1, Ada, a@x.org\)"),
+        ("a.csv", "Lovelace,Ada\nHopper,Grace", "one name on each line"),
+        ("a.txt", "Ada;3", "several columns"),
+        ("a.txt", "Ada,a@x.org", "several columns"),
+        ("a.csv", "student,of\nAda,3\n,4", "no name in row 3"),
+        ("a.csv", "student,of\n" + "x" * 200_000, "field larger"),
+    ],
+)
+def test_a_table_that_names_nobody_is_refused(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        read_roster(tmp_path / name)
+
+
+def test_a_list_may_have_commas_in_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("Lovelace, Ada\nHopper, Grace\n")
+    assert read_roster(path) == ["Lovelace, Ada", "Hopper, Grace"]
+    path.write_text("")
+    assert read_roster(path) == []
 
 
 def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:
