@@ -25,7 +25,10 @@ TEXT = 2_000  # characters of a text that a worker may send
 NOTES = 3
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 FORGED = "It wrote where only the grader reads: return the answer instead."
-ENDLESS = "It did not come to an end: does a loop stop, does it wait for something?"
+ENDLESS = (
+    "It did not come to an end in time: it is too slow, a loop never stops, or it waits for "
+    "something."
+)
 ENDED_ITSELF = "It ended its own process: return the answer instead."
 RUNNER = Path(mini_attn.exercises.__file__).parent
 WORKER = Path(protocol.__file__).with_name("worker.py")
