@@ -37,6 +37,10 @@ class Submission:
         Files and cells that could not be used, in words.
     cells : dict of str to list of str
         Sources by exercise, in the order of the notebook.
+    defined : dict of str to str
+        Where the notebooks define a name, in words, for all their code.
+    checked : dict of str to str
+        What was given to the check of an exercise, by name.
     """
 
     student: str
@@ -44,6 +48,8 @@ class Submission:
     files: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     cells: dict[str, list[str]] = field(default_factory=dict)
+    defined: dict[str, str] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
 
 
 def _of_one_student(notebooks: list[Notebook]) -> bool:
@@ -123,6 +129,8 @@ def _add(sent: Submission, notebook: Notebook) -> None:
         words = "answers differ from those in another file; these count"
         sent.problems.append(f"{place}: {words}: {', '.join(again)}")
     sent.written_name = sent.written_name or notebook.written_name
+    sent.defined |= {name: f"cell {n} of {place}" for name, n in notebook.defined.items()}
+    sent.checked |= notebook.checked
 
 
 def read(folder: Path) -> list[Submission]:

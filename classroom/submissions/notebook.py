@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
 from classroom.submissions.files import Found
+from classroom.submissions.names import defined, given_to_check
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 
@@ -155,6 +156,8 @@ class Notebook:
     cells: dict[str, list[str]]
     problems: list[str]
     written_name: str | None = None
+    defined: dict[str, int] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
 
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -213,4 +216,4 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     if not found:
         problems.append("no exercise in this notebook")
     said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
-    return Notebook(file.parts, kept, said, _name(cells))
+    return Notebook(file.parts, kept, said, _name(cells), defined(cells), given_to_check(cells))

@@ -17,7 +17,9 @@ import pytest
 
 from classroom.grading.grade import grade_folder, main
 from classroom.grading.guess import sheet_of_all
+from classroom.grading.resume import Settings
 from classroom.grading.roster import read_roster
+from classroom.grading.student import grade_student
 from classroom.sheets.sheet import chosen, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
@@ -72,6 +74,43 @@ def test_everybody_gets_what_is_theirs(graded: Any) -> None:
     assert "define no function called expand_heads" in bo[0]["message"]
     assert "ZeroDivisionError" in bo[0]["message"]
     assert "broken" in results[3]["problems"][0]
+
+
+HELPED = "def expand_heads(k, n_heads): return copied(k, n_heads)\n"
+HELPER = "def copied(k, n_heads): return np.repeat(k, n_heads // k.shape[1], axis=1)\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ({"import": HELPER, "starter": HELPED}, "copied is defined in cell # of ada.ipynb"),
+        ({"import": "from os import path as copied", "starter": HELPED}, "copied is defined in"),
+        ({"starter": HELPED}, "NameError"),
+        ({"starter": HELPER, "check": 'check("expand_heads", copied)'},
+         "The check in the notebook was given copied: keep the name expand_heads."),
+        ({"starter": "def expand_heads(k, n_heads): return ma.softmax(k)"}, "with NumPy"),
+    ],
+)  # fmt: skip
+def test_the_feedback_says_where_a_missing_name_stands(
+    tmp_path: Path, edits: dict[str, str], words: str
+) -> None:
+    """What the notebook's own check calls solved, and a cell alone does not."""
+    data = notebook()
+    for cell in data["cells"]:
+        tag = cell["metadata"].get("exercise", {})
+        if tag.get("id") == "expand_heads" and tag["role"] in edits:
+            cell["source"] = edits[tag["role"]]
+    if "import" in edits:
+        first_code = next(c for c in data["cells"] if c["cell_type"] == "code")
+        first_code["source"] += f"\n{edits['import']}"
+        words = words.replace("#", str(data["cells"].index(first_code) + 1))
+    save(tmp_path / "in/ada.ipynb", data)
+    (sent,) = read(tmp_path / "in")
+    settings = Settings("pair", SHEET.exercises, "a", "")
+    (first, _) = grade_student(sent, settings)["answers"]
+    assert first["state"] == "not yet"
+    assert words in first["message"]
+    assert ("is defined in" in first["message"]) == ("is defined in" in words)
 
 
 def test_the_files_are_there_and_agree(graded: Any) -> None:

@@ -363,7 +363,8 @@ def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) 
 def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
     """Texts that patterns could stumble over, each a million letters long."""
     texts = ["name" + ":" * 10**6, "**Name" + "*" * 10**6, "check(" * 200_000, "\n" * 10**6,
-             "check(" + " " * 10**6]  # fmt: skip
+             "check(" + " " * 10**6, "import " + " " * 10**6, "import a\n" * 10**5,
+             "from " + "\t" * 10**6, 'check("a",' + " " * 10**6]  # fmt: skip
     cells = [{**code(text), "metadata": {"exercise": {"role": "name"}}} for text in texts]
     cells += [code(text) for text in texts]
     save(tmp_path / "a.ipynb", {"cells": cells})
