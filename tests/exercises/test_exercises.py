@@ -442,3 +442,12 @@ def test_an_overflow_shows_whatever_is_drawn() -> None:
         scores = case["q"] @ case["k"].T / np.sqrt(case["q"].shape[1])
         assert (scores.max(axis=1) > 709).all(), seed
         assert np.abs(scores).max() < 2001, seed
+
+
+def test_a_maximum_of_later_tokens_shows_whatever_is_drawn() -> None:
+    """It leaves the first token nothing, in each of 300 draws."""
+    task, wrong = exercise("multi_head"), {w[0]: w[1] for w in SOLUTIONS["multi_head"].WRONG}
+    for seed in range(300):
+        inputs = task.cases(np.random.default_rng(seed))["edges"][-1]
+        done = run(wrong["maximum of later tokens"], inputs)
+        assert np.isnan(done.value[0]).any(), seed
