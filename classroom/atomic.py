@@ -7,6 +7,8 @@ from pathlib import Path
 
 __all__ = ["replace_file"]
 
+BINARY = getattr(os, "O_BINARY", 0)  # on Windows alone, where line ends would be changed
+
 
 def replace_file(path: Path, text: str, *, private: bool = False) -> None:
     """Write a text as a file, in the place of one that may be there.
@@ -18,7 +20,9 @@ def replace_file(path: Path, text: str, *, private: bool = False) -> None:
     part.unlink(missing_ok=True)
     try:
         # With its rights from the start: there is no moment in which others can open it.
-        place = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+        place = os.open(
+            part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600 if private else 0o666
+        )
         with open(place, "wb") as file:
             file.write(text.encode("utf-8"))  # line ends as they are, on every system
         os.replace(part, path)
