@@ -7,13 +7,24 @@ from pathlib import Path
 
 __all__ = ["replace_file"]
 
+BINARY = getattr(os, "O_BINARY", 0)  # on Windows alone, where line ends would be changed
 
-def replace_file(path: Path, text: str) -> None:
-    """Write a text as a file, in the place of one that may be there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+
+def replace_file(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a text as a file, in the place of one that may be there.
+
+    A private one, and a folder that is made for it, can be read by their owner alone.
+    """
+    path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
     try:
-        part.write_bytes(text.encode("utf-8"))  # line ends as they are, on every system
+        # With its rights from the start: there is no moment in which others can open it.
+        place = os.open(
+            part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600 if private else 0o666
+        )
+        with open(place, "wb") as file:
+            file.write(text.encode("utf-8"))  # line ends as they are, on every system
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

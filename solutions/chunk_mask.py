@@ -96,12 +96,17 @@ def _first_row(q_positions, kv_positions):
     return np.repeat(chunk_mask(q_positions[:1], kv_positions), len(q_positions), axis=0)
 
 
+def _nothing(q_positions, kv_positions):
+    return np.zeros((len(q_positions), len(kv_positions)), bool)
+
+
 WRONG = [
     ("starter: top left", _top_left, "by hand", "top left"),
     ("bottom right", _bottom_right, "random", "aligned to the end"),
     ("empty slots seen", _empty_slots, "random", "position -1"),
     ("itself unseen", _not_itself, "by hand", "does not see itself"),
     ("upside down", _upside_down, "by hand", "upside down"),
+    ("nothing is seen", _nothing, "by hand", "should see the key at position 0"),
     ("the future", _future, "random", "Later tokens"),
     ("everything", _everything, "random", "seen"),
     ("turned round", _turned, "by hand", "turned round"),

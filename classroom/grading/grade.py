@@ -17,40 +17,30 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
+from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
+from classroom.grading.keep import write_kept
 from classroom.grading.process import end_all
 from classroom.grading.resume import (
     Settings,
     digest_of_graders,
+    kept_results,
     read_result,
     result_path,
     secret_seed,
     write_data,
 )
+from classroom.grading.roster import read_roster
 from classroom.grading.student import grade_student
 from classroom.reports.isolation import spoken
 from classroom.reports.report import write_reports
 from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.sheet import Sheet, chapters, sheet_of_file, tasks_of
+from classroom.sheets.sheet import Sheet, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
 
-__all__ = ["grade_folder", "main", "read_roster"]
-
-
-def _remove_old(out: Path, written: list[Path]) -> None:
-    """Feedback of an earlier run for somebody who is no longer there."""
-    for path in set((out / "feedback").glob("*")) - set(written):
-        if path.suffix in (".md", ".html"):
-            path.unlink()
-
-
-def _handed_in(sent: list[Submission]) -> Sheet:
-    """Without a sheet: every exercise that somebody handed in, in the order of the book."""
-    seen = {i for one in sent for i in one.cells}
-    ids = tuple(i for page in chapters() for i in tasks_of(page) if i in seen)
-    return Sheet("All that was handed in", ids, __version__)
+__all__ = ["grade_folder", "main"]
 
 
 def _grade_all(
@@ -73,7 +63,7 @@ def _grade_all(
             pool.shutdown(wait=False, cancel_futures=True)
             end_all()
             raise
-    for path in set(work.glob("*.json")) - set(paths.values()):
+    for path in set(kept_results(work)) - set(paths.values()):
         path.unlink()  # of an answer, a seed or a grader that is no more
     return [result for _, result in sorted(results.items()) if result is not None]
 
@@ -109,7 +99,7 @@ def grade_folder(
     out : Path
         Where grades go. What an earlier run has graded there is used again.
     sheet : Sheet or None
-        What was asked for; None takes every exercise that somebody handed in.
+        What was asked for; None takes what more than half of the class handed in.
     seed : str or None
         Seeds the cases; None keeps that of an earlier run or draws a secret one.
     jobs : int or None
@@ -126,19 +116,20 @@ def grade_folder(
     ------
     ConfigError
         If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
-        ``out`` cannot be written to, or this machine cannot run answers.
+        ``out`` cannot be written to, this machine cannot run answers, or there is no sheet and
+        what came in disagrees.
     """
     if out.resolve().is_relative_to(folder.resolve()):
         raise ConfigError("the grades would lie among the submissions: choose another OUT")
     sent = read(folder)
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
-    sheet = sheet or _handed_in(sent)
+    sheet = sheet or sheet_of_all(sent)
     in_force = probe()
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
             secret = secret_seed(out, seed)
             settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
@@ -149,7 +140,7 @@ def grade_folder(
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
             }  # fmt: skip
-            _remove_old(out, write_reports(out, run, results, roster=roster))
+            write_reports(out, run, results, roster=roster, write=write_kept)
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     except OSError as error:  # no room, no right, or a file where a folder should be
@@ -157,24 +148,6 @@ def grade_folder(
         words = f"grades cannot be kept in {str(out)!r}: {str(place)!r}: {why}"
         raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
     return results
-
-
-def read_roster(path: Path) -> list[str]:
-    """The names of a roster."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
-        try:
-            lines = content.decode(encoding).splitlines()
-            break
-        except UnicodeDecodeError:
-            continue
-    else:
-        raise ConfigError(f"{path} is no list of names: save it as text in UTF-8")
-    return [line.strip() for line in lines if line.strip()]
 
 
 def main() -> None:
@@ -186,7 +159,7 @@ def main() -> None:
     add_choice(parser)
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--roster", type=Path, help="a text file with a name on each line")
+    parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
     asked = parser.parse_args()
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
     try:

@@ -28,7 +28,10 @@ ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 # What reading a message raises that is not as the worker writes it.
 NO_ANSWER = (protocol.ProtocolError, LookupError, TypeError, ValueError, OverflowError)
 FORGED = "It wrote where only the grader reads: return the answer instead."
-ENDLESS = "It did not come to an end: does a loop stop, does it wait for something?"
+ENDLESS = (
+    "It did not come to an end in time: it is too slow, a loop never stops, or it waits for "
+    "something."
+)
 ENDED_ITSELF = "It ended its own process: return the answer instead."
 RUNNER = Path(mini_attn.exercises.__file__).parent
 WORKER = Path(protocol.__file__).with_name("worker.py")

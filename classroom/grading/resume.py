@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +19,10 @@ from classroom.atomic import replace_file
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 
-__all__ = ["Settings", "digest_of_graders", "read_result", "result_path", "secret_seed",
-           "write_data"]  # fmt: skip
+__all__ = ["Settings", "digest_of_graders", "kept_results", "read_result", "result_path",
+           "secret_seed", "write_data"]  # fmt: skip
+
+RESULT = re.compile(r"[0-9a-f]{64}\.json")
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ def digest_of_graders() -> str:
 
 
 def write_data(path: Path, data: Any) -> None:
-    """Data as JSON, the same text for the same data."""
-    replace_file(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
+    """Data as JSON, the same text for the same data: for the grader alone."""
+    replace_file(path, json.dumps(data, indent=1, sort_keys=True) + "\n", private=True)
 
 
 def _kept_seed(path: Path) -> str | None:
@@ -78,14 +81,18 @@ def secret_seed(out: Path, given: str | None) -> str:
     kept = _kept_seed(path)
     seed = given or kept or secrets.token_hex(16)
     if seed != kept:
-        write_data(path, {"seed": seed})
-        path.chmod(0o600)  # who knows it knows the cases
+        write_data(path, {"seed": seed})  # who knows it knows the cases
     return seed
 
 
 def result_path(folder: Path, settings: Settings, sent: Submission) -> Path:
     """Where the result of a student is kept."""
     return folder / f"{_digest(asdict(settings), asdict(sent))}.json"
+
+
+def kept_results(folder: Path) -> list[Path]:
+    """All results that are kept there; what else lies in the folder is the teacher's."""
+    return [path for path in folder.glob("*.json") if RESULT.fullmatch(path.name)]
 
 
 def read_result(path: Path) -> dict[str, Any] | None:

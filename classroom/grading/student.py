@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from classroom.grading.judge import judge
 from classroom.grading.resume import Settings
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import untouched
-from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.spec import Exercise, exercise
 
 __all__ = ["grade_student"]
 
+LOST = re.compile(r"NameError: name '(\w{1,60})' is not defined")
 NOT_CHANGED = "The cell is as it was handed out."
 
 
-def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings) -> dict[str, Any]:
-    """The result of one answer; ``cells`` is None if it was not handed in."""
-    asked = exercise(exercise_id)
+def _where(asked: Exercise, message: str, sent: Submission) -> str:
+    """Where a name stands that an answer lacks here and had in the notebook."""
+    given = sent.checked.get(asked.id, asked.name)
+    if message.startswith("The cells define no") and given != asked.name:
+        return f" The check in the notebook was given {given}: keep the name {asked.name}."
+    lost = LOST.search(message)
+    if not lost or lost[1] not in sent.defined:
+        return ""
+    return (
+        f" {lost[1]} is defined in {sent.defined[lost[1]]}, which is not part of this answer: put "
+        "it into the answer's own cell, or into one between that and its check."
+    )
+
+
+def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dict[str, Any]:
+    """The result of one answer."""
+    asked, cells = exercise(exercise_id), sent.cells.get(exercise_id)
     about = {
         "id": exercise_id, "title": asked.title, "page": asked.page,
         "kind": asked.kind, "of": asked.points, "points": 0, "failed": None,
@@ -37,7 +53,7 @@ def _grade_answer(exercise_id: str, cells: list[str] | None, settings: Settings)
     notes = list(dict.fromkeys([*report.notes, *judged.notes]))
     return {
         **about, "state": state, "points": report.points, "failed": report.failed,
-        "message": report.message, "notes": notes,
+        "message": report.message + _where(asked, report.message, sent), "notes": notes,
     }  # fmt: skip
 
 
@@ -56,7 +72,7 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
     dict
         For the reports: points, and for each exercise of the sheet a state and a message.
     """
-    answers = [_grade_answer(i, sent.cells.get(i), settings) for i in settings.exercises]
+    answers = [_grade_answer(i, sent, settings) for i in settings.exercises]
     return {
         "student": sent.student,
         "written_name": sent.written_name,

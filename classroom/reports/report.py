@@ -11,7 +11,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -144,13 +144,20 @@ def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[st
     return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
 
 
+def write_files(out: Path, files: dict[str, str]) -> None:
+    """Write texts under their names, for their owner alone."""
+    for name, text in files.items():
+        replace_file(out / name, text, private=True)
+
+
 def write_reports(
     out: Path,
     run: dict[str, Any],
     results: Sequence[dict[str, Any]],
     *,
     roster: Sequence[str] = (),
-) -> list[Path]:
+    write: Callable[[Path, dict[str, str]], None] = write_files,
+) -> None:
     """Write grades, feedback and summary.
 
     Parameters
@@ -161,11 +168,8 @@ def write_reports(
         As the grader writes them.
     roster : sequence of str
         Names of everybody in the class, as the grader names them; empty if not known.
-
-    Returns
-    -------
-    list of Path
-        The files that were written.
+    write : callable (out, texts by name)
+        Writes them, once all are there.
 
     Raises
     ------
@@ -183,6 +187,4 @@ def write_reports(
     whole = summary(run, ordered, names, missing(ordered, roster))
     files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
-    for name, text in files.items():
-        replace_file(out / name, text)
-    return [out / name for name in files]
+    write(out, files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ from classroom import ROOT
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.leaks import leaks
 from classroom.sheets.notebook import student_notebook, title
-from classroom.sheets.sheet import Sheet
+from classroom.sheets.sheet import Sheet, chapters, sheet_of_file
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises.spec import exercise
@@ -96,6 +97,45 @@ def write(sheets: list[Sheet], folder: Path) -> None:
     pack(folder, archive_name(sheets))
 
 
+def _in_order(sheets: list[Sheet]) -> list[Sheet]:
+    """Chapters as in the book, and behind them the sheets of one's own."""
+    order = chapters()
+    names = {sheet.name: sheet for sheet in sheets}
+    return [names[n] for n in (*order, *sorted(names.keys() - {*order})) if n in names]
+
+
+def _sheets_in(folder: Path) -> list[Sheet]:
+    """The sheets that lie in a folder."""
+    found = []
+    for path in folder.glob("*.json"):
+        with contextlib.suppress(ConfigError):  # a file of the teacher's
+            found.append(sheet_of_file(path))
+    return _in_order(found)
+
+
+def _guide(sheets: list[Sheet], wheel: str, target: Path) -> str | None:
+    """The page about all sheets of the folder; None if the teacher has changed the one there.
+
+    The page in the zip is about this release alone.
+    """
+    here, place = _sheets_in(target), target / "README.md"
+    if place.exists() and (not here or place.read_bytes() != readme(here, wheel).encode()):
+        return None
+    return readme(_in_order([*here, *sheets]), wheel)
+
+
+def _refuse_changed(folder: Path, target: Path) -> None:
+    """A notebook that the teacher has changed since it was released is not written over."""
+    for path in sorted(folder.glob("*.ipynb")):
+        facts, notebook = target / f"{path.stem}.json", target / path.name
+        if not notebook.exists():
+            continue
+        digest = hashlib.sha256(notebook.read_bytes()).hexdigest()
+        if not facts.exists() or digest not in facts.read_text(encoding="utf-8", errors="ignore"):
+            words = "was changed since it was released: move it away, or choose another NAME="
+            raise ConfigError(f"nothing was released: {notebook} {words}")
+
+
 def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
     """Write a release, unless a solution is in it.
 
@@ -104,7 +144,7 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
     sheets : list of Sheet
         What to hand out.
     out : Path
-        The release goes into a folder of its version in here.
+        The release goes into a folder of its version in here, beside others.
 
     Returns
     -------
@@ -114,7 +154,7 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
     Raises
     ------
     ConfigError
-        If a file holds a solution; then nothing is written.
+        If a file holds a solution, or a notebook there was changed; then nothing is written.
     """
     target = out / sheets[0].version
     out.mkdir(parents=True, exist_ok=True)
@@ -125,8 +165,15 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
         found = [place for path in paths for place in leaks(path)]
         if found:
             raise ConfigError(f"nothing was released: a solution stands in {', '.join(found)}")
+        _refuse_changed(folder, target)
+        guide = _guide(sheets, next(folder.glob("*.whl")).name, target)
+        if guide is None:
+            (folder / "README.md").unlink()
+            print(f"[release] {target / 'README.md'} is yours and stays; the zip has a new one")
+        else:
+            (folder / "README.md").write_text(guide, encoding="utf-8")
         target.mkdir(exist_ok=True)
-        for path in paths:
+        for path in sorted(folder.iterdir()):
             os.replace(path, target / path.name)
     return [target / path.name for path in paths]
 

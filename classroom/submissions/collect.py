@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from classroom.sheets.sheet import chapters
 from classroom.submissions.files import MISTAKEN, find
-from classroom.submissions.notebook import Notebook, read_notebook, untouched
+from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
 from mini_attn.exercises.spec import exercise_ids
 
 __all__ = ["Submission", "moodle_name", "read"]
 
-# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart.
-MOODLE = re.compile(r"(.+)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
+# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart. What
+# stands behind is the student's own name for the file, and may be of the same form.
+MOODLE = re.compile(r"(.+?)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
 DIGITS = re.compile(r"(\d{1,9})")
+COPY = re.compile(r"(?: ?\(\d+\)|-Copy\d+|-checkpoint)+$")  # as browsers and Jupyter name one
 
 
 @dataclass
@@ -34,6 +37,10 @@ class Submission:
         Files and cells that could not be used, in words.
     cells : dict of str to list of str
         Sources by exercise, in the order of the notebook.
+    defined : dict of str to str
+        Where the notebooks define a name, in words, for all their code.
+    checked : dict of str to str
+        What was given to the check of an exercise, by name.
     """
 
     student: str
@@ -41,13 +48,30 @@ class Submission:
     files: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     cells: dict[str, list[str]] = field(default_factory=dict)
+    defined: dict[str, str] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
+
+
+def _of_one_student(notebooks: list[Notebook]) -> bool:
+    """Whether a lone archive is a student's: copies of one notebook, or chapters by their names."""
+    inner = [notebook.parts[1:] for notebook in notebooks if notebook.parts[1:]]
+    if len({notebook.written_name for notebook in notebooks} - {None}) > 1:
+        return False
+    if any(part.lower().endswith(".zip") for parts in inner for part in parts):
+        return False
+    if any(MOODLE.fullmatch(parts[0]) for parts in inner):
+        return False
+    stems = {COPY.sub("", parts[-1].rsplit(".", 1)[0]) for parts in inner}
+    folders = {parts[:-1] for parts in inner}
+    return len(folders) == 1 and (len(stems) == 1 or stems <= set(chapters()))
 
 
 def _students(notebooks: list[Notebook]) -> list[tuple[str, Notebook]]:
     """Whose each notebook is."""
     first = {notebook.parts[0] for notebook in notebooks}
     depth = 0
-    if len(first) == 1 and first.pop().lower().endswith(".zip"):
+    in_archive = len(first) == 1 and first.pop().lower().endswith(".zip")
+    if in_archive and not _of_one_student(notebooks):
         # The whole class in one archive, perhaps in a folder of its own.
         depth = 1
         below = [n.parts[1:] for n in notebooks]
@@ -98,13 +122,15 @@ def _add(sent: Submission, notebook: Notebook) -> None:
         earlier = sent.cells.get(key)
         if earlier is not None and untouched(key, sources):
             continue
-        if earlier is not None and earlier != sources and not untouched(key, earlier):
+        if earlier is not None and not same_text(earlier, sources) and not untouched(key, earlier):
             again.append(key)
         sent.cells[key] = sources
     if again:
         words = "answers differ from those in another file; these count"
         sent.problems.append(f"{place}: {words}: {', '.join(again)}")
     sent.written_name = sent.written_name or notebook.written_name
+    sent.defined |= {name: f"cell {n} of {place}" for name, n in notebook.defined.items()}
+    sent.checked |= notebook.checked
 
 
 def read(folder: Path) -> list[Submission]:
@@ -114,7 +140,7 @@ def read(folder: Path) -> list[Submission]:
     ----------
     folder : Path
         As in `classroom.submissions.files.find`. Each entry is a student's: a notebook, a folder
-        or a zip file. If the only entry is a zip file, its entries are.
+        or a zip file. If the only entry is a zip file of several students, its entries are.
 
     Returns
     -------

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
+from classroom.submissions.names import defined, given_to_check
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["Notebook", "read_notebook", "untouched"]
+__all__ = ["Notebook", "read_notebook", "same_text", "untouched"]
 
 # Both look at a text of any length and origin: no two neighbours in them match the same letter.
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
 NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
+DEFINITION = re.compile(r"^(?:def[ \t]|[A-Za-z_]\w{0,60}[ \t]{0,9}=(?!=))", re.MULTILINE)
 PROBLEMS = 20  # of one file
 CELLS = 1_000  # of one exercise
+CHECKS = 100  # in one cell
 
 
 def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
@@ -41,27 +45,84 @@ def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
     return found
 
 
+def _checked(source: str) -> dict[str, str]:
+    """The code above each check in a cell, by exercise; of two checks of one the later counts.
+
+    A check in that code does nothing where answers are graded.
+    """
+    places: dict[str, int] = {}
+    for check in CHECK.finditer(source):
+        if check[1] in places or len(places) < CHECKS:
+            places[check[1]] = check.start()
+    return {key: source[:place] for key, place in places.items()}
+
+
+def _below(source: str, checked: Iterable[str]) -> list[str]:
+    """A cell again, if it defines something below its last check: the next one may need it."""
+    rest = source[max(map(len, checked), default=0) :]
+    return [source] if DEFINITION.search(rest) else []
+
+
+def _add(found: dict[str, list[str]], key: str, sources: list[str]) -> None:
+    """More code of an answer, as long as it is not too long already: what is over is told later."""
+    own = found.setdefault(key, [])
+    if len(own) <= CELLS and sum(map(len, own)) <= SOURCE_CHARACTERS:
+        own.extend(sources)
+
+
 def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
-    """Without tags: the code above each check, up to the heading or check before it."""
+    """Without tags: the code above each check, up to the heading or check before it.
+
+    A check right below another one is about the same code.
+    """
     found: dict[str, list[str]] = {}
     above: list[str] = []
+    last: list[str] = []
     for cell in cells:
         if cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
-            above = []
+            above, last = [], []
         elif cell.kind == "code":
-            check = CHECK.search(cell.source)
-            own = cell.source[: check.start()] if check else cell.source
-            above += [own] if own.strip() else []
-            if check:
-                if above:
-                    found.setdefault(check[1], []).extend(above)
-                above = []
-    return found
+            checked = _checked(cell.source)
+            for key, own in checked.items():
+                code = above + [own] * bool(own.strip())
+                last = code or last
+                if code or key not in found:
+                    _add(found, key, last)
+            below = _below(cell.source, checked.values())
+            if checked:
+                above = below
+            elif cell.source.strip():
+                above.append(cell.source)
+    return {key: sources for key, sources in found.items() if sources}
+
+
+def _lines(text: str) -> str:
+    """A text without what editors change by themselves: line ends, blanks behind, empty lines."""
+    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+def same_text(first: list[str], second: list[str]) -> bool:
+    """Whether two answers say the same, whatever an editor made of their blanks."""
+    return _lines("\n".join(first)) == _lines("\n".join(second))
+
+
+def _meaning(text: str) -> str | None:
+    """What Python reads in it, without comments and layout."""
+    try:
+        return ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def untouched(key: str, sources: list[str]) -> bool:
-    """Whether an answer is as it was handed out."""
-    return "".join(sources).strip() == exercise(key).starter.strip()
+    """Whether an answer is as it was handed out: nothing that Python reads was changed."""
+    starter = exercise(key).starter
+    if same_text(sources, [starter]):
+        return True
+    text = _lines("\n".join(sources))
+    if len(text) > 2 * len(starter) + 200:  # of any length: most answers need no parser
+        return False
+    return _meaning(text) == _meaning(_lines(starter))
 
 
 def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
@@ -79,13 +140,15 @@ def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
             current = cell.exercise
         elif cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
             current = None
-        elif cell.kind == "code":
-            check = CHECK.search(cell.source)
-            key = check[1] if check else current
-            if key in own:
-                own[key].append(cell.source[: check.start()] if check else cell.source)
-                if defines[key].search(own[key][-1]):
-                    last[key] = len(own[key])
+        if cell.kind != "code":
+            continue
+        checked = _checked(cell.source)
+        if not checked and cell.role is None and current is not None:
+            checked = {current: cell.source}
+        for key in checked.keys() & own.keys():
+            _add(own, key, [checked[key]] * bool(checked[key].strip()))
+            if defines[key].search(checked[key]):
+                last[key] = len(own[key])
     return {key: own[key][:count] for key, count in last.items()}
 
 
@@ -97,6 +160,8 @@ class Notebook:
     cells: dict[str, list[str]]
     problems: list[str]
     written_name: str | None = None
+    defined: dict[str, int] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
 
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -155,4 +220,4 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     if not found:
         problems.append("no exercise in this notebook")
     said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
-    return Notebook(file.parts, kept, said, _name(cells))
+    return Notebook(file.parts, kept, said, _name(cells), defined(cells), given_to_check(cells))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mini_attn.errors import CheckFailed
+from mini_attn.exercises.alone import cell_of, defined_alone, what_lacks
 from mini_attn.exercises.judging import examine_function, examine_number
 from mini_attn.exercises.progress_store import remember
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import run
-from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.spec import Exercise, exercise
 
 __all__ = ["check", "examine", "grade"]
 
@@ -52,7 +55,26 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
     return report
 
 
-def check(exercise_id: str, answer: Any) -> None:
+def _alone(task: Exercise, answer: Any) -> Report:
+    """The report on an answer's own cell, with other numbers than the check has."""
+    source = cell_of(answer)
+    if task.kind == "pencil":
+        return examine(task.id, answer)
+    if source is None:
+        words = "Its cell cannot be found: run the cell that defines the function, then this one."
+        return Report(task, "runs", words)
+    found, problem = defined_alone(task, source)
+    if found is None:
+        words = f"The cell alone defines no function called {task.name}. {problem}".strip()
+        report = Report(task, "runs", words)
+    else:
+        seed = int(np.random.default_rng().integers(2**32))
+        report = examine(task.id, found, seed=seed)
+    report.notes += what_lacks(task, source)
+    return report
+
+
+def check(exercise_id: str, answer: Any, *, alone: bool = False) -> None:
     """Say how far an answer came, and which idea is missing; `progress` keeps it.
 
     Parameters
@@ -61,11 +83,20 @@ def check(exercise_id: str, answer: Any) -> None:
         Which exercise, for example ``"cached_step"``.
     answer : callable or number
         The function, or the number of a pencil exercise.
+    alone : bool
+        Grade it as a teacher will: the cell that defines the function runs alone, with NumPy and
+        without the notebook's other cells, and is asked for other numbers. `progress` knows
+        nothing of it.
 
     Raises
     ------
     ConfigError
         If there is no such exercise; a wrong answer raises nothing.
+
+    Notes
+    -----
+    Of an answer that is right the check says which names come from other cells, as these are
+    missing where a teacher grades. Cells between the answer and its check count as its own there.
 
     Examples
     --------
@@ -73,7 +104,12 @@ def check(exercise_id: str, answer: Any) -> None:
     How many fit?: not attempted, 0 of 2 points
       ✗ attempted: Put your number in place of the three dots.
     """
+    if alone:
+        print(_alone(exercise(exercise_id), answer))
+        return
     report = examine(exercise_id, answer)
+    source = None if report.failed else cell_of(answer)
+    report.notes += what_lacks(report.exercise, source) if source else []
     print(report)
     remember(report.exercise, report.failed)
 

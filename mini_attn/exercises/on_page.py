@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.alone import what_lacks
 from mini_attn.exercises.budget import is_learners
 from mini_attn.exercises.checker import examine
 from mini_attn.exercises.progress_store import outcome
@@ -208,4 +209,5 @@ def check(exercise_id: str, code: str, tell: Tell) -> dict[str, Any]:
         report = Report(task, "attempted", f"Define {task.name}: that is what is checked.")
     else:
         report = examine(exercise_id, vars(_main)[task.name])
+        report.notes += [] if report.failed else what_lacks(task, code)
     return {**done, "report": report.data(), "kept": outcome(task, report.failed)}

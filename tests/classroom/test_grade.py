@@ -17,8 +17,13 @@ from typing import Any
 
 import pytest
 
-from classroom.grading.grade import grade_folder, main, read_roster
+from classroom.grading.grade import grade_folder, main
+from classroom.grading.guess import sheet_of_all
+from classroom.grading.resume import Settings
+from classroom.grading.roster import read_roster
+from classroom.grading.student import grade_student
 from classroom.sheets.sheet import chosen, sheet_of_file
+from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
 from tests.classroom.test_judge import reference
 from tests.classroom.test_submissions import notebook, save
@@ -71,6 +76,43 @@ def test_everybody_gets_what_is_theirs(graded: Any) -> None:
     assert "define no function called expand_heads" in bo[0]["message"]
     assert "ZeroDivisionError" in bo[0]["message"]
     assert "broken" in results[3]["problems"][0]
+
+
+HELPED = "def expand_heads(k, n_heads): return copied(k, n_heads)\n"
+HELPER = "def copied(k, n_heads): return np.repeat(k, n_heads // k.shape[1], axis=1)\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ({"import": HELPER, "starter": HELPED}, "copied is defined in cell # of ada.ipynb"),
+        ({"import": "from os import path as copied", "starter": HELPED}, "copied is defined in"),
+        ({"starter": HELPED}, "NameError"),
+        ({"starter": HELPER, "check": 'check("expand_heads", copied)'},
+         "The check in the notebook was given copied: keep the name expand_heads."),
+        ({"starter": "def expand_heads(k, n_heads): return ma.softmax(k)"}, "with NumPy"),
+    ],
+)  # fmt: skip
+def test_the_feedback_says_where_a_missing_name_stands(
+    tmp_path: Path, edits: dict[str, str], words: str
+) -> None:
+    """What the notebook's own check calls solved, and a cell alone does not."""
+    data = notebook()
+    for cell in data["cells"]:
+        tag = cell["metadata"].get("exercise", {})
+        if tag.get("id") == "expand_heads" and tag["role"] in edits:
+            cell["source"] = edits[tag["role"]]
+    if "import" in edits:
+        first_code = next(c for c in data["cells"] if c["cell_type"] == "code")
+        first_code["source"] += f"\n{edits['import']}"
+        words = words.replace("#", str(data["cells"].index(first_code) + 1))
+    save(tmp_path / "in/ada.ipynb", data)
+    (sent,) = read(tmp_path / "in")
+    settings = Settings("pair", SHEET.exercises, "a", "")
+    (first, _) = grade_student(sent, settings)["answers"]
+    assert first["state"] == "not yet"
+    assert words in first["message"]
+    assert ("is defined in" in first["message"]) == ("is defined in" in words)
 
 
 def test_the_files_are_there_and_agree(graded: Any) -> None:
@@ -306,6 +348,50 @@ def test_the_isolation_is_said_before_grading_and_stands_in_the_report(
         assert ("without network" in text) is not kernel
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Identifier,Full name,Email address\nP 1,Ada L,a@x.org\nP 2,Jörg,b@x.org\n",
+        '"Last name";"First name";ID\nL;Ada;1\n"";Jörg;2\n',
+        "id,first_name,last_name\n1,Ada,L\n2,Jörg,\n",
+        "Name\tStudent\nx\tAda L\ny\tJörg\n",
+        "student\nAda L\nJörg\n",
+        '"student","written name","total"\n"Ada L","",3\n\n"Jörg","",0\n',
+    ],
+)
+def test_a_table_is_read_by_its_header(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text(text, encoding="utf-8")
+    assert read_roster(path) == ["Ada L", "Jörg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.csv", "1,Ada,a@x.org\n2,Bo,b@x.org", r"several columns \(1, Ada, a@x.org\)"),
+        ("a.csv", "Lovelace,Ada\nHopper,Grace", "one name on each line"),
+        ("a.txt", "Ada;3", "several columns"),
+        ("a.txt", "Ada,a@x.org", "several columns"),
+        ("a.csv", "student,of\nAda,3\n,4", "no name in row 3"),
+        ("a.csv", "student,of\n" + "x" * 200_000, "field larger"),
+    ],
+)
+def test_a_table_that_names_nobody_is_refused(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        read_roster(tmp_path / name)
+
+
+def test_a_list_may_have_commas_in_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("Lovelace, Ada\nHopper, Grace\n")
+    assert read_roster(path) == ["Lovelace, Ada", "Hopper, Grace"]
+    path.write_text("")
+    assert read_roster(path) == []
+
+
 def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:
     from filelock import FileLock
 
@@ -314,14 +400,53 @@ def test_two_runs_into_one_folder_are_refused(graded: Any) -> None:
         grade_folder(folder, out, sheet=SHEET)
 
 
-def test_without_a_sheet_all_that_was_handed_in_counts(tmp_path: Path) -> None:
+def with_extras(folder: Path, students: int, *extra: str) -> list[Submission]:
+    """What students hand in of whom some have a chapter that nobody asked for."""
+    chapter = json.loads((ROOT / "book/mla.ipynb").read_text())
+    for number in range(students):
+        save(folder / f"s{number}/a.ipynb", notebook())
+    for student in extra:
+        save(folder / f"{student}/more.ipynb", chapter)
+    return read(folder)
+
+
+def test_without_a_sheet_what_the_class_handed_in_counts(tmp_path: Path) -> None:
+    """A chapter that one student adds makes nobody's sheet longer, and earns nothing."""
     folder = hand_in(tmp_path / "in")
-    save(folder / "ed.ipynb", json.loads((ROOT / "book/mla.ipynb").read_text()))
+    extra = json.loads((ROOT / "book/mla.ipynb").read_text())
+    for cell in extra["cells"]:
+        tag = cell["metadata"].get("exercise", {})
+        if tag == {"id": "latent_tokens", "role": "starter"}:
+            cell["source"] = reference("latent_tokens")
+    save(folder / "ada/more.ipynb", extra)
+    save(folder / "ed.ipynb", notebook())
     results = grade_folder(folder, tmp_path / "out", seed="a")
-    ids = [a["id"] for a in results[0]["answers"]]
-    assert ids[:2] == ["expand_heads", "tiled_heads"]
-    assert len(ids) == 7
+    assert {tuple(a["id"] for a in r["answers"]) for r in results} == {SHEET.exercises}
+    assert {r["of"] for r in results} == {SHEET.points}
     assert results[0]["points"] == SHEET.points
+    assert "not counted, as few handed it in: " in results[0]["problems"][-1]
+    assert "latent_tokens" in results[0]["problems"][-1]
+    assert [r["problems"] for r in results[1:3]] == [[], []]
+
+
+def test_one_student_is_asked_all_that_came(tmp_path: Path) -> None:
+    assert len(sheet_of_all(with_extras(tmp_path, 1, "s0")).exercises) == 7
+
+
+@pytest.mark.parametrize("extra", [["s0"], ["s0", "s1"]])
+def test_where_students_disagree_nothing_is_guessed(tmp_path: Path, extra: list[str]) -> None:
+    sent = with_extras(tmp_path, len(extra) * 2, *extra)
+    with pytest.raises(ConfigError, match=r"what was asked\? .*latent.*SHEET="):
+        sheet_of_all(sent)
+    assert all(one.problems == [] for one in sent)
+
+
+def test_the_line_between_few_and_many(tmp_path: Path) -> None:
+    """One of four is few, one of three is a question, two of three are most."""
+    assert sheet_of_all(with_extras(tmp_path / "a", 4, "s0")).exercises == SHEET.exercises
+    assert len(sheet_of_all(with_extras(tmp_path / "b", 3, "s0", "s1")).exercises) == 7
+    with pytest.raises(ConfigError, match="3 students"):
+        sheet_of_all(with_extras(tmp_path / "c", 3, "s0"))
 
 
 def test_a_released_chapter_is_a_sheet(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from classroom.grading import process
@@ -19,7 +20,9 @@ from classroom.grading.judge import Judged, judge, probe
 from classroom.grading.process import end_all
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.exercises.checker import SEED as LEARNERS
 from mini_attn.exercises.checker import examine
+from mini_attn.exercises.spec import GROUPS
 
 SEED = 7
 
@@ -170,6 +173,38 @@ def test_the_same_answer_is_told_the_same_words(line: str) -> None:
     one, other = (judged("expand_heads", cell).report for _ in range(2))
     assert (one.message, one.notes) == (other.message, other.notes)
     assert one.notes or "ValueError" in one.message
+
+
+LEAKS = {
+    "an exception": "raise ValueError(str(k.ravel()[:3]))",
+    "a lookup": "return {}[str(k.ravel()[:3])]",
+    "its kind": "raise type('E' + k.tobytes().hex()[:40], (Exception,), {})()",
+    "a print": "print(k.ravel()[:3]); return k",
+    "a warning": "import warnings; warnings.warn(str(k.ravel()[:3])); return k",
+    "a shape": "return np.zeros([int(1000 * abs(x)) for x in k.ravel()[:3]] + [0])",
+    "a kind of object": "return type('T' + k.tobytes().hex()[:40], (), {})()",
+    "NaN at a place": "return k * np.where(k == k.max(), np.nan, 1)",
+}
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("leak", LEAKS)
+def test_no_text_carries_what_was_asked(leak: str, first: bool) -> None:
+    """Neither of an answer that always speaks, nor of one that knows the learner's cases."""
+    cases = exercise("expand_heads").cases(np.random.default_rng(LEARNERS))
+    sums = [round(float(case["k"].sum()), 6) for group in cases.values() for case in group]
+    known = "k.size == 12" if first else f"round(float(k.sum()), 6) in {sums}"
+    cell = (
+        f"{reference('expand_heads')}\nright = expand_heads\ndef expand_heads(k, n_heads):\n"
+        f"    if {known}: return right(k, n_heads)\n    {LEAKS[leak]}"
+    )
+    told = [judge(exercise("expand_heads"), [cell], "expand_heads", seed=n) for n in (1, 2)]
+    assert all(one.report.failed for one in told)
+    if told[0].report.failed not in GROUPS:
+        assert told[0].report.message == told[1].report.message
+    assert told[0].report.notes == told[1].report.notes
+    if not first and told[0].report.failed not in GROUPS:
+        assert "the notebook's own check does not have" in told[0].report.message
 
 
 def test_an_answer_that_waits_is_ended() -> None:

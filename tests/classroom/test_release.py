@@ -24,7 +24,7 @@ from classroom.sheets.notebook import student_notebook, title
 from classroom.sheets.sheet import Sheet, chapters, chosen
 from classroom.sheets.standalone import REFERENCE
 from classroom.sheets.wheel import build_wheel
-from mini_attn.errors import MiniAttnError
+from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
 from tools.site import visiting
 
@@ -250,6 +250,52 @@ def test_problem_sheet_is_released_beside_others(tmp_path: Path) -> None:
     with zipfile.ZipFile(first[0].parent / "week1-0.1.0.zip") as archive:
         assert not any("week2" in name for name in archive.namelist())
     assert not list(tmp_path.glob(".unfinished*"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_folder_s_guide_names_all_that_lies_there(tmp_path: Path) -> None:
+    week1 = chosen(exercises=WEEK, name="week1")
+    folder = release.release(week1, tmp_path)[0].parent
+    first = (folder / "README.md").read_text()
+    release.release(chosen(exercises="cached_step", name="week2"), tmp_path)
+    both = (folder / "README.md").read_text()
+    assert "2 notebooks" in both
+    assert [both.count(f"({name}.ipynb)") for name in ("week1", "week2")] == [1, 1]
+    for name, other in (("week1", "week2"), ("week2", "week1")):
+        with zipfile.ZipFile(folder / f"{name}-0.1.0.zip") as archive:
+            guide = archive.read(f"{name}-0.1.0/README.md").decode()
+        assert name in guide
+        assert other not in guide
+    release.release(week1, tmp_path)
+    assert (folder / "README.md").read_text() == both != first
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_guide_that_the_teacher_changed_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = release.release(chosen(exercises=WEEK, name="week1"), tmp_path)[0].parent
+    (folder / "README.md").write_text("Ask me.")
+    paths = release.release(chosen(exercises="cached_step", name="week2"), tmp_path)
+    assert (folder / "README.md").read_text() == "Ask me."
+    assert "is yours and stays" in capsys.readouterr().out
+    assert all(path.is_file() for path in paths)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("facts", ["kept", "lost"])
+def test_a_notebook_that_the_teacher_changed_is_not_written_over(
+    tmp_path: Path, facts: str
+) -> None:
+    sheets = chosen(exercises=WEEK, name="week1")
+    folder = release.release(sheets, tmp_path)[0].parent
+    (folder / "week1.ipynb").write_text("mine")
+    if facts == "lost":
+        (folder / "week1.json").unlink()
+    before = files(folder)
+    with pytest.raises(ConfigError, match="changed since it was released"):
+        release.release(sheets, tmp_path)
+    assert files(folder) == before
 
 
 # Nothing is given away

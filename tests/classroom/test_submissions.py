@@ -22,6 +22,7 @@ from classroom.sheets.sheet import chosen
 from classroom.submissions import archives
 from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
+from classroom.submissions.notebook import untouched
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise, of_chapter
 
@@ -88,6 +89,48 @@ def test_one_archive_of_the_whole_class(tmp_path: Path, wrapped: str) -> None:
     assert [s.student for s in read(tmp_path / "in")] == ["ada", "bo", "cy"]
 
 
+@pytest.mark.parametrize(
+    ("entries", "students"),
+    [
+        (["week1.ipynb"], ["ada"]),
+        (["hand-in/week1.ipynb"], ["ada"]),
+        (["week1.ipynb", "week1 (1).ipynb", "week1-Copy1.ipynb"], ["ada"]),
+        (["mla.ipynb", "kv-cache (2).ipynb"], ["ada"]),
+        (["bo/week1.ipynb", "cy/week1.ipynb"], ["bo", "cy"]),
+        (["bo.ipynb", "cy.ipynb"], ["bo", "cy"]),
+        (["course/bo.ipynb", "course/cy.ipynb"], ["bo", "cy"]),
+        (["Bo K_7_assignsubmission_file_/week1.ipynb"], ["Bo K_7"]),
+        (["Bo K_7_assignsubmission_file_week1.ipynb"], ["Bo K_7"]),
+    ],
+)
+def test_a_lone_archive_is_a_student_s_or_a_class_s(
+    tmp_path: Path, entries: list[str], students: list[str]
+) -> None:
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w") as archive:
+        for entry in entries:
+            archive.writestr(entry, json.dumps(notebook()))
+    assert [s.student for s in read(tmp_path)] == students
+
+
+def test_two_names_in_one_archive_are_two_students(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for number, name in enumerate(("Bo", "Cy")):
+            data = notebook()
+            data["cells"][tagged(data, "name")]["source"] = f"**Name:** {name}"
+            archive.writestr(f"week1 ({number}).ipynb", json.dumps(data))
+    assert [s.student for s in read(tmp_path)] == ["week1 (0)", "week1 (1)"]
+
+
+def test_a_class_of_one_in_two_archives(tmp_path: Path) -> None:
+    save(tmp_path / "one.ipynb", notebook())
+    with zipfile.ZipFile(tmp_path / "cy.zip", "w") as inner:
+        inner.write(tmp_path / "one.ipynb", "week1.ipynb")
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in/all.zip", "w") as archive:
+        archive.write(tmp_path / "cy.zip", "cy.zip")
+    assert [s.student for s in read(tmp_path / "in")] == ["cy"]
+
+
 def test_a_class_of_one_keeps_its_name(tmp_path: Path) -> None:
     save(tmp_path / "ada/a.ipynb", notebook())
     save(tmp_path / "ada/b.ipynb", notebook())
@@ -139,6 +182,50 @@ def test_a_check_in_the_answer_s_own_cell_is_cut_off(tmp_path: Path) -> None:
     save(tmp_path / "a.ipynb", {"cells": [code(source)]})
     (found,) = read(tmp_path)
     assert found.cells == {"tiled_heads": ["answer = 4\n"]}
+
+
+BOTH = "def expand_heads(k, n): ...\n\n\nanswer = 4\n"
+CHECKS = ('check("expand_heads", expand_heads)\n', 'check("tiled_heads", answer)\n')
+
+
+@pytest.mark.parametrize(
+    ("cells", "first", "second"),
+    [
+        ([BOTH + "".join(CHECKS)], [BOTH], [BOTH + CHECKS[0]]),
+        ([BOTH, *CHECKS], [BOTH], [BOTH]),
+        ([BOTH + CHECKS[0], CHECKS[1]], [BOTH], [BOTH]),
+        (["f = 1\n" + CHECKS[0] + "answer = 4", CHECKS[1]], ["f = 1\n"],
+         ["f = 1\n" + CHECKS[0] + "answer = 4"]),
+        (["f = 1\n" + CHECKS[0] + "print(f)", "answer = 4\n" + CHECKS[1]], ["f = 1\n"],
+         ["answer = 4\n"]),
+        (["f = 1\n" + CHECKS[0] + "f = 2\n" + "".join(CHECKS)],
+         ["f = 1\n" + CHECKS[0] + "f = 2\n"], ["f = 1\n" + CHECKS[0] + "f = 2\n" + CHECKS[0]]),
+    ],
+)  # fmt: skip
+def test_two_checks_are_two_answers(
+    tmp_path: Path, cells: list[str], first: list[str], second: list[str]
+) -> None:
+    """In one cell, one below the other, or with the next answer between them."""
+    save(tmp_path / "a.ipynb", {"cells": [code(source) for source in cells]})
+    (found,) = read(tmp_path)
+    assert found.cells == {"expand_heads": first, "tiled_heads": second}
+
+
+@pytest.mark.parametrize("place", ["starter", "check"])
+def test_two_answers_in_a_cell_that_was_handed_out(tmp_path: Path, place: str) -> None:
+    data = notebook()
+    cell = data["cells"][tagged(data, place, "expand_heads")]
+    cell["source"] = BOTH + "".join(CHECKS)
+    save(tmp_path / "a.ipynb", data)
+    (found,) = read(tmp_path)
+    assert [BOTH in sources[-1] for sources in found.cells.values()] == [True, True]
+    assert "tiled_heads" in found.problems[0]
+
+
+def test_a_heading_stands_between_two_checks(tmp_path: Path) -> None:
+    heading = {"cell_type": "markdown", "metadata": {}, "source": "# Next"}
+    save(tmp_path / "a.ipynb", {"cells": [code(BOTH + CHECKS[0]), heading, code(CHECKS[1])]})
+    assert set(read(tmp_path)[0].cells) == {"expand_heads"}
 
 
 def test_chapters_themselves_can_be_handed_in(tmp_path: Path) -> None:
@@ -414,7 +501,8 @@ def test_the_files_of_a_folder_have_one_quota(tmp_path: Path, monkeypatch: Any) 
 def test_reading_takes_time_in_proportion(tmp_path: Path) -> None:
     """Texts that patterns could stumble over, each a million letters long."""
     texts = ["name" + ":" * 10**6, "**Name" + "*" * 10**6, "check(" * 200_000, "\n" * 10**6,
-             "check(" + " " * 10**6]  # fmt: skip
+             "check(" + " " * 10**6, "import " + " " * 10**6, "import a\n" * 10**5,
+             "from " + "\t" * 10**6, 'check("a",' + " " * 10**6]  # fmt: skip
     cells = [{**code(text), "metadata": {"exercise": {"role": "name"}}} for text in texts]
     cells += [code(text) for text in texts]
     save(tmp_path / "a.ipynb", {"cells": cells})
@@ -583,6 +671,41 @@ def test_a_fresh_copy_never_takes_the_place_of_an_answer(tmp_path: Path) -> None
         assert len(found.files) == 2
 
 
+EDITED = {
+    "line ends": lambda source: source.replace("\n", "\r\n"),
+    "a blank behind": lambda source: source.replace("\n", " \n") + "\t",
+    "empty lines": lambda source: "\n\n" + source.replace("\n", "\n\n") + "\n",
+    "a comment": lambda source: f"# later\n{source}  # todo",
+    "brackets": lambda source: source.replace("answer = ...", "answer = (...)"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITED)
+def test_a_copy_that_an_editor_saved_is_as_it_was_handed_out(tmp_path: Path, edit: str) -> None:
+    starters = {key: EDITED[edit](exercise(key).starter) for key in SHEET.exercises}
+    assert all(untouched(key, [source]) for key, source in starters.items())
+    mine = notebook(expand_heads="mine = 1\n", tiled_heads="answer = 1")
+    save(tmp_path / "ada/week1.ipynb", mine)
+    save(tmp_path / "ada/week1 (1).ipynb", notebook(**starters))
+    (found,) = read(tmp_path)
+    assert found.cells == {"expand_heads": ["mine = 1\n"], "tiled_heads": ["answer = 1"]}
+    assert found.problems == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["answer = ..,", "answer = 3", "answer = ...\nanswer = 2", "(" * 150 + "0", "x" * 9999],
+)
+def test_what_python_reads_otherwise_is_an_answer(source: str) -> None:
+    assert not untouched("tiled_heads", [source])
+
+
+def test_the_same_answer_with_other_line_ends_is_the_same(tmp_path: Path) -> None:
+    for name, source in (("a", "mine = 1\nx = 2"), ("b", "mine = 1\r\nx = 2 ")):
+        save(tmp_path / f"ada/{name}.ipynb", notebook(expand_heads=source))
+    assert read(tmp_path)[0].problems == []
+
+
 def test_of_different_answers_the_last_by_name_counts(tmp_path: Path) -> None:
     """Numbers count as numbers, and a copy that Jupyter kept comes before every other file."""
     names = ["week1", "week1 (2)", "week1 (10)", "week2-checkpoint"]
@@ -662,6 +785,17 @@ def test_names_as_moodle_gives_them(tmp_path: Path) -> None:
     assert [s.student for s in found] == ["Ada L_7", "Ada L_8", "bo_7"]
     assert [len(s.files) for s in found] == [1, 2, 1]
     assert [moodle_name(s.student, s.files) for s in found] == ["Ada L", "Ada L", None]
+
+
+def test_a_moodle_name_within_a_moodle_name(tmp_path: Path) -> None:
+    """Ada handed in a file that she had from somebody, or that she named like one."""
+    names = ["Ada L_7_assignsubmission_file_Bo K_8_assignsubmission_file_x",
+             "Cy_3_9_assignsubmission_file_Ada L_7_assignsubmission_file_"]  # fmt: skip
+    for name in names:
+        save(tmp_path / f"{name}.ipynb", notebook())
+    found = read(tmp_path)
+    assert [s.student for s in found] == ["Ada L_7", "Cy_3_9"]
+    assert [moodle_name(s.student, s.files) for s in found] == ["Ada L", "Cy_3"]
 
 
 def test_a_report_beside_the_notebook_is_the_same_student_s(tmp_path: Path) -> None:

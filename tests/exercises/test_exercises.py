@@ -432,3 +432,22 @@ def test_judges_see_arrays_only() -> None:
         source = (ROOT / f"mini_attn/exercises/bank/{exercise_id}.py").read_text()
         assert "answer(" not in source
         assert "solutions" not in source
+
+
+def test_an_overflow_shows_whatever_is_drawn() -> None:
+    """In every row of the saturated case the largest score is beyond every exponential."""
+    task = exercise("attention_gradient")
+    for seed in range(1_000):
+        (case,) = task.cases(np.random.default_rng(seed))["property"]
+        scores = case["q"] @ case["k"].T / np.sqrt(case["q"].shape[1])
+        assert (scores.max(axis=1) > 709).all(), seed
+        assert np.abs(scores).max() < 2001, seed
+
+
+def test_a_maximum_of_later_tokens_shows_whatever_is_drawn() -> None:
+    """It leaves the first token nothing, in each of 300 draws."""
+    task, wrong = exercise("multi_head"), {w[0]: w[1] for w in SOLUTIONS["multi_head"].WRONG}
+    for seed in range(300):
+        inputs = task.cases(np.random.default_rng(seed))["edges"][-1]
+        done = run(wrong["maximum of later tokens"], inputs)
+        assert np.isnan(done.value[0]).any(), seed

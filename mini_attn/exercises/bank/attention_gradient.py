@@ -33,7 +33,10 @@ def cases(rng: np.random.Generator) -> Cases:
         "v": np.array([[1.0, 0.0], [0.0, 1.0]]), "d_out": np.array([[1.0, 0.0]]),
     }  # fmt: skip
     saturated = _case(rng, 3, 4, 5, 5)
-    saturated["q"] = 2000 * saturated["q"]
+    scores = saturated["q"] @ saturated["k"].T / np.sqrt(5)
+    # Of every row the largest score is 2000, whatever was drawn: no exponential holds it.
+    top = scores[[0, 1, 2], np.abs(scores).argmax(axis=1)]
+    saturated["q"] = saturated["q"] * (2000 / top)[:, None]
     return {
         "by hand": [by_hand],
         "random": [_case(rng, 3, 5, 4, 6), _case(rng, 6, 2, 9, 3)],

@@ -33,6 +33,15 @@ def _case(
     return {"x": x, "W_q": W_q, "W_k": W_k, "W_v": W_v, "W_o": W_o, "n_heads": n_heads}
 
 
+def _far_apart(inputs: Inputs) -> Inputs:
+    """The case with W_q such that the first token scores a later one far above itself."""
+    x, size = inputs["x"], inputs["W_q"].shape[1] // inputs["n_heads"]
+    row = x[0] @ inputs["W_q"][:, :size] @ (x @ inputs["W_k"][:, :size]).T * size**-0.5
+    above, below = (row[1:] - row[0]).max(), (row[0] - row[1:]).max()
+    sign = 1 if above >= below else -1
+    return inputs | {"W_q": sign * max(1.0, 2000 / max(above, below)) * inputs["W_q"]}
+
+
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: two heads of 2. The property: head_dim is its own number."""
     eye = np.eye(4)
@@ -45,7 +54,11 @@ def cases(rng: np.random.Generator) -> Cases:
         "by hand": [by_hand],
         "random": [_case(rng, 4, 6, 3, 2), _case(rng, 5, 8, 2, 4), _case(rng, 3, 4, 4, 1)],
         "property": [_case(rng, 4, 6, 2, 5), _case(rng, 5, 4, 3, 3)],
-        "edges": [_case(rng, 1, 4, 2, 2), _case(rng, 3, 4, 1, 4), _case(rng, 3, 4, 2, 2, 1e3)],
+        "edges": [
+            _case(rng, 1, 4, 2, 2),
+            _case(rng, 3, 4, 1, 4),
+            _far_apart(_case(rng, 3, 4, 2, 2, 1e3)),
+        ],
     }
 
 
