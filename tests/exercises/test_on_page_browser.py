@@ -29,7 +29,7 @@ CHAPTERS = [
     pytest.param(name, marks=() if name in OFTEN else pytest.mark.soak)
     for name in sorted({task.page for task in TASKS})
 ]
-COLD = 60_000  # milliseconds that Python may take to come on a busy machine
+COLD = 240_000  # milliseconds that Python may take to come on a busy machine
 
 
 def place(page: Page, exercise_id: str = ID) -> Locator:
