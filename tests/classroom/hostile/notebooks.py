@@ -160,12 +160,12 @@ NOTEBOOKS = tuple(
         ("a name like a formula", _named("Name: =a+cmd|' /C calc'!A0"), True, ""),
         ("a name of a million colons", _named("name" + ":" * 10**6), True, ""),
         ("a name of a million letters", _named("**Name:** " + "x" * 10**6), True, ""),
-        ("a hundred thousand cells behind a check", _cells(lambda cells: [
+        ("sixty thousand cells behind a check", _cells(lambda cells: [
             *cells, _code('check("cached_step", cached_step)'),
-            *([_code("cached_step = 1")] * 10**5)]),
+            *([_code("cached_step = 1")] * 60_000)]),
          True, ""),
-        ("a hundred thousand cells in an answer", _cells(lambda cells: [
-            *cells, _tagged("half_temperature"), *([_code("")] * 10**5)]), False, "are too long"),
+        ("sixty thousand cells in an answer", _cells(lambda cells: [
+            *cells, _tagged("half_temperature"), *([_code("")] * 60_000)]), False, "are too long"),
         ("whole numbers of 4,000 digits", lambda n: _dumped(n)[:-1] + b', "x": ['
          + b",".join([b"9" * 4_000] * 4_000) + b"]}", True, ""),
         ("the cells twice", lambda n: _dumped(n)[:-1] + b', "cells": []}', False, "no exercise"),
