@@ -48,7 +48,7 @@ class Quota:
     @property
     def spent(self) -> bool:
         """Whether nothing more is read."""
-        over = self.files <= 0 or self.size <= 0 or self.listed <= 0
+        over = min(self.files, self.size, self.listed) <= 0
         return over or (self.whole is not None and self.whole.spent)
 
     def spend(self, size: int) -> None:
@@ -170,12 +170,8 @@ def _in_archive(
         owner = 2 if len(first) == 1 and all(len(below) > 1 for _, _, below in entries) else 1
         quotas: dict[tuple[str, ...], Quota] = {}
         for entry, kind, below in entries:
-            own = quota
-            if depth == 0 and below[:owner] not in quotas:
-                quotas[below[:owner]] = Quota.of_a_student()
-                quotas[below[:owner]].whole = quota
-            if depth == 0:
-                own = quotas[below[:owner]]
+            own = quota if depth else quotas.setdefault(below[:owner], Quota.of_a_student())
+            own.whole = own.whole if depth else quota
             if not own.spent:
                 yield from _in_entry(archive, entry, kind, (*parts, *below), depth, own)
             elif not own.told:
