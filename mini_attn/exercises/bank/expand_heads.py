@@ -8,10 +8,9 @@ from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function should copy shared heads, so that attention without groups can be used. It
-was tested with one key/value head, where it is right. Find out when it is wrong, and repair it.
-`k` has the shape `(batch, n_kv_heads, kv_len, head_dim)`; return `(batch, n_heads, kv_len,
-head_dim)`.
+This function should copy shared heads, so that attention without groups can be used. It was tested
+with one key/value head, where it is right. Find a case in which it is wrong, and repair it. `k` has
+the shape `(batch, n_kv_heads, kv_len, head_dim)`; return `(batch, n_heads, kv_len, head_dim)`.
 """
 STARTER = '''
 def expand_heads(k, n_heads):

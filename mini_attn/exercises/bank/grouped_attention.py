@@ -13,11 +13,12 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Write attention for any number of key/value heads, without a mask and without a loop over heads.
-`q` has the shape `(batch, n_heads, q_len, head_dim)`, `k` and `v` have `(batch, n_kv_heads,
-kv_len, head_dim)`, and `n_kv_heads` divides `n_heads`. Query head `h` reads key/value head `h //
-(n_heads // n_kv_heads)`. Return an array of the shape of `q`. Try to do it without a repeated
-copy of `k` and `v`.
+Write attention for any number of key/value heads, without a mask and without a loop over heads. `q`
+has the shape `(batch, n_heads, q_len, head_dim)`, `k` and `v` have `(batch, n_kv_heads, kv_len,
+head_dim)`, and `n_kv_heads` divides `n_heads`. Query head `h` reads key/value head `h // (n_heads
+// n_kv_heads)`. Scale the scores by one over the square root of `head_dim`; they may be large.
+Return an array of the shape of `q`. A repeated copy of `k` and `v` is not wrong, but try to do
+without it.
 """
 STARTER = '''
 def grouped_attention(q, k, v):
@@ -176,7 +177,7 @@ EXERCISE = Exercise(
     common_errors=(
         "Repeating the key/value heads with `np.tile`, which deals them out like cards.",
         "Dividing the head's number by the number of key/value heads instead of the group's size.",
-        "Making a repeated copy of k and v: right, and it moves as many bytes as separate heads.",
+        "Making a repeated copy of k and v: right, and it moves more bytes than separate heads do.",
     ),
     cases=cases,
     expected=expected,

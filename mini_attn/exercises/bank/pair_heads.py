@@ -15,11 +15,13 @@ from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
 Pooling averages neighbours, but which heads are neighbours is an accident of training: a layer
-computes the same with its heads in any order. `k` and `v` have the shape `(n_heads, tokens,
-head_dim)`, keys and values of a layer on a text, with `n_heads` even and at most 8. Each pair of
-heads will share the mean of its keys and the mean of its values. Return `order` `(n_heads,)`, whole
-numbers: the order of the heads in which pooling neighbours, `order[0]` with `order[1]`, `order[2]`
-with `order[3]` and so on, changes keys and values least, in the sum of squares over everything.
+computes the same with its heads in any order, if their queries and their part of the output
+projection move along. `k` and `v` have the shape `(n_heads, tokens, head_dim)`, keys and values of
+a layer on a text, with `n_heads` even and at most 8. Each pair of heads will share the mean of its
+keys and the mean of its values. Return `order` `(n_heads,)`, whole numbers: the order of the heads
+in which pooling neighbours, `order[0]` with `order[1]`, `order[2]` with `order[3]` and so on,
+changes keys and values least, in the sum of squares over everything. Any of the best orders will
+do.
 """
 STARTER = '''
 def pair_heads(k, v):
