@@ -52,6 +52,13 @@ def _apart(rng: np.random.Generator, heads: int, key_size: float) -> Inputs:
     return {"k": k + key_size * (i // 2), "v": v + i % (heads // 2)}
 
 
+def _far_keys(rng: np.random.Generator) -> Inputs:
+    """Keys that decide, and lie so far out that they say little once all are of one size."""
+    inputs = _apart(rng, 4, 3.0)
+    inputs["k"] += 50.0
+    return inputs
+
+
 def _in_a_plane(rng: np.random.Generator, points: list[tuple[float, float]]) -> Inputs:
     """Heads with keys at the corners of a figure, and values that say nothing."""
     k = np.repeat(np.array(points, float)[:, None], 3, axis=1)
@@ -83,6 +90,7 @@ def cases(rng: np.random.Generator) -> Cases:
             _group(rng, [3.0, 0.0, 4.0, 7.0, 20.0, 9.0]), _to_and_fro(rng),
             _in_a_plane(rng, [(0, 0), (1, 0), (-2, 2.87), (3, 2.87)]),
             _in_a_plane(rng, [(1, 0), (5, 0), (1, 0.5), (5, 2.5)]), _apart_twice(rng),
+            _far_keys(rng),
             _group(rng, [0.0, 1.0, 10.0, 11.0, -10.5, -11.5]), _trained(rng, 0), _trained(rng, 1),
         ],
         "edges": [
