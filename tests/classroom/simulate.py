@@ -24,6 +24,7 @@ import nbformat
 
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, chosen
+from classroom.submissions.notebook import untouched
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise
 from tests.classroom.hostile import SHEET, Hostile, hostile
@@ -100,6 +101,8 @@ def answers_to(exercise_id: str) -> list[Answer]:
     ]
     for number, (name, value, failed, words) in enumerate(module.WRONG):
         source_cell = cell(f"WRONG[{number}][1]", value)
+        if untouched(exercise_id, [source_cell]):  # the starter again
+            continue
         found.append(Answer(exercise_id, "wrong", name, source_cell, 0, (failed,), (words,)))
     return found
 

@@ -137,6 +137,10 @@ def test_the_first_guess_that_explains_is_named() -> None:
 
 def chosen_by_hand(source: str) -> list[int]:
     """Lines where a loop hands back one of its own variables, as it would choose a message."""
+
+    def parts(value: ast.expr | None) -> list[ast.expr | None]:
+        return list(value.elts) if isinstance(value, ast.Tuple) else [value]
+
     lines = []
     for loop in ast.walk(ast.parse(source)):
         if isinstance(loop, ast.For):
@@ -144,8 +148,8 @@ def chosen_by_hand(source: str) -> list[int]:
             lines += [
                 node.lineno
                 for node in ast.walk(loop)
-                if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
-                and node.value.id in names
+                if isinstance(node, ast.Return)
+                and any(isinstance(one, ast.Name) and one.id in names for one in parts(node.value))
             ]  # fmt: skip
     return lines
 

@@ -92,7 +92,7 @@ BY_HAND = {
     "mqa-gqa/score-flops": 32 * 1000 * 128 * 2,
     "mqa-gqa/intensity": 128 // 8,
     "mqa-gqa/repeat": 1 + 4 + 4,
-    "mqa-gqa/step-bytes": 2 * (8_030_261_248 - 128_256 * 4096) + 16 * 8192 * 524_288,
+    "mqa-gqa/step-bytes": 2 * (8_030_261_248 - 128_256 * 4096) + 8 * 4096 * 524_288,
     "model/parameters": 118 * 64 + 2 * (4 * 64 * 64 + 2 * 64 * 256 + 2 * 64) + 64,
     "model/guess": 4.771,
     "model/addends": 11,
