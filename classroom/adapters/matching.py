@@ -43,6 +43,8 @@ class Person:
         The full name, or what stands in its place where marking is anonymous.
     ident : str
         The platform's number; empty if it does not export one.
+    folder : str
+        The name as Moodle writes it for a folder, folded.
     logins, keys : frozenset of str
         User names and the like, and these with all ways to write the name, each folded.
     """
@@ -50,6 +52,7 @@ class Person:
     row: int
     name: str
     ident: str
+    folder: str
     logins: frozenset[str]
     keys: frozenset[str]
 
@@ -109,7 +112,8 @@ def people(platform: Platform, book: Gradebook) -> list[Person]:
         logins = frozenset(filter(None, (key(row.get(h, "")) for h in platform.logins)))
         if names or logins:
             keys = logins | frozenset(map(key, names))
-            found.append(Person(number, (names or [""])[0], ident, logins, keys))
+            name = (names or [""])[0]
+            found.append(Person(number, name, ident, key(moodle_folder(name)), logins, keys))
     return found
 
 
@@ -129,7 +133,7 @@ def _by_place(platform: Platform, student: str, everybody: Sequence[Person]) -> 
         return None
     # Another assignment's table has the same numbers for other students: the name decides too.
     name = key(moodle_folder(found[1]))
-    alike = [p for p in everybody if name and key(moodle_folder(p.name)) == name]
+    alike = [p for p in everybody if name and p.folder == name]
     return [p for p in alike if p.ident in ("", found[2])]
 
 
