@@ -19,14 +19,9 @@ from pathlib import Path
 from classroom.adapters.matching import Graded, Person, canvas_ids, moodle_folder
 from classroom.adapters.platforms import Platform
 
-__all__ = ["feedback_zip", "takes_zip"]
+__all__ = ["feedback_zip"]
 
 PAGE = re.compile(r"feedback/[^/\\]+\.html")
-
-
-def takes_zip(platform: Platform) -> bool:
-    """Whether there is a form for it."""
-    return platform.name != "Blackboard"
 
 
 def _entry(platform: Platform, one: Graded, person: Person) -> str | None:
@@ -63,7 +58,7 @@ def feedback_zip(
     """
     content, said = io.BytesIO(), []
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one, person in pairs if takes_zip(platform) else ():
+        for one, person in pairs if platform.pages else ():
             if not one.feedback:  # nothing was handed in
                 continue
             name, page = _entry(platform, one, person), folder / one.feedback

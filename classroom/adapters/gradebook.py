@@ -53,6 +53,11 @@ class Gradebook:
     encoding: str
     rows: list[list[Cell]]
 
+    def said(self, row: int) -> dict[str, str]:
+        """What a row says under each header; of two headers that are alike, the first counts."""
+        pairs = zip(self.rows[0], self.rows[row], strict=False)  # a row may be too short
+        return {header.text: cell.text for header, cell in reversed(list(pairs))}
+
     def changed(self, cells: Mapping[tuple[int, int], str]) -> bytes:
         """The file with other numbers in some cells, by row and column, each quoted as before."""
         parts, end = [], 0

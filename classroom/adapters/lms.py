@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import chain, count
 from pathlib import Path
 
-from classroom.adapters.feedback_zip import feedback_zip, takes_zip
+from classroom.adapters.feedback_zip import feedback_zip
 from classroom.adapters.gradebook import Gradebook, read_gradebook
 from classroom.adapters.matching import (
     Graded,
@@ -41,7 +41,6 @@ MAXIMUM = ("Maximum grade", "Maximum Grade")  # of Moodle's worksheet, row by ro
 DECIDED = ("EX", "N/A")  # of Canvas: excused, and not asked of this student
 DECIMALS = 5  # that Moodle keeps; the others show two
 LINE = 200  # characters of a name or a path
-ZIPS = "for the assignment: Upload multiple feedback files in a zip, or Re-Upload Submissions"
 
 
 def _read_grades(folder: Path) -> list[Graded]:
@@ -86,10 +85,9 @@ def _filled(
     book: Gradebook, column: Column, pairs: Sequence[tuple[Graded, Person]], *, scale: bool
 ) -> tuple[dict[tuple[int, int], str], list[str]]:
     """New texts by row and column, and what is said about them."""
-    header = [cell.text for cell in book.rows[0]]
     cells, said = {}, []
     for one, person in pairs:
-        row = dict(zip(header, (c.text for c in book.rows[person.row]), strict=False))
+        row = book.said(person.row)
         if column.place >= len(book.rows[person.row]):
             said.append(f"{one.student}: row {person.row + 1} of the table is too short")
             continue
@@ -142,8 +140,9 @@ def write_lms(
     Raises
     ------
     ConfigError
-        If a file cannot be read or written, the table is none of those known, no column or
-        several fit, or the column takes another number of points; nothing is written.
+        If a file cannot be read, the table is none of those known, no column or several fit, or
+        the column takes another number of points; nothing is written then. Or if a file cannot
+        be written.
     """
     book = read_gradebook(export, lambda header: platform_of(header) is not None)
     platform = platform_of([cell.text for cell in book.rows[0]]) if book else None
@@ -160,9 +159,10 @@ def write_lms(
     try:
         zipped, lost = feedback_zip(folder, platform, pairs)
         table = _write(out / export.name, book.changed(cells))
-        lines.append(f"{table}: give it back under {platform.how}")
-        if takes_zip(platform):
-            lines.append(f"{_write(out / 'feedback.zip', zipped)}: feedback, {ZIPS}")
+        lines.append(f"{table}: the table, for {platform.how}")
+        if platform.pages:
+            archive = _write(out / "feedback.zip", zipped)
+            lines.append(f"{archive}: the pages of feedback, for {platform.pages}")
         else:
             lines.append("Blackboard takes back no files of feedback for a whole class")
     except OSError as error:

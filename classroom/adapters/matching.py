@@ -97,11 +97,10 @@ def _names(platform: Platform, row: dict[str, str]) -> list[str]:
 
 def people(platform: Platform, book: Gradebook) -> list[Person]:
     """The students of a table, row by row; what is no student's row is left out."""
-    header = [cell.text for cell in book.rows[0]]
     above = points_row(platform, book)
     found = []
-    for number, cells in enumerate(book.rows[1:], 1):
-        row = dict(zip(header, (cell.text for cell in cells), strict=False))
+    for number in range(1, len(book.rows)):
+        row = book.said(number)
         digits = re.search(r"\d+$", row.get(platform.ident, "").strip())
         ident = digits[0] if digits else ""
         if number == above or (platform.ident and not ident):

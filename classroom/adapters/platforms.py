@@ -46,8 +46,8 @@ class Platform:
         Headers of what else names exactly one student.
     grade : re.Pattern
         Headers of the columns that take a grade, with groups ``title`` and perhaps ``of``.
-    how : str
-        Where the teacher gives back the table.
+    how, pages : str
+        Where the teacher gives back the table, and the zip of feedback; empty if nowhere.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Platform:
     logins: tuple[str, ...]
     grade: re.Pattern[str]
     how: str
+    pages: str
 
 
 @dataclass(frozen=True)
@@ -70,29 +71,31 @@ class Column:
 
 
 FIRST_LAST = (("First name", "Last name"), ("First name", "Surname"))
+MOODLE_PAGES = "the assignment's page, Upload multiple feedback files in a zip"
 PLATFORMS = (
     Platform(
         "Moodle", ("Identifier", "Grade"), "Identifier", (("Full name",), *FIRST_LAST),
         ("Email address", "ID number", "Username"), re.compile(r"(?P<title>Grade)"),
-        "the assignment's page, Upload grading worksheet",
+        "the assignment's page, Upload grading worksheet", MOODLE_PAGES,
     ),
     Platform(
         "Canvas", ("ID", "Section", "Student|LastName"), "ID",
         (("Student",), ("FirstName", "LastName")),
         ("SIS User ID", "SIS Login ID", "Integration ID"),
         re.compile(r"(?P<title>.+) \(\d+\)", re.DOTALL), "Gradebook, Import",
+        "the assignment's page, Re-Upload Submissions",
     ),
     Platform(
         "Blackboard", ("Last Name", "First Name", "Username"), "",
         (("First Name", "Last Name"),), ("Username", "Student ID"),
         re.compile(r"(?P<title>.+) \[Total Pts: (?P<of>[\d.,]+)(?: Score)?\] \|\d+", re.DOTALL),
-        "Grade Center, Work Offline, Upload",
+        "Grade Center, Work Offline, Upload", "",
     ),
     Platform(
         "Moodle's gradebook", ("First name", "Last name|Surname", "Email address"), "",
         FIRST_LAST, ("Email address", "ID number", "Username"),
         re.compile(r"(?:Assignment: ?)(?P<title>.+?)(?: \(Real\))?", re.DOTALL),
-        "Grades, Import, CSV file, mapped by the e-mail address",
+        "Grades, Import, CSV file, mapped by the e-mail address", MOODLE_PAGES,
     ),
 )  # fmt: skip
 

@@ -148,6 +148,13 @@ def test_two_of_one_name_a_locked_grade_and_a_formula(tmp_path: Path) -> None:
     assert any("a locked grade stays" in line for line in lines)  # the formula's row was found
 
 
+def test_of_two_columns_of_one_name_the_first_counts(tmp_path: Path) -> None:
+    """A column that a teacher added changes nobody's name."""
+    export = b"Student,ID,SIS Login ID,Section,Student,Week 1 (5)\nA,7,a,L,B,\nB,8,b,L,A,\n"
+    table, _ = fill(tmp_path, export, graded(tmp_path / "week1", {"A": 3, "B": 4}))
+    assert table == export.replace(b"L,B,", b"L,B,3").replace(b"L,A,", b"L,A,4")
+
+
 def test_moodle_s_anonymous_marking(tmp_path: Path) -> None:
     export = b"Identifier,Status,Grade\nParticipant 55,x,\nParticipant 56,x,\n"
     table, _ = fill(tmp_path, export, graded(tmp_path / "week1", {"Participant_56": 4}))
