@@ -8,7 +8,7 @@ PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
 export TORCH
 
-.PHONY: help book serve pdf lab check test soak release handout grade class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test soak release handout grade lms class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -51,6 +51,10 @@ handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _bu
 grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
 	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)')
+
+lms: $(READY)  ## grades into a Moodle, Canvas or Blackboard export: DIR=grades/week1 FROM=export.csv (COLUMN=, SCALE=1, OUT=)
+	@test -n '$(DIR)' -a -n '$(FROM)' || { echo "[lms] make lms DIR=grades/week1 FROM=export.csv" >&2; exit 2; }
+	@$(BIN)/python -m classroom.adapters.lms '$(DIR)' '$(FROM)' $(if $(COLUMN),--column '$(COLUMN)') $(if $(SCALE),--scale) $(if $(OUT),--out '$(OUT)')
 
 class: $(READY)  ## a simulated class of 200: handed in, graded, killed half-way, resumed, compared (N=students)
 	@$(if $(OUT),,rm -rf _build/class)

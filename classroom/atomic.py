@@ -10,8 +10,8 @@ __all__ = ["replace_file"]
 BINARY = getattr(os, "O_BINARY", 0)  # on Windows alone, where line ends would be changed
 
 
-def replace_file(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a text as a file, in the place of one that may be there.
+def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Write a file, in the place of one that may be there; a text is written as UTF-8.
 
     A private one, and a folder that is made for it, can be read by their owner alone.
     """
@@ -24,7 +24,8 @@ def replace_file(path: Path, text: str, *, private: bool = False) -> None:
             part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600 if private else 0o666
         )
         with open(place, "wb") as file:
-            file.write(text.encode("utf-8"))  # line ends as they are, on every system
+            # Line ends as they are, on every system.
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

@@ -1,6 +1,10 @@
-"""The same sheets on other systems.
+"""The same sheets, and their grades, on other systems.
 
 ``nbgrader`` and ``otter`` write what these graders take, from what they share in ``assignment``;
 ``graders`` installs them. ``hub`` puts a JupyterHub into a folder, with ``jupyterhub_config`` and
 what lies in ``hub_files``.
+
+``lms`` gives grades and feedback back to Moodle, Canvas or Blackboard. ``platforms`` says what
+their tables look like, ``gradebook`` changes single cells of them, ``matching`` says who is
+who, and ``feedback_zip`` packs the pages.
 """
