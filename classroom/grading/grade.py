@@ -20,6 +20,8 @@ from classroom import ROOT
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
+from classroom.grading.marked import RECORD, lay_marks
+from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.process import end_all
 from classroom.grading.resume import (
     Settings,
@@ -39,6 +41,7 @@ from classroom.sheets.sheet import Sheet, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["grade_folder", "main"]
 
@@ -131,16 +134,22 @@ def grade_folder(
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
+            make_table(out / FILE)
+            worth = {key: exercise(key).points for key in sheet.exercises}
+            marks = read_marks(out / FILE, sent, worth)
             secret = secret_seed(out, seed)
             settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
             results = _grade_all(
                 sent, settings, out / "work", jobs or os.cpu_count() or 1, _bar(len(sent))
             )
+            results, record, lost = lay_marks(out, marks, sent, sheet.exercises, results)
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
+                "unfit": lost,
             }  # fmt: skip
             write_reports(out, run, results, roster=roster, write=write_kept)
+            write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     except OSError as error:  # no room, no right, or a file where a folder should be
