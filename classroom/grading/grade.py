@@ -17,6 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
+from classroom.grading.credit import credited
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
@@ -41,7 +42,6 @@ from classroom.sheets.sheet import Sheet, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.spec import exercise
 
 __all__ = ["grade_folder", "main"]
 
@@ -91,7 +91,7 @@ def _bar(total: int) -> Callable[[int], None]:
 
 def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
-    jobs: int | None = None, roster: Sequence[str] = (),
+    jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -109,6 +109,8 @@ def grade_folder(
         Answers graded at the same time; None for one a core.
     roster : sequence of str
         Names of everybody in the class, as the files name them: who sent nothing is listed too.
+    partial : bool
+        Whether groups of checks count one by one, also where the sheet does not say so.
 
     Returns
     -------
@@ -128,6 +130,7 @@ def grade_folder(
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or sheet_of_all(sent)
+    partial = partial or sheet.partial
     in_force = probe()
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
@@ -135,18 +138,19 @@ def grade_folder(
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
             make_table(out / FILE)
-            worth = {key: exercise(key).points for key in sheet.exercises}
+            worth = {key: sheet.worth(key) for key in sheet.exercises}
             marks = read_marks(out / FILE, sent, worth)
             secret = secret_seed(out, seed)
             settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
             results = _grade_all(
                 sent, settings, out / "work", jobs or os.cpu_count() or 1, _bar(len(sent))
             )
+            results = credited(results, sheet, partial=partial)
             results, record, lost = lay_marks(out, marks, sent, sheet.exercises, results)
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
-                "unfit": lost,
+                "unfit": lost, "partial": partial,
             }  # fmt: skip
             write_reports(out, run, results, roster=roster, write=write_kept)
             write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
@@ -168,6 +172,7 @@ def main() -> None:
     add_choice(parser)
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
     parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
     asked = parser.parse_args()
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
@@ -179,7 +184,13 @@ def main() -> None:
             sheet = choice(asked)[0]
         roster = read_roster(asked.roster) if asked.roster else []
         results = grade_folder(
-            asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs, roster=roster
+            asked.folder,
+            out,
+            sheet=sheet,
+            seed=asked.seed,
+            jobs=asked.jobs,
+            roster=roster,
+            partial=asked.partial,
         )
     except ConfigError as error:
         sys.exit(f"[grade] {error}")

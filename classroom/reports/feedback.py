@@ -9,7 +9,7 @@ from classroom.reports.sanitize import clean
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["STATES", "by_hand", "feedback", "place_of", "shortened"]
+__all__ = ["CREDIT", "STATES", "by_hand", "feedback", "place_of", "shortened"]
 
 # In the order of every legend, bar and table.
 STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
@@ -17,6 +17,10 @@ NAME, LINE, MESSAGE = 80, 200, 500  # characters that are shown
 COMMENT = 2_000  # characters of a teacher's comment: all that a mark may have
 CHANGED = "The answer has changed since then."
 MANY = 20  # entries of a list that are shown
+CREDIT = {
+    True: "Each group of checks that an answer passes, in their order, earns its share.",
+    False: "An answer earns all points of its exercise or none.",
+}
 # What is right already, by the check that was not passed; a number is right or not.
 SO_FAR = {
     "type": "It runs.",
@@ -141,6 +145,7 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         "points": result["points"],
         "of": result["of"],
         "headline": headline,
+        "credit": CREDIT[True] if run.get("partial") else "",
         "advice": advice,
         "items": items,
         "remark": _hand(result.get("remark"), result["of"]),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from classroom.reports.feedback import (
+    CREDIT,
     DEFAULT,
     LINE,
     MESSAGE,
@@ -179,6 +180,7 @@ def summary(
         "median": statistics.median(totals) if totals else 0,
         "full": sum(total == run["of"] for total in totals),
         "zero": sum(total == 0 for total in totals),
+        "credit": CREDIT[run.get("partial", False)],
         "bars": bars,
         "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
         "states": STATES,

@@ -17,13 +17,16 @@ from classroom.grading import grade
 from classroom.grading.grade import grade_folder
 from classroom.grading.marked import RECORD
 from classroom.grading.marks import FILE, make_table, read_marks
+from classroom.sheets.sheet import weighted
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
-from tests.classroom.test_grade import ROOT, SHEET, command, hand_in, tree
+from tests.classroom.test_grade import ROOT, command, hand_in, tree
+from tests.classroom.test_grade import SHEET as PAIR
 from tests.classroom.test_submissions import notebook, save
 
 HEADER = "student,exercise,points,comment\n"
 WORTH = {"expand_heads": 4, "tiled_heads": 6}
+SHEET = weighted(PAIR, WORTH)
 CLASS = [Submission(name) for name in ("ada", "Bo B", "=cy", "twin", "TWIN")]
 
 
@@ -36,7 +39,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         graded.append(sent.student)
         answers = [
             {"id": key, "title": key, "page": "mqa-gqa", "kind": "write", "of": WORTH[key],
-             "points": 1 if key in sent.cells else 0, "failed": None, "message": "", "notes": [],
+             "points": 1 if key in sent.cells else 0, "partial": 0, "failed": None,
+             "message": "", "notes": [],
              "state": "not yet" if key in sent.cells else "not handed in"}
             for key in settings.exercises
         ]  # fmt: skip
@@ -47,15 +51,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         }  # fmt: skip
 
     monkeypatch.setattr("classroom.grading.grade.grade_student", stand_in)
-    monkeypatch.setattr("classroom.grading.grade.exercise", lambda key: Worth(WORTH[key]))
     return graded
-
-
-class Worth:
-    """All that a mark needs to know of an exercise."""
-
-    def __init__(self, points: int) -> None:
-        self.points = points
 
 
 def send(folder: Path, name: str, text: str = "answer = 1") -> None:
