@@ -138,8 +138,7 @@ def grade_folder(
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
             make_table(out / FILE)
-            worth = {key: sheet.worth(key) for key in sheet.exercises}
-            marks = read_marks(out / FILE, sent, worth)
+            marks = read_marks(out / FILE, sent, {i: sheet.worth(i) for i in sheet.exercises})
             secret = secret_seed(out, seed)
             settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
             results = _grade_all(

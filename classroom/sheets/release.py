@@ -17,10 +17,10 @@ from pathlib import Path
 import nbformat
 
 from classroom import ROOT
-from classroom.sheets.commands import add_choice, choice
+from classroom.sheets.commands import add_choice, choice, with_points
 from classroom.sheets.leaks import leaks
 from classroom.sheets.notebook import student_notebook, title
-from classroom.sheets.sheet import Sheet, chapters, sheet_of_file, weighted
+from classroom.sheets.sheet import Sheet, chapters, sheet_of_file
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises.spec import exercise
@@ -179,20 +179,6 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
     return [target / path.name for path in paths]
 
 
-def _points(text: str | None, sheets: list[Sheet]) -> list[Sheet]:
-    """Sheets with the points that the command was given, as in "late_mask=6 chunk_mask=2"."""
-    if text is None:
-        return sheets
-    if len(sheets) > 1:
-        raise ConfigError("points go with one chapter or one list of exercises")
-    pairs = [part.partition("=") for part in text.replace(",", " ").split()]
-    twice = sorted({key for key, _, _ in pairs if sum(key == k for k, _, _ in pairs) > 1})
-    if twice:
-        raise ConfigError(f"points given twice: {', '.join(twice)}")
-    points = {key: int(n) if n.isascii() and n.isdecimal() else n for key, _, n in pairs}
-    return [weighted(sheets[0], points)]
-
-
 def main(arguments: list[str] | None = None) -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
@@ -204,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
     options = parser.parse_args(arguments)
     try:
-        sheets = _points(options.points, choice(options))
+        sheets = with_points(options.points, choice(options))
         sheets = [replace(sheet, partial=options.partial) for sheet in sheets]
         paths = release(sheets, options.out)
     except MiniAttnError as problem:
