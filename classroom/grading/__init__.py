@@ -2,5 +2,7 @@
 
 ``grade`` is the command: a folder of submissions in, grades and reports out. ``student`` grades
 the answers of one. ``process`` speaks with the worker of one answer, ``judge`` looks at what it
-gives back. ``resume`` keeps results, so that a run which was interrupted goes on.
+gives back. ``resume`` keeps results, so that a run which was interrupted goes on. ``credit`` says
+what checks are worth on a sheet. ``marks`` reads what the teacher decides by hand, ``marked`` knows
+which answers that is about.
 """

@@ -17,9 +17,12 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
+from classroom.grading.credit import credited
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
+from classroom.grading.marked import RECORD, lay_marks
+from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.process import end_all
 from classroom.grading.resume import (
     Settings,
@@ -88,7 +91,7 @@ def _bar(total: int) -> Callable[[int], None]:
 
 def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
-    jobs: int | None = None, roster: Sequence[str] = (),
+    jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -106,6 +109,8 @@ def grade_folder(
         Answers graded at the same time; None for one a core.
     roster : sequence of str
         Names of everybody in the class, as the files name them: who sent nothing is listed too.
+    partial : bool
+        Whether groups of checks count one by one, also where the sheet does not say so.
 
     Returns
     -------
@@ -125,22 +130,29 @@ def grade_folder(
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or sheet_of_all(sent)
+    partial = partial or sheet.partial
     in_force = probe()
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
+            make_table(out / FILE)
+            marks = read_marks(out / FILE, sent, {i: sheet.worth(i) for i in sheet.exercises})
             secret = secret_seed(out, seed)
             settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
             results = _grade_all(
                 sent, settings, out / "work", jobs or os.cpu_count() or 1, _bar(len(sent))
             )
+            results = credited(results, sheet, partial=partial)
+            results, record, lost = lay_marks(out, marks, sent, sheet.exercises, results)
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
+                "unfit": lost, "partial": partial,
             }  # fmt: skip
             write_reports(out, run, results, roster=roster, write=write_kept)
+            write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     except OSError as error:  # no room, no right, or a file where a folder should be
@@ -159,6 +171,7 @@ def main() -> None:
     add_choice(parser)
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
     parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
     asked = parser.parse_args()
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
@@ -170,7 +183,13 @@ def main() -> None:
             sheet = choice(asked)[0]
         roster = read_roster(asked.roster) if asked.roster else []
         results = grade_folder(
-            asked.folder, out, sheet=sheet, seed=asked.seed, jobs=asked.jobs, roster=roster
+            asked.folder,
+            out,
+            sheet=sheet,
+            seed=asked.seed,
+            jobs=asked.jobs,
+            roster=roster,
+            partial=asked.partial,
         )
     except ConfigError as error:
         sys.exit(f"[grade] {error}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
+from classroom.grading.tables import rows_of, separator_of, text_of
 from mini_attn.errors import ConfigError
 
 __all__ = ["read_roster"]
@@ -12,21 +12,6 @@ __all__ = ["read_roster"]
 # Headers of the column with a student's name, the surest first; first and last name are two.
 WHOLE = ("student", "full name", "fullname", "name", "username", "user name", "login")
 FIRST, LAST = ("first name", "firstname", "given name"), ("last name", "lastname", "surname")
-
-
-def _text(path: Path) -> str:
-    """The file, as editors on any system save it."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
-        try:
-            return content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise ConfigError(f"{path} is no list of names: save it as text in UTF-8")
 
 
 def _place(header: list[str], names: tuple[str, ...]) -> int | None:
@@ -73,14 +58,11 @@ def read_roster(path: Path) -> list[str]:
     ConfigError
         If it cannot be read, or is a table and does not say where the names are.
     """
-    lines = [line for line in _text(path).splitlines() if line.strip()]
+    lines = [line for line in text_of(path).splitlines() if line.strip()]
     if not lines:
         return []
-    separator = max("\t;,", key=lines[0].count)
-    try:
-        rows = list(csv.reader(lines, delimiter=separator))
-    except csv.Error as error:
-        raise ConfigError(f"{path} is no table that can be read: {error}") from None
+    separator = separator_of(lines[0])
+    rows = rows_of(path, "\n".join(lines), separator)
     columns = _columns(rows[0])
     if columns is None and _is_table(path, lines, separator):
         raise ConfigError(

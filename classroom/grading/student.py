@@ -36,7 +36,7 @@ def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dic
     asked, cells = exercise(exercise_id), sent.cells.get(exercise_id)
     about = {
         "id": exercise_id, "title": asked.title, "page": asked.page,
-        "kind": asked.kind, "of": asked.points, "points": 0, "failed": None,
+        "kind": asked.kind, "of": asked.points, "points": 0, "partial": 0, "failed": None,
         "message": "", "notes": [],
     }  # fmt: skip
     if cells is None:
@@ -52,7 +52,8 @@ def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dic
         state = "not attempted"
     notes = list(dict.fromkeys([*report.notes, *judged.notes]))
     return {
-        **about, "state": state, "points": report.points, "failed": report.failed,
+        **about, "state": state, "points": report.points, "partial": report.partial,
+        "failed": report.failed,
         "message": report.message + _where(asked, report.message, sent), "notes": notes,
     }  # fmt: skip
 

@@ -9,12 +9,18 @@ from classroom.reports.sanitize import clean
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["STATES", "feedback", "place_of", "shortened"]
+__all__ = ["CREDIT", "STATES", "by_hand", "feedback", "place_of", "shortened"]
 
 # In the order of every legend, bar and table.
 STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
 NAME, LINE, MESSAGE = 80, 200, 500  # characters that are shown
+COMMENT = 2_000  # characters of a teacher's comment: all that a mark may have
+CHANGED = "The answer has changed since then."
 MANY = 20  # entries of a list that are shown
+CREDIT = {
+    True: "Each group of checks that an answer passes, in their order, earns its share.",
+    False: "An answer earns all points of its exercise or none.",
+}
 # What is right already, by the check that was not passed; a number is right or not.
 SO_FAR = {
     "type": "It runs.",
@@ -49,6 +55,25 @@ def shortened(texts: Sequence[str], limit: int = LINE, many: int = MANY) -> list
     return [*shown, f"and {more} more"] if more else shown
 
 
+def _hand(mark: dict[str, Any] | None, of: float) -> dict[str, Any] | None:
+    """What the teacher decided, as it is shown; None where that is nothing."""
+    if mark is None:
+        return None
+    given = mark.get("points")
+    return {
+        "points": "" if given is None else f"{given} of {of} points instead of {mark['was']}.",
+        "comment": clean(mark["comment"], COMMENT),
+        "changed": CHANGED if mark["changed"] else "",
+    }
+
+
+def by_hand(result: dict[str, Any], *, title: str = "title") -> list[str]:
+    """All that the teacher decided about a student, an entry for each exercise and the sheet."""
+    found = [(a[title], _hand(a.get("mark"), a["of"])) for a in result["answers"]]
+    found.append(("whole sheet", _hand(result.get("remark"), 0)))
+    return [f"{about}: {' '.join(filter(None, said.values()))}" for about, said in found if said]
+
+
 def _item(answer: dict[str, Any]) -> dict[str, Any]:
     """One exercise as it is shown."""
     state = answer["state"]
@@ -67,6 +92,7 @@ def _item(answer: dict[str, Any]) -> dict[str, Any]:
         "message": message if open_still and message else f"{DEFAULT[state]} {message}".strip(),
         "open": open_still,
         "notes": shortened(answer["notes"]),
+        "hand": _hand(answer.get("mark"), answer["of"]),
         **place_of(answer["id"], answer["page"]),
     }
 
@@ -119,8 +145,10 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         "points": result["points"],
         "of": result["of"],
         "headline": headline,
+        "credit": CREDIT[True] if run.get("partial") else "",
         "advice": advice,
         "items": items,
+        "remark": _hand(result.get("remark"), result["of"]),
         "files": shortened(result["files"]),
         "problems": shortened(result["problems"], 2 * LINE),
     }

@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from classroom.atomic import replace_file
-from classroom.reports.feedback import feedback
+from classroom.reports.feedback import by_hand, feedback
 from classroom.reports.sanitize import (
     clean,
     file_names,
@@ -33,7 +33,7 @@ from classroom.reports.summary import summary
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
-__all__ = ["grades", "write_reports"]
+__all__ = ["grades", "student_names", "write_reports"]
 
 HERE = Path(__file__).resolve().parent
 NAME = 80  # characters of a name that are shown
@@ -87,9 +87,37 @@ def _in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return ordered
 
 
-def _points(answer: dict[str, Any] | None) -> int | str:
-    """Points of an exercise; an empty cell where nothing was handed in."""
-    return "" if answer is None or answer["state"] == "not handed in" else int(answer["points"])
+def _points(answer: dict[str, Any] | None) -> float | str:
+    """Points of an exercise; an empty cell where nothing was handed in, nor given by hand."""
+    if answer is None:
+        return ""
+    given = answer.get("mark", {"points": None})["points"] is not None
+    empty = answer["state"] == "not handed in" and not given
+    return "" if empty else answer["points"]
+
+
+def _by_hand(result: dict[str, Any]) -> str:
+    """All that the teacher decided about a student, for a cell."""
+    return for_spreadsheet(" · ".join(by_hand(result, title="id")))
+
+
+def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Sequence[str]]:
+    """What the table of grades and the teacher call each student.
+
+    Parameters
+    ----------
+    students : iterable of (str, iterable of str)
+        Each one's name, and the places of the files.
+
+    Returns
+    -------
+    dict of str to sequence of str
+        The name as it was found, as it is shown, and without Moodle's number.
+    """
+    places = dict(students)
+    shown = shown_names(places, NAME)
+    names = {s: (s, shown[s], for_spreadsheet(shown[s]), moodle_name(s, places[s])) for s in places}
+    return {student: [form for form in forms if form] for student, forms in names.items()}
 
 
 def grades(
@@ -113,10 +141,11 @@ def grades(
     out.write("\ufeff")
     table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     ids = list(run["exercises"])
-    table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback"])
+    table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback",
+                    "by hand"])  # fmt: skip
     names = file_names(r["student"] for r in results)
     shown = shown_names((r["student"] for r in results), NAME)
-    rows: list[tuple[str, list[str | int]]] = []  # a name to sort by, and the row
+    rows: list[tuple[str, list[str | float]]] = []  # a name to sort by, and the row
     for result in results:
         answers = {answer["id"]: answer for answer in result["answers"]}
         problems = " · ".join(clean(p, 300) for p in result["problems"][:5])
@@ -125,12 +154,13 @@ def grades(
         )
         cells = [*texts, *(_points(answers.get(i)) for i in ids)]
         file = f"feedback/{names[result['student']]}.html"
-        cells += [int(result["points"]), int(result["of"]), for_spreadsheet(problems), file]
+        cells += [result["points"], result["of"], for_spreadsheet(problems), file]
+        cells.append(_by_hand(result))
         rows.append((result["student"], cells))
     for name in missing(results, roster):
         empty = ["", *[""] * len(ids)]
-        cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, int(run["of"])]
-        rows.append((name, [*cells, "nothing handed in", ""]))
+        cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run["of"]]
+        rows.append((name, [*cells, "nothing handed in", "", ""]))
     table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
     return out.getvalue()
 

@@ -8,7 +8,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from classroom.reports.feedback import DEFAULT, LINE, MESSAGE, NAME, STATES, place_of, shortened
+from classroom.reports.feedback import (
+    CREDIT,
+    DEFAULT,
+    LINE,
+    MESSAGE,
+    NAME,
+    STATES,
+    by_hand,
+    place_of,
+    shortened,
+)
 from classroom.reports.isolation import measures
 from classroom.reports.sanitize import clean, shown_names
 
@@ -16,6 +26,7 @@ __all__ = ["summary"]
 
 TOP = 5  # ideas that are listed
 SHARE = 20  # an idea is worth a lesson if one student in so many misses it, and at least two
+MARK = 2_500  # characters of what the teacher wrote about one exercise: all of it
 ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
 # Checks whose messages are about the matter; the others are about Python.
 MATTER = ("finite", "by hand", "random", "property", "edges")
@@ -115,10 +126,12 @@ def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[s
     """Whose files or answers need a look."""
     shown = shown_names((r["student"] for r in results), NAME)
 
-    def people(entries_of: Callable[[dict[str, Any]], list[str]]) -> list[dict[str, Any]]:
+    def people(
+        entries_of: Callable[[dict[str, Any]], list[str]], limit: int = ENTRY, many: int = ENTRIES
+    ) -> list[dict[str, Any]]:
         return [
             {"name": shown[r["student"]], "file": names[r["student"]],
-             "entries": shortened(entries, ENTRY, ENTRIES)}
+             "entries": shortened(entries, limit, many)}
             for r in results if (entries := entries_of(r))
         ]  # fmt: skip
 
@@ -126,7 +139,11 @@ def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[s
         ended = [a for a in result["answers"] if a["state"] == "stopped"]
         return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
 
-    return {"problems": people(lambda r: list(r["problems"])), "stopped": people(stopped)}
+    return {
+        "problems": people(lambda r: list(r["problems"])),
+        "stopped": people(stopped),
+        "marked": people(by_hand, MARK, len(results[0]["answers"]) + 1 if results else 1),
+    }
 
 
 def summary(
@@ -163,12 +180,14 @@ def summary(
         "median": statistics.median(totals) if totals else 0,
         "full": sum(total == run["of"] for total in totals),
         "zero": sum(total == 0 for total in totals),
+        "credit": CREDIT[run.get("partial", False)],
         "bars": bars,
         "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
         "states": STATES,
         "exercises": exercises,
         **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],
+        "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
         **measures(run["isolation"]),
         **_persons(results, names),
     }

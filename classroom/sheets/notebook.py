@@ -33,11 +33,11 @@ def title(sheet: Sheet) -> str:
     return f"Problem sheet: {sheet.name}"
 
 
-def _cells(number: int, exercise_id: str) -> list[nbformat.NotebookNode]:
+def _cells(number: int, exercise_id: str, points: int) -> list[nbformat.NotebookNode]:
     """The three cells of an exercise."""
     found = exercise(exercise_id)
     heading = f"### Exercise {number}: {found.title}"
-    line = f"*{found.label}*"
+    line = f"*{found.label.rpartition(' · ')[0]} · {points} points*"
     text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{standalone(exercise_id)}"
     cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
     for role, source in (("starter", found.starter), ("check", found.check)):
@@ -67,7 +67,7 @@ def student_notebook(sheet: Sheet) -> nbformat.NotebookNode:
         new_code_cell(SETUP, id="sheet-setup"),
     ]
     for number, exercise_id in enumerate(sheet.exercises, 1):
-        cells += _cells(number, exercise_id)
+        cells += _cells(number, exercise_id, sheet.worth(exercise_id))
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from mini_attn import __version__
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["Sheet", "chapters", "chosen", "sheet_of_file", "tasks_of"]
+__all__ = ["Sheet", "chapters", "chosen", "sheet_of_file", "tasks_of", "weighted"]
 
+MOST = 1_000  # points of one exercise
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -34,20 +36,32 @@ class Sheet:
         Ids, in the order of the sheet.
     version : str
         Version of the project that it is made from.
+    weights : tuple of (str, int)
+        Exercises with other points than in the book.
+    partial : bool
+        Whether the groups of checks that an answer passes count one by one.
     """
 
     name: str
     exercises: tuple[str, ...]
     version: str
+    weights: tuple[tuple[str, int], ...] = ()
+    partial: bool = False
+
+    def worth(self, exercise_id: str) -> int:
+        """What an exercise earns on this sheet."""
+        return dict(self.weights).get(exercise_id, exercise(exercise_id).points)
 
     @property
     def points(self) -> int:
         """What the whole sheet earns."""
-        return sum(exercise(i).points for i in self.exercises)
+        return sum(map(self.worth, self.exercises))
 
     def as_data(self) -> dict[str, Any]:
         """For the notebook's metadata and for the file beside it."""
-        return {"sheet": self.name, "version": self.version, "exercises": list(self.exercises)}
+        data = {"sheet": self.name, "version": self.version, "exercises": list(self.exercises)}
+        weights = {"points": dict(self.weights)} if self.weights else {}
+        return {**data, **weights, **({"partial": True} if self.partial else {})}
 
 
 def chapters() -> list[str]:
@@ -117,6 +131,23 @@ def chosen(
     return [Sheet(title, ids, __version__)]
 
 
+def weighted(sheet: Sheet, points: Mapping[str, Any]) -> Sheet:
+    """The sheet with other points for some of its exercises.
+
+    Raises
+    ------
+    ConfigError
+        If an exercise is not on it, or its points are no whole number from 1 to 1,000.
+    """
+    for key, value in points.items():
+        if key not in sheet.exercises:
+            raise ConfigError(f"points for {str(key)[:40]!r}, which is not on {sheet.name!r}")
+        if type(value) is not int or not 1 <= value <= MOST:
+            words = f"points are whole numbers from 1 to {MOST}, not {str(value)[:40]!r}"
+            raise ConfigError(f"{key}: {words}")
+    return replace(sheet, weights=tuple((i, points[i]) for i in sheet.exercises if i in points))
+
+
 def sheet_of_file(path: Path) -> Sheet:
     """The sheet that a release wrote beside its notebook.
 
@@ -127,6 +158,11 @@ def sheet_of_file(path: Path) -> Sheet:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return chosen(exercises=" ".join(data["exercises"]), name=data["sheet"])[0]
-    except (OSError, ValueError, TypeError, LookupError) as error:
+        sheet = chosen(exercises=" ".join(data["exercises"]), name=data["sheet"])[0]
+        points, partial = data.get("points"), data.get("partial", False)
+        if type(partial) is not bool:
+            raise ConfigError(f'"partial" is true or false, not {str(partial)[:40]!r}')
+        # A release without weights has the total there.
+        return replace(weighted(sheet, points if isinstance(points, dict) else {}), partial=partial)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise ConfigError(f"{path} is not the file of a sheet: {error}") from None

@@ -13,7 +13,7 @@ from classroom.submissions.names import defined, given_to_check
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["Notebook", "read_notebook", "same_text", "untouched"]
+__all__ = ["Notebook", "gist", "read_notebook", "same_text", "untouched"]
 
 # Both look at a text of any length and origin: no two neighbours in them match the same letter.
 CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
@@ -101,9 +101,14 @@ def _lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
 
+def gist(sources: list[str]) -> str:
+    """An answer, whatever an editor made of its blanks."""
+    return _lines("\n".join(sources))
+
+
 def same_text(first: list[str], second: list[str]) -> bool:
-    """Whether two answers say the same, whatever an editor made of their blanks."""
-    return _lines("\n".join(first)) == _lines("\n".join(second))
+    """Whether two answers say the same."""
+    return gist(first) == gist(second)
 
 
 def _meaning(text: str) -> str | None:
@@ -119,7 +124,7 @@ def untouched(key: str, sources: list[str]) -> bool:
     starter = exercise(key).starter
     if same_text(sources, [starter]):
         return True
-    text = _lines("\n".join(sources))
+    text = gist(sources)
     if len(text) > 2 * len(starter) + 200:  # of any length: most answers need no parser
         return False
     return _meaning(text) == _meaning(_lines(starter))

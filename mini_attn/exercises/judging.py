@@ -117,6 +117,8 @@ def _all_cases(task: Exercise, call: Call, seed: int, report: Report) -> list[Tr
             else:
                 tried.append(case)
                 failed = failed or case.fault is not None
+        if not failed:
+            report.passed.append(group)
     return tried
 
 

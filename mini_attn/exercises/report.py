@@ -30,17 +30,27 @@ class Report:
         The missing idea.
     notes : list of str
         Advice that costs no points.
+    passed : list of str
+        Groups of checks before the first fault, in which every case is right.
     """
 
     exercise: Exercise
     failed: str | None = None
     message: str = ""
     notes: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
 
     @property
     def points(self) -> int:
         """All points, or none."""
         return 0 if self.failed else self.exercise.points
+
+    @property
+    def partial(self) -> int:
+        """Points of the groups before the first fault, where these count one by one."""
+        if not self.failed:
+            return self.points
+        return sum(n for group, n in self.exercise.groups.items() if group in self.passed)
 
     @property
     def state(self) -> str:

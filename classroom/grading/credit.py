@@ -1,0 +1,49 @@
+"""From checks to points: what an exercise is worth on a sheet, and whether a part of it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from classroom.sheets.sheet import Sheet
+
+__all__ = ["credited"]
+
+
+def _share(earned: int, of: int, worth: int) -> float:
+    """Points on the sheet, with two digits at most."""
+    points = round(worth * earned / of, 2)
+    return int(points) if points == int(points) else points
+
+
+def credited(
+    results: Sequence[dict[str, Any]], sheet: Sheet, *, partial: bool
+) -> list[dict[str, Any]]:
+    """The results with the points that they earn on a sheet.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        As they are kept, with the book's points: ``points`` of an answer are all or none,
+        ``partial`` are those of the groups of checks before the first that failed.
+    sheet : Sheet
+        Says what each exercise is worth.
+    partial : bool
+        Whether groups count one by one.
+
+    Returns
+    -------
+    list of dict
+        With ``points`` and ``of`` of this sheet; what is kept does not change.
+    """
+    earns = "partial" if partial else "points"
+    found = []
+    for result in results:
+        answers = []
+        for answer in result["answers"]:
+            worth = sheet.worth(answer["id"])
+            points = _share(answer[earns], answer["of"], worth)
+            answers.append({**answer, "points": points, "of": worth})
+        total = round(sum(answer["points"] for answer in answers), 2)
+        found.append({**result, "answers": answers, "points": total, "of": sheet.points})
+    return found

@@ -1,0 +1,202 @@
+"""What a teacher decides by hand: points and comments in ``marks.csv``, beside the grades.
+
+The file is the teacher's. A run makes it where there is none, and then only reads it, before
+anything is graded; what it says is laid over the results of the grader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from classroom.atomic import replace_file
+from classroom.grading.tables import rows_of, separator_of, text_of
+from classroom.reports.report import student_names
+from classroom.reports.sanitize import clean, folded
+from classroom.submissions.collect import Submission
+from mini_attn.errors import ConfigError
+
+__all__ = ["FILE", "Mark", "apply_marks", "make_table", "read_marks"]
+
+FILE = "marks.csv"
+COLUMNS = ("student", "exercise", "points", "comment")
+POINTS = re.compile(r"\d{1,4}(?:[.,]\d{1,2})?")
+COMMENT = 2_000  # characters
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One row of the table.
+
+    Parameters
+    ----------
+    row : int
+        Its number in a spreadsheet; the header is row 1.
+    student, exercise : str
+        As they are written there. Without an exercise the comment is on the whole sheet.
+    points : int, float or None
+        None leaves those of the grader.
+    comment : str
+        May be empty.
+    named : str or None
+        The student of this run who is meant, None if there is nobody of this name.
+    """
+
+    row: int
+    student: str
+    exercise: str
+    points: float | None
+    comment: str
+    named: str | None = None
+
+
+def make_table(path: Path) -> None:
+    """An empty table, where nothing has this name yet."""
+    if not path.exists() and not path.is_symlink():
+        replace_file(path, f"\ufeff{','.join(COLUMNS)}\r\n", private=True)
+
+
+def _places(path: Path, header: list[str]) -> list[int]:
+    """Where each of the columns stands."""
+    names = [cell.strip().casefold() for cell in header]
+    for column in COLUMNS:
+        if names.count(column) != 1:
+            much = "twice" if column in names else "missing"
+            words = f'row 1 should name the columns {", ".join(COLUMNS)}; "{column}" is {much}'
+            raise ConfigError(f"{path}: {words}")
+    return [names.index(column) for column in COLUMNS]
+
+
+def _points(where: str, text: str) -> float | None:
+    if not text:
+        return None
+    if not POINTS.fullmatch(text):
+        words = f"{clean(text, 40)!r} is no number of points, such as 3 or 2.5"
+        raise ConfigError(f"{where}: {words}, of 0 or more")
+    value = float(text.replace(",", "."))
+    return int(value) if value.is_integer() else value
+
+
+def _mark(path: Path, number: int, cells: list[str]) -> Mark:
+    """One row, of which the text alone is known."""
+    where = f"{path}: row {number}"
+    student, exercise, points, comment = cells
+    if not student:
+        raise ConfigError(f"{where} names no student")
+    if len(comment) > COMMENT:
+        raise ConfigError(f"{where}: the comment has {len(comment)} characters of {COMMENT}")
+    mark = Mark(number, student, exercise.casefold(), _points(where, points), comment)
+    if mark.points is not None and not exercise:
+        raise ConfigError(f"{where} gives points and names no exercise")
+    return mark
+
+
+def _read(path: Path) -> list[Mark]:
+    """All rows that say something."""
+    text = text_of(path)
+    rows = rows_of(path, text, separator_of(text.split("\n", 1)[0]))
+    places = _places(path, rows[0] if rows else [])
+    marks = []
+    for number, row in enumerate(rows[1:], 2):
+        if any(cell.strip() for cell in row[len(rows[0]) :]):
+            words = f"has {len(row)} cells, and the header {len(rows[0])}"
+            raise ConfigError(f"{path}: row {number} {words}: put quotes around a comment")
+        cells = [row[place].strip() if place < len(row) else "" for place in places]
+        if any(cells):
+            marks.append(_mark(path, number, cells))
+    return [mark for mark in marks if mark.points is not None or mark.comment]
+
+
+def _found(names: dict[str, Sequence[str]], written: str) -> str | None:
+    """The one student whom a name fits: as it stands in the table of grades, or nearly so."""
+    for same in (str, lambda name: folded(clean(name, 300))):
+        fits = [s for s, forms in names.items() if same(written) in map(same, forms)]
+        if fits:
+            return fits[0] if len(fits) == 1 else None
+    return None
+
+
+def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float]) -> list[Mark]:
+    """Read the table, and refuse what cannot be meant.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    sent : sequence of Submission
+        All of the run.
+    worth : dict of str to number
+        Points of each exercise of the sheet.
+
+    Returns
+    -------
+    list of Mark
+        In the order of the rows. One of a student or an exercise that is not there is kept.
+
+    Raises
+    ------
+    ConfigError
+        If the file is no such table, a row gives more points than there are or less than none, or
+        two rows are about the same.
+    """
+    names = student_names([(s.student, [*s.files, *s.problems]) for s in sent])
+    marks, rows = [], dict[tuple[str, str], int]()
+    for mark in _read(path):
+        named = _found(names, mark.student)
+        most = worth.get(mark.exercise)
+        if mark.points is not None and most is not None and mark.points > most:
+            words = f"gives {mark.points} points for {mark.exercise}, which has {most}"
+            raise ConfigError(f"{path}: row {mark.row} {words}")
+        key = (mark.student if named is None else named, mark.exercise)
+        if key in rows:
+            about = f"{clean(mark.student, 80)!r} and {mark.exercise or 'the whole sheet'}"
+            raise ConfigError(f"{path}: rows {rows[key]} and {mark.row} are both about {about}")
+        rows[key] = mark.row
+        marks.append(Mark(mark.row, mark.student, mark.exercise, mark.points, mark.comment, named))
+    return marks
+
+
+def apply_marks(
+    results: Sequence[dict[str, Any]], marks: Sequence[Mark], changed: set[int]
+) -> list[dict[str, Any]]:
+    """The results with what the teacher decided; those that are kept stay as they are.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        Of the grader.
+    marks : sequence of Mark
+        As `read_marks` found them.
+    changed : set of int
+        Rows of those whose answer is another one by now.
+
+    Returns
+    -------
+    list of dict
+        An answer that was marked has ``mark``: ``points``, ``was``, ``comment``, ``changed``. A
+        student with a comment on the whole sheet has ``remark``: ``comment``, ``changed``.
+    """
+    by_place = {(m.named, m.exercise): m for m in marks if m.named is not None}
+
+    def marked(student: str, answer: dict[str, Any]) -> dict[str, Any]:
+        mark = by_place.get((student, answer["id"]))
+        if mark is None:
+            return answer
+        about = {"points": mark.points, "was": answer["points"], "comment": mark.comment,
+                 "changed": mark.row in changed}  # fmt: skip
+        points = answer["points"] if mark.points is None else mark.points
+        return {**answer, "points": points, "mark": about}
+
+    marked_results = []
+    for result in results:
+        answers = [marked(result["student"], answer) for answer in result["answers"]]
+        total = round(sum(answer["points"] for answer in answers), 2)
+        whole = {**result, "answers": answers, "points": total}
+        if remark := by_place.get((result["student"], "")):
+            about = {"comment": remark.comment, "changed": remark.row in changed}
+            whole["remark"] = about
+        marked_results.append(whole)
+    return marked_results
