@@ -45,18 +45,14 @@ def _trained(rng: np.random.Generator, layer: int) -> Inputs:
     return {"k": k[mixed], "v": v[mixed]}
 
 
-def _apart(rng: np.random.Generator, heads: int, key_size: float) -> Inputs:
-    """Keys pair the heads in one way, values in another; the larger of the two decide."""
+def _apart(rng: np.random.Generator, heads: int, key_size: float, out: float = 0) -> Inputs:
+    """Keys pair the heads in one way, values in another; the larger of the two decide.
+
+    Keys far out say little once keys and values are brought to one size.
+    """
     i = np.arange(heads)[:, None, None]
     k, v = 0.01 * rng.standard_normal((2, heads, 4, 3))
-    return {"k": k + key_size * (i // 2), "v": v + i % (heads // 2)}
-
-
-def _far_keys(rng: np.random.Generator) -> Inputs:
-    """Keys that decide, and lie so far out that they say little once all are of one size."""
-    inputs = _apart(rng, 4, 3.0)
-    inputs["k"] += 50.0
-    return inputs
+    return {"k": k + out + key_size * (i // 2), "v": v + i % (heads // 2)}
 
 
 def _in_a_plane(rng: np.random.Generator, points: list[tuple[float, float]]) -> Inputs:
@@ -90,7 +86,7 @@ def cases(rng: np.random.Generator) -> Cases:
             _group(rng, [3.0, 0.0, 4.0, 7.0, 20.0, 9.0]), _to_and_fro(rng),
             _in_a_plane(rng, [(0, 0), (1, 0), (-2, 2.87), (3, 2.87)]),
             _in_a_plane(rng, [(1, 0), (5, 0), (1, 0.5), (5, 2.5)]), _apart_twice(rng),
-            _far_keys(rng),
+            _apart(rng, 4, 3.0, out=50.0),
             _group(rng, [0.0, 1.0, 10.0, 11.0, -10.5, -11.5]), _trained(rng, 0), _trained(rng, 1),
         ],
         "edges": [

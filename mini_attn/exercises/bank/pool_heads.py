@@ -12,9 +12,9 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write the pooling of equation {eq}`eq-gqa-pool` for one projection. `weight` has the shape
-`(d_model, n_heads * head_dim)`, as in the formula and not transposed as a layer keeps it, with the
-columns of head 0 first. Return `(d_model, n_kv_heads * head_dim)`, in which each new head is the
-mean of the neighbouring heads whose queries will share it.
+`(d_model, n_heads * head_dim)` (a layer keeps the transposed one), the columns of head 0 first.
+Return `(d_model, n_kv_heads * head_dim)`, in which each new head is the mean of the neighbouring
+heads whose queries will share it.
 """
 STARTER = '''
 def pool_heads(weight, n_heads, n_kv_heads):
