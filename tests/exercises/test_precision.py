@@ -115,6 +115,16 @@ def test_a_mistake_that_is_known_is_none_of_rounding() -> None:
     wrong = told(lambda x: (np.exp(x) + x).astype(np.float32), STEEP)
     assert wrong.failed == "by hand"
 
+    def more(x: np.ndarray) -> np.ndarray:  # by so little that rounding could be the reason
+        return np.exp(x) * (1 + 2e-6 * (x > 9))
+
+    known = replace(STEEP, slips=lambda inputs: [(more(inputs["x"]), "A little is added.")])
+    assert told(more, STEEP).notes == [ROUGH]
+    assert (told(more, known).failed, told(more, known).message) == (
+        "by hand",
+        "A little is added.",
+    )
+
 
 def test_a_float32_answer_may_be_as_far_off_as_rounded_inputs_make_it() -> None:
     inputs = {"x": np.array([9.0, 0.0]), "n": 3, "scale": 0.1}
