@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import sys
 from html import escape
 from importlib import import_module
@@ -28,16 +27,12 @@ sys.path.insert(0, str(ROOT))  # solutions/ is in the repository, not in the pac
 
 from mini_attn.exercises.checker import examine  # noqa: E402
 from mini_attn.exercises.spec import Exercise, exercise  # noqa: E402
+from mini_attn.widgets.prediction import inline as prose  # noqa: E402
 
 
 def dropdown(title: str, body: str) -> str:
     """A closed box that opens with a key or a click, also without JavaScript."""
     return f'<details class="exercise-more"><summary>{escape(title)}</summary>{body}</details>'
-
-
-def prose(text: str) -> str:
-    """A hint or an error as HTML, with what stands between backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def solution_code(task: Exercise) -> str:

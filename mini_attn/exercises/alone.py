@@ -118,18 +118,16 @@ def what_lacks(task: Exercise, source: str) -> list[str]:
     absent = set().union({"ma", "mt", *ABSENT}, *map(_absent_imports, body))
     package = [name for name in missing if name in absent]
     others = [name for name in missing if name not in absent]
-    said = []
-    if package:
-        verb = "is" if len(package) == 1 else "are"
-        where = "not there where your teacher grades: write the answer with NumPy"
-        said.append(f"{' and '.join(package)} {verb} {where}")
-    if others:
-        verb = "is" if len(others) == 1 else "are"
-        said.append(
-            f"{' and '.join(others)} {verb} not defined in this cell: your teacher runs this cell "
-            "and those between it and its check, and nothing else"
-        )
-    return said
+    said = {
+        "not there where your teacher grades: write the answer with NumPy": package,
+        "not defined in this cell: your teacher runs this cell and those between it and its check, "
+        "and nothing else": others,
+    }
+    return [
+        f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {where}"
+        for where, names in said.items()
+        if names
+    ]
 
 
 class _Absent:

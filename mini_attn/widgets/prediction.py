@@ -13,8 +13,8 @@ from mini_attn.widgets.questions import question as find
 __all__ = ["Prediction"]
 
 
-def _inline(text: str) -> str:
-    """Escaped markup; code in backticks is the only markup that a question has."""
+def inline(text: str) -> str:
+    """Escaped markup; code in backticks is the only markup of questions, hints and errors."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
 
 
@@ -69,7 +69,7 @@ class Prediction(LivingWidget):
         question = find(self.question)
         return (
             f'<div class="predict predict-fallback"><p class="predict-kicker">Predict</p>'
-            f'<p class="predict-text">{_inline(question.text)}</p>'
-            f"<details><summary>The answer</summary><p>{_inline(_answer(question))}</p></details>"
+            f'<p class="predict-text">{inline(question.text)}</p>'
+            f"<details><summary>The answer</summary><p>{inline(_answer(question))}</p></details>"
             "</div>"
         )
