@@ -11,6 +11,12 @@ from tools.site import Visit
 
 THEMES = ("light", "dark")
 WIDTHS = (1300, 360)
+COLD = 240_000  # milliseconds that Python may take to come on a busy machine
+
+
+def assert_fits(page: Page) -> None:
+    """Nothing is wider than the window."""
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def watched(visits: Visit) -> Iterator[Visit]:

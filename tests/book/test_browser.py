@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, change, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, change, serious_findings
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -39,11 +39,6 @@ def living_cells(name: str) -> Counter[str]:
     notebook = nbformat.read(ROOT / "book" / f"{Path(name).stem}.ipynb", as_version=4)
     tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])]
     return Counter(tag for tag in tags if tag in ("widget", "prediction"))
-
-
-def assert_fits(page: Page) -> None:
-    """Nothing is wider than the window."""
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def assert_all_widgets_are_alive(page: Page, name: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn.widgets.questions import QUESTIONS
 from tests.javascript import run
 from tests.scripts import script
-from tests.site import THEMES, WIDTHS, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, serious_findings
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -270,7 +270,7 @@ def test_a_link_into_a_covered_part_shows_it(visit: Visit) -> None:
 def test_covers_are_accessible_and_fit(visit: Visit, theme: str) -> None:
     for width in WIDTHS:
         page = visit.look(CHAPTER, theme=theme, width=width)
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert_fits(page)
         for button in page.locator(".covered-lid button").all():
             assert button.bounding_box()["height"] >= 44
         assert serious_findings(page, covered=True, colours=theme == "dark") == []
@@ -321,6 +321,7 @@ def test_covers_are_there_from_the_first_paint(
     assert not is_covered(cover(page, "matmul/flops"))
     assert is_covered(cover(page, "matmul/ridge"))
     if not fonts:
+        assert all("woff2" in error for error in visit.errors), visit.errors
         visit.errors.clear()
 
 

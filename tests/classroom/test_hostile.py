@@ -26,6 +26,7 @@ from tests.classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
 from tests.classroom.hostile.files import FILES
 from tests.classroom.hostile.notebooks import NOTEBOOKS
 from tests.classroom.simulate import answers_to, notebook_of
+from tests.classroom.test_judge import DONE, SAYS
 
 CANARY = "canary-7f3a91"
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -302,11 +303,6 @@ def message(data: dict[str, Any], *blobs: bytes) -> bytes:
     return json.dumps({**data, "blobs": [len(b) for b in blobs]}).encode() + b"\n" + b"".join(blobs)
 
 
-SAID = {"known": True, "callable": True, "value": {"constant": "None"}, "notes": []}
-DONE = {
-    "value": {"constant": "None"}, "problem": None, "attempted": True, "mutated": [],
-    "printed": "", "complaints": "",
-}  # fmt: skip
 FORGED_VALUES: list[Any] = [
     5, None, "shape", [], {"number": "nan", "whole": True}, {"number": [1], "whole": 0},
     {"constant": ["x"]}, {"foreign": ["torch", "Tensor"]}, {"foreign": [1, 2]}, {"tuple": 5},
@@ -316,12 +312,12 @@ FORGED_VALUES: list[Any] = [
     {"shape": [1], "dtype": "f99", "blob": 0}, {"shape": [1] * 99, "dtype": "|b1"},
 ]  # fmt: skip
 FORGED = [  # for a number and for a function
-    *((CELL, message({**SAID, "callable": False, "value": v}, b"x" * 8)) for v in FORGED_VALUES),
-    *((CALL, message(SAID) + message({**DONE, "value": v}, b"x" * 8) * 9) for v in FORGED_VALUES),
-    *((CALL, message(SAID) + message({**DONE, **odd}) * 9)
+    *((CELL, message({**SAYS, "callable": False, "value": v}, b"x" * 8)) for v in FORGED_VALUES),
+    *((CALL, message(SAYS) + message({**DONE, "value": v}, b"x" * 8) * 9) for v in FORGED_VALUES),
+    *((CALL, message(SAYS) + message({**DONE, **odd}) * 9)
       for odd in ({"problem": {"a": 1}}, {"problem": "x" * 10**6}, {"mutated": 5},
                   {"printed": ["\n"]}, {"complaints": "\r\n\x00"}, {"attempted": None})),
-    *((CELL, message({**SAID, "notes": notes})) for notes in (5, None, {"a": 1}, ["x" * 10**6])),
+    *((CELL, message({**SAYS, "notes": notes})) for notes in (5, None, {"a": 1}, ["x" * 10**6])),
     *((CALL, data) for data in (
         b"[]\n", b"null\n", b'"blobs"\n', b'{"blobs": {}}\n', b'{"blobs": [-1]}\n',
         b'{"blobs": [1e400]}\n', b"[" * 10**5 + b"\n", b"9" * 10**5 + b"\n", b"\xff\xfe\n",

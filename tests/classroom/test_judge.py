@@ -242,11 +242,13 @@ sys.stdin.buffer.readline()
 """
 
 
-def of_stand_in(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> Judged:
+def of_stand_in(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str, key: str = "tiled_heads"
+) -> Judged:
     """What is judged of a worker that ends in this way."""
     (folder / "worker.py").write_text(DIES.format(dies=dies))
     monkeypatch.setattr(process, "WORKER", folder / "worker.py")
-    return judged("tiled_heads", "answer = 1")
+    return judged(key, "answer = 1")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -289,11 +291,8 @@ def test_any_message_is_that_answer_s_result(
     odd: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = [json.dumps(text).encode() + b"\n" for text in (SAYS, {**DONE, **odd})]
-    (tmp_path / "worker.py").write_text(
-        DIES.format(dies=f"out.write({b''.join(said)!r})\nsys.stdin.buffer.read()")
-    )
-    monkeypatch.setattr(process, "WORKER", tmp_path / "worker.py")
-    found = judged("expand_heads", "")
+    dies = f"out.write({b''.join(said)!r})\nsys.stdin.buffer.read()"
+    found = of_stand_in(monkeypatch, tmp_path, dies, "expand_heads")
     assert (found.stopped, found.report.message) == (True, process.FORGED)
 
 

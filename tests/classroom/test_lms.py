@@ -306,7 +306,7 @@ def test_what_is_no_table_is_said_in_a_line(tmp_path: Path, content: bytes, word
 def test_trouble_with_the_other_files_is_said_in_a_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="run make grade first"):
         fill(tmp_path, CANVAS, tmp_path / "week1")
-    grades = graded(tmp_path / "week1", {"ada": 9, "cy": 1})
+    grades = graded(tmp_path / "week1", {"ada": 9, "cy_7103_90_x": 1})
     with pytest.raises(ConfigError, match="cannot be read"):
         write_lms(grades, tmp_path / "none.csv", tmp_path / "out")
     (tmp_path / "out").write_text("mine")
@@ -316,11 +316,12 @@ def test_trouble_with_the_other_files_is_said_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "out").unlink()
     table = (grades / "grades.csv").read_text()
     (grades / "grades.csv").write_text(table.replace(",9,9,9,", ',9,"=9",9,').replace(
-        "feedback/cy.html", "feedback/../../export.csv"))  # fmt: skip
+        "feedback/cy_7103_90_x.html", "feedback/../../export.csv"))  # fmt: skip
     filled, lines = fill(tmp_path, CANVAS, grades)
     assert filled == CANVAS.replace(b",L1,,5.00", b",L1,,1")
     assert any("'=9' of '9' points are no grade" in line for line in lines)
-    assert any("no page of feedback" in line or "no number" in line for line in lines)
+    assert any("cy_7103_90_x: there is no page of feedback" in line for line in lines)
+    assert any("ada: no number" in line for line in lines)
     assert zipped(tmp_path) == {}
     (grades / "grades.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError, match="not as make grade writes it"):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.site import THEMES, WIDTHS, change, serious_findings
+from tests.site import COLD, THEMES, WIDTHS, assert_fits, change, serious_findings
 from tools.site import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.lite]
 
 CHAPTER = "book/kv-cache.html"
 WHOLE = "book/start.html"
-COLD = 240_000  # milliseconds that Python may take to come on a busy machine
 
 
 def cell(page: Page, number: int) -> Locator:
@@ -157,7 +156,7 @@ def test_it_is_read_by_everyone(visit: Visit) -> None:
     expect(third.get_by_role("textbox")).to_be_focused(timeout=COLD)
     for theme in THEMES:
         change(page, theme, WIDTHS[1])
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert_fits(page)
         assert serious_findings(page, colours=theme == "dark") == []
     third.get_by_role("textbox").focus()
     page.keyboard.press("Escape")

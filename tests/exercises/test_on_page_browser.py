@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.exercises import exercise, exercise_ids, progress_format
 from mini_attn.exercises.spec import Exercise
-from tests.site import THEMES, WIDTHS, change, serious_findings
+from tests.site import COLD, THEMES, WIDTHS, assert_fits, change, serious_findings
 from tools import HTML
 from tools.site import Visit, serve
 
@@ -29,7 +29,6 @@ CHAPTERS = [
     pytest.param(name, marks=() if name in OFTEN else pytest.mark.soak)
     for name in sorted({task.page for task in TASKS})
 ]
-COLD = 240_000  # milliseconds that Python may take to come on a busy machine
 
 
 def place(page: Page, exercise_id: str = ID) -> Locator:
@@ -293,7 +292,7 @@ def test_it_fits_and_has_no_barrier(visit: Visit) -> None:
     for theme, width in itertools.product(THEMES, WIDTHS):
         change(page, theme, width)
         assert serious_findings(page, colours=theme == "dark") == [], (theme, width)
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert_fits(page)
         for button in box.get_by_role("button").all():
             assert button.bounding_box()["height"] >= 44  # type: ignore[index]
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.exercises import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, serious_findings
 from tools.site import Visit
 
 pytestmark = pytest.mark.browser
@@ -108,7 +108,7 @@ def test_its_cells_are_for_paper_and_for_pages_without_scripts(visit: Visit) -> 
 def test_it_is_read_by_everyone(visit: Visit, theme: str, width: int) -> None:
     page = visit.look(CHAPTER, theme=theme, width=width)
     expect(answer(page, "31")).to_contain_text("Not yet.")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert_fits(page)
     box = place(page).bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= width

@@ -20,7 +20,7 @@ from mini_attn.exercises import (
 )
 from mini_attn.widgets.questions import QUESTIONS
 from tests.exercises.test_progress import SAMPLE, TEXTS
-from tests.site import THEMES, WIDTHS, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, serious_findings
 from tools import HTML
 from tools.site import Visit
 
@@ -370,7 +370,7 @@ def test_it_is_accessible_and_fits(visit: Visit, name: str, theme: str) -> None:
             opened(page).get_by_role("checkbox").first.check()
         box(page).get_by_role("button", name="Reset").click()
         assert serious_findings(page, colours=theme == "dark") == [], width
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert_fits(page)
         targets = box(page).locator("button:visible, summary, .kept-marks a")
         assert min(target.bounding_box()["height"] for target in targets.all()) >= 43.9
 
