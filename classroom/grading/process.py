@@ -60,6 +60,16 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
+def _ending(status: int, late: bool) -> str:
+    """What to say of a process that ended with this status."""
+    # One sentence for both limits of time: which comes first depends on the machine.
+    if late or -status in TIME_SIGNALS:
+        return ENDLESS
+    if status < 0:
+        return f"Its process crashed ({_signal(-status)})."
+    return ENDED_ITSELF
+
+
 class Stopped(Exception):
     """The process is gone; the message says why."""
 
@@ -116,13 +126,7 @@ class AnswerProcess:
         if hasattr(os, "waitid"):  # first look, so that its group is still its own when it ends
             os.waitid(os.P_PID, self.worker.pid, os.WEXITED | os.WNOWAIT)
             self.kill()
-        status = self.worker.wait()
-        # One sentence for both limits of time: which comes first depends on the machine.
-        if self.late or -status in TIME_SIGNALS:
-            return ENDLESS
-        if status < 0:
-            return f"Its process crashed ({_signal(-status)})."
-        return ENDED_ITSELF
+        return _ending(self.worker.wait(), self.late)
 
     def ask(self, message: dict[str, Any] | None, blobs: list[bytes]) -> Any:
         """Send a message, if there is one, and wait for what comes back."""

@@ -121,11 +121,8 @@ def _of_shape(task: Exercise, tried: list[Tried], first: Misfit) -> str:
     for case in tried:
         right = task.expected(case.inputs)[first.name][0]
         here = case.misfit if case.misfit and case.misfit.name == first.name else None
-        ideas = [
-            idea
-            for idea in ideas
-            if idea in ideas_of_shape(here or Misfit(first.name, right, right))
-        ]
+        fits = ideas_of_shape(here or Misfit(first.name, right, right))
+        ideas = [idea for idea in ideas if idea in fits]
     return " ".join([str(first), *ideas[:1]])
 
 

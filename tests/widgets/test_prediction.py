@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.widgets.base import load_schema
-from mini_attn.widgets.prediction import Prediction, _inline, _told
+from mini_attn.widgets.prediction import Prediction, _told, inline
 from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, question
 from tests.javascript import built, run
 from tools.browser import launched
@@ -312,5 +312,5 @@ def test_typed_and_stored_markup_stays_text(page: Page) -> None:
 
 def test_code_is_the_only_markup_of_a_question() -> None:
     text = "<b>`a < b` & <script>"
-    both = run("return living.registry.prediction.inline(input);", text), _inline(text)
+    both = run("return living.registry.prediction.inline(input);", text), inline(text)
     assert both == ("&lt;b&gt;<code>a &lt; b</code> &amp; &lt;script&gt;",) * 2
