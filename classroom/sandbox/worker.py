@@ -7,25 +7,18 @@ value and no solution. Nothing it says is believed: the grader judges the arrays
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import functools
 import importlib
-import math
 import os
 import random
-import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 HERE = Path(__file__).resolve().parent
 TEXT = 2_000  # characters of a text that goes back
-NOTES = 3
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
-ABSENT = "is not there where answers are graded: write the answer with NumPy"
 
 
 def add_package(name: str, folder: Path) -> None:
@@ -45,15 +38,16 @@ def forget(package: str) -> None:
         del sys.modules[name]
 
 
-def load_runner(folder: Path) -> Callable[..., Any]:
-    """The notebook's own runner, so that an answer is told the same words here as there."""
+def load_notebook(folder: Path) -> tuple[Any, Callable[..., Any]]:
+    """How a notebook runs cells and answers, so that one is told the same words here as there."""
     add_package("mini_attn.exercises", folder)
-    budget: Any = importlib.import_module("mini_attn.exercises.budget")
+    budget, cells, runner = (
+        importlib.import_module(f"mini_attn.exercises.{n}") for n in ("budget", "cells", "runner")
+    )
     # An error names the last line of the student's, and none of these modules.
-    budget._INSTALLED = (*budget._INSTALLED, f"{HERE}{os.sep}")
-    run: Callable[..., Any] = importlib.import_module("mini_attn.exercises.runner").run
+    budget._INSTALLED = (*budget._INSTALLED, f"{HERE}{os.sep}")  # type: ignore[attr-defined]
     forget("mini_attn")
-    return run
+    return cells, runner.run
 
 
 def load_sandbox() -> tuple[Any, Any]:
@@ -66,54 +60,16 @@ def load_sandbox() -> tuple[Any, Any]:
     return lock, protocol
 
 
-class Absent:
-    """Stands for the package in the names of a student's cells."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"mini_attn {ABSENT}")
-
-
 class NoPackage:
     """Says why an import of these packages fails."""
 
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+    def __init__(self, packages: tuple[str, ...], why: str) -> None:
+        self.packages, self.why = packages, why
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Refuse them; others are looked for as usual."""
-        if name.split(".")[0] in ("mini_attn", "solutions", "torch"):
-            raise ModuleNotFoundError(f"{name} {ABSENT}", name=name)
-
-
-def quiet(*_: Any, **__: Any) -> None:
-    """In the place of check, grade, hint and progress, which cells may call."""
-
-
-def statements(source: str) -> Iterator[Any]:
-    """The statements of a cell, one by one: an error in a trial line does not lose the rest."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # lines that only a notebook understands
-        tree = ast.parse(MAGIC.sub(r"\1pass", source))
-    for node in tree.body:
-        yield ast.Module([node], [])
-
-
-def run_cells(run: Callable[..., Any], cells: list[str], space: dict[str, Any]) -> list[str]:
-    """Run the cells as a notebook would, and say what went wrong on the way."""
-    notes = []
-    for number, source in enumerate(cells, 1):
-        try:
-            parts = list(statements(source))
-            codes = [compile(part, f"<cell {number}>", "exec") for part in parts]
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            place = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-            words = str(getattr(error, "msg", error))[:200]
-            notes.append(f"the cell cannot be read: {words}{place}")
-            continue
-        for code in codes:
-            done = run(functools.partial(exec, code, space), {})
-            if done.problem and done.attempted:
-                notes.append(f"while its cell ran: {done.problem}")
-    return [note[:TEXT] for note in dict.fromkeys(notes)][:NOTES]
+        if name.split(".")[0] in self.packages:
+            raise ModuleNotFoundError(f"{name} {self.why}", name=name)
 
 
 def short(text: Any) -> str:
@@ -133,16 +89,14 @@ class Worker:
         """Send one message."""
         self.protocol.send(self.sink, message, blobs or [])
 
-    def prepare(self, np: Any) -> Any:
+    def prepare(self, np: Any, notebook: Any) -> Any:
         """Run the cells; gives the answer that they define."""
         job, _ = self.protocol.receive(self.source)
-        space: dict[str, Any] = {"__name__": "__main__", "np": np, "math": math}
-        space |= dict.fromkeys(("check", "grade", "hint", "progress"), quiet)
-        space |= dict.fromkeys(("ma", "mt", "mini_attn"), Absent())
+        space = notebook.namespace()
         # What an answer draws without a seed of its own is the same in every run.
         random.seed(0)
         np.random.seed(0)
-        notes = run_cells(self.run, job["cells"], space)
+        notes = notebook.run_cells(self.run, job["cells"], space)
         name = job["name"]
         blobs: list[bytes] = []
         answer = space.get(name)
@@ -187,14 +141,14 @@ def main() -> None:
 
     sys.path.remove(packages)
     sys.argv = [""]
-    run = load_runner(Path(folder))
+    notebook, run = load_notebook(Path(folder))
     lock, protocol = load_sandbox()
     numpy = Path(np.__file__).parent
-    sys.meta_path.insert(0, NoPackage)
+    sys.meta_path.insert(0, NoPackage(notebook.ABSENT, notebook.WHERE))
     in_force = lock.lock([str(numpy), str(numpy.with_name("numpy.libs"))])
     worker = Worker(protocol, run, source, sink)
     worker.say({"in_force": in_force})
-    answer = worker.prepare(np)
+    answer = worker.prepare(np, notebook)
     while True:
         worker.call(answer)
 

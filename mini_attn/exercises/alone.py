@@ -9,25 +9,18 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
-import math
-import re
 import symtable
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
-
+from mini_attn.exercises import cells
 from mini_attn.exercises.budget import is_learners
+from mini_attn.exercises.cells import ABSENT, WHERE
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import Exercise
 
 __all__ = ["cell_of", "defined_alone", "what_lacks"]
 
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # lines that only a notebook understands
-STAND_INS = ("check", "grade", "hint", "progress")
-PROVIDED = {*dir(builtins), "__name__", "np", "math", *STAND_INS}
-ABSENT = ("mini_attn", "solutions", "torch")
+PROVIDED = {*dir(builtins), "__name__", "np", "math", *cells.STAND_INS}
 
 
 def cell_of(answer: Any) -> str | None:
@@ -42,12 +35,10 @@ def cell_of(answer: Any) -> str | None:
 
 def _statements(source: str) -> list[ast.stmt]:
     """A cell's statements; none, if it cannot be read."""
-    for text in (source, MAGIC.sub(r"\1pass", source)):
-        try:
-            return ast.parse(text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return []
+    try:
+        return cells.statements(source)
+    except cells.UNREADABLE:
+        return []
 
 
 def _absent_imports(node: ast.stmt) -> set[str]:
@@ -82,9 +73,8 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     return defined, needed | _absent_imports(node)
 
 
-def _missing(body: list[ast.stmt], name: str) -> list[str]:
-    """Names that a cell's answer needs and the cell does not define; trial lines may need more."""
-    parts = [_names(node) for node in body if not isinstance(node, ast.Expr)]
+def _missing(parts: list[list[set[str]]], name: str) -> list[str]:
+    """Names that a cell's answer needs and the cell does not define."""
     everything = set().union(*(defined for defined, _ in parts))
     wanted, open_names, found = {name}, [name], []
     while open_names:
@@ -112,9 +102,11 @@ def what_lacks(task: Exercise, source: str) -> list[str]:
         Sentences without a full stop; empty, if the cell has all it needs.
     """
     body = _statements(source)
-    if body and not any(task.name in _names(node)[0] for node in body):
+    parts = [(node, *_names(node)) for node in body]
+    if body and not any(task.name in defined for _, defined, _ in parts):
         return [f"your teacher's run looks for the answer as {task.name}: keep its name"]
-    missing = _missing(body, task.name)
+    # Trial lines may need more.
+    missing = _missing([part for node, *part in parts if not isinstance(node, ast.Expr)], task.name)
     absent = set().union({"ma", "mt", *ABSENT}, *map(_absent_imports, body))
     package = [name for name in missing if name in absent]
     others = [name for name in missing if name not in absent]
@@ -130,24 +122,13 @@ def what_lacks(task: Exercise, source: str) -> list[str]:
     ]
 
 
-class _Absent:
-    """Stands for the package in the names of a cell."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError("mini_attn is not there where answers are graded: use NumPy")
-
-
 def _import(name: str, *more: Any, **named: Any) -> Any:
     if name.split(".")[0] in ABSENT:
-        raise ModuleNotFoundError(f"{name} is not there where answers are graded", name=name)
+        raise ModuleNotFoundError(f"{name} {WHERE}", name=name)
     return builtins.__import__(name, *more, **named)
 
 
-def _quiet(*_: Any, **__: Any) -> None:
-    """In the place of check, grade, hint and progress, which a cell may call."""
-
-
-def defined_alone(task: Exercise, source: str) -> tuple[Callable[..., Any] | None, str]:
+def defined_alone(task: Exercise, source: str) -> tuple[Any, list[str]]:
     """Run a cell in an empty notebook.
 
     Parameters
@@ -161,19 +142,10 @@ def defined_alone(task: Exercise, source: str) -> tuple[Callable[..., Any] | Non
     -------
     answer : object or None
         What it defines under the exercise's name.
-    problem : str
-        The first error on the way, or nothing.
+    notes : list of str
+        What went wrong on the way.
     """
-    space: dict[str, Any] = {"__name__": "__main__", "np": np, "math": math}
-    space |= dict.fromkeys(STAND_INS, _quiet) | dict.fromkeys(("ma", "mt", "mini_attn"), _Absent())
+    space = cells.namespace()
     space["__builtins__"] = {**vars(builtins), "__import__": _import}
-    problem = ""
-    for node in _statements(source):
-        try:
-            code = compile(ast.Module([node], []), f"<{task.id}, alone>", "exec")
-        except SyntaxError as error:
-            problem = problem or f"A line of it cannot be run: {error.msg}."
-            continue
-        done = run(partial(exec, code, space), {})
-        problem = problem or (done.problem or "" if done.attempted else "")
-    return space.get(task.name), problem
+    notes = cells.run_cells(run, [source], space)
+    return space.get(task.name), notes

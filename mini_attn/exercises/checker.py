@@ -63,14 +63,15 @@ def _alone(task: Exercise, answer: Any) -> Report:
     if source is None:
         words = "Its cell cannot be found: run the cell that defines the function, then this one."
         return Report(task, "runs", words)
-    found, problem = defined_alone(task, source)
+    found, notes = defined_alone(task, source)
     if found is None:
-        words = f"The cell alone defines no function called {task.name}. {problem}".strip()
+        why = f": {notes[0]}" if notes else "."
+        words = f"The cell alone defines no function called {task.name}{why}"
         report = Report(task, "runs", words)
     else:
         seed = int(np.random.default_rng().integers(2**32))
         report = examine(task.id, found, seed=seed)
-    report.notes += what_lacks(task, source)
+    report.notes += [*notes, *what_lacks(task, source)]
     return report
 
 

@@ -111,12 +111,22 @@ def test_references_need_nothing_from_elsewhere() -> None:
     assert inspect.signature(check).parameters["alone"].kind.name == "KEYWORD_ONLY"
 
 
+def test_a_cell_that_cannot_be_read_as_a_whole_defines_nothing() -> None:
+    """As where a teacher grades: each line alone could be read, the cell cannot be compiled."""
+    source = RIGHT + "return 3\n"
+    found, notes = defined_alone(TASK, source)
+    there = judge(TASK, [source], TASK.name, seed=7)
+    assert found is None
+    assert there.report.failed == "runs"
+    assert notes[0] in there.report.message
+
+
 @pytest.mark.parametrize("source", ["", "def (", "(" * 300, "\x00", "x = 1", "return 3"])
 def test_odd_cells_are_read(source: str) -> None:
     assert len(what_lacks(TASK, source)) == (source in ("x = 1", "return 3"))
-    found, problem = defined_alone(TASK, source)
+    found, notes = defined_alone(TASK, source)
     assert found is None
-    assert bool(problem) == (source == "return 3")
+    assert bool(notes) == (source not in ("", "x = 1"))
 
 
 def test_jupyter_s_own_shell_keeps_the_cells(capsys: pytest.CaptureFixture[str]) -> None:
