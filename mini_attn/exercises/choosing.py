@@ -81,7 +81,7 @@ def _speaks_of(task: Exercise, first: Tried) -> str | None:
     if task.right is None:
         return None
     right = named(task.right(first.inputs), list(first.outputs))
-    moved = moves(task.right, first.inputs, first.outputs)
+    moved = moves(task.right, first.inputs, first.outputs, right)
     return first_wrong(first.outputs, right, task.same, moved)
 
 

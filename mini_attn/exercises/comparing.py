@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "TIGHT", "Inputs", "Outputs", "Same", "apart", "by_right", "close", "first_wrong",
-    "moves", "named",
+    "TIGHT", "Inputs", "Outputs", "Same", "Symptom", "apart", "by_right", "close", "first_wrong",
+    "moves", "named", "wrong_along",
 ]  # fmt: skip
 
 Inputs = dict[str, Any]
 Outputs = dict[str, np.ndarray[Any, Any]]
 Same = Callable[..., Any]  # (answer, wanted, moved=0.0) -> whether they are the same
+Symptom = Callable[[Inputs, Outputs], str | None] | Mapping[str, str]  # or by the wrong output
 
 TIGHT = 1e-6  # of float64: far above its rounding, far below what a mistake makes
 SINGLE = 2.0**-24  # half a step of float32, for numbers around 1
@@ -81,7 +82,10 @@ def _nudged(value: Any, signs: np.random.Generator) -> Any:
 
 
 def moves(
-    right: Callable[[Inputs], Any] | None, inputs: Inputs, outputs: Outputs
+    right: Callable[[Inputs], Any] | None,
+    inputs: Inputs,
+    outputs: Outputs,
+    wanted: Outputs | None = None,
 ) -> dict[str, float]:
     """How far rounding the inputs to float32 moves each output, at most.
 
@@ -94,6 +98,8 @@ def moves(
         The right answer.
     inputs, outputs : dict
         The case, and what the answer gave.
+    wanted : dict, optional
+        What the right answer to the case is, where that is known.
 
     Returns
     -------
@@ -111,7 +117,8 @@ def moves(
         return {}
     signs, names = np.random.default_rng(0), list(outputs)
     nudged = {name: _nudged(value, signs) for name, value in inputs.items()}
-    first, second = (named(right(given), names) for given in (inputs, nudged))
+    first = named(right(inputs), names) if wanted is None else wanted
+    second = named(right(nudged), names)
     return {name: _apart(first[name], second[name]) for name in first}
 
 
@@ -133,6 +140,30 @@ def named(answer: Any, names: list[str]) -> Outputs:
     """
     given = answer if isinstance(answer, Mapping) else {names[0]: answer}
     return {name: np.asarray(array) for name, array in given.items()}
+
+
+def wrong_along(got: np.ndarray, wanted: np.ndarray, axis: int = 0) -> list[int]:
+    """Which rows, heads or slots are not right, by their place along an axis.
+
+    Parameters
+    ----------
+    got, wanted : array
+        Of one shape.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    list of int
+        Their places, in order.
+
+    Examples
+    --------
+    >>> wrong_along(np.array([[1, 2], [3, 5]]), np.array([[1, 2], [3, 4]]))
+    [1]
+    """
+    pairs = zip(np.moveaxis(got, axis, 0), np.moveaxis(wanted, axis, 0), strict=True)
+    return [place for place, (one, other) in enumerate(pairs) if not close(one, other)]
 
 
 def first_wrong(
@@ -192,7 +223,7 @@ def _beside(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
 def by_right(
     right: Callable[[Inputs], Any],
     same: Same,
-    symptom: Callable[[Inputs, Outputs], str | None],
+    symptom: Symptom,
 ) -> Callable[[Inputs, Outputs], str | None]:
     """A judge that compares with the right answer, and shows the case where it differs.
 
@@ -202,9 +233,9 @@ def by_right(
         The right answer; several outputs in the order in which they are judged.
     same : callable (array, array, float) -> bool
         Whether an output is right, as `close`.
-    symptom : callable (inputs, outputs) -> str or None
-        What is true of this case, said first. It finds the outputs that are right without their
-        rounding.
+    symptom : callable (inputs, outputs) -> str or None, or mapping of str to str
+        What is true of this case, or of the output that is wrong, said first. It finds the outputs
+        that are right without their rounding.
 
     Returns
     -------
@@ -220,7 +251,7 @@ def by_right(
 
     def judge(inputs: Inputs, outputs: Outputs) -> str | None:
         wanted = named(right(inputs), list(outputs))
-        name = first_wrong(outputs, wanted, same, moves(right, inputs, outputs))
+        name = first_wrong(outputs, wanted, same, moves(right, inputs, outputs, wanted))
         if name is None:
             return None
         done = list(wanted)[: list(wanted).index(name)]
@@ -228,6 +259,7 @@ def by_right(
         so_far = f"{', '.join(done)} {verb} right." if done else None
         shown = f"With {_given(inputs)}: {_beside(name, outputs[name], wanted[name])}"
         known = outputs | {one: wanted[one] for one in done}
-        return " ".join(filter(None, (so_far, symptom(inputs, known), shown)))
+        said = symptom[name] if isinstance(symptom, Mapping) else symptom(inputs, known)
+        return " ".join(filter(None, (so_far, said, shown)))
 
     return judge

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.comparing import Inputs, Outputs, Same, by_right, close
+from mini_attn.exercises.comparing import Inputs, Outputs, Same, Symptom, by_right, close
 
 __all__ = [
     "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "exercise", "exercise_ids",
@@ -100,8 +100,9 @@ class Exercise:
     same : callable (array, array, float) -> bool
         Whether an output is what it should be, or what a mistake would make of it. The rule of
         tolerance is `mini_attn.exercises.comparing.close`, which is this unless more is asked.
-    symptom : callable (inputs, outputs) -> str or None
-        What is true of a wrong answer to these inputs; said where no mistake explains it.
+    symptom : callable (inputs, outputs) -> str or None, or mapping of str to str
+        What is true of a wrong answer to these inputs, or of each output that is wrong; said where
+        no mistake explains it.
     judge : callable (inputs, outputs) -> str or None
         In place of `right`, where many answers are right: what is wrong with these outputs, or
         None. Arrays only: it never calls the answer.
@@ -159,7 +160,7 @@ class Exercise:
     right: Callable[[Inputs], Any] | None = None
     slips: Callable[[Inputs], Slips] = no_slips
     same: Same = close
-    symptom: Callable[[Inputs, Outputs], str | None] = no_symptom
+    symptom: Symptom = no_symptom
     judge: Callable[[Inputs, Outputs], str | None] = undecided
     asked: Callable[[Inputs, Outputs], Outputs] = all_of_it
     room: Callable[[Inputs], tuple[int, str]] | None = None

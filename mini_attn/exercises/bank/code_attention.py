@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.exercises.comparing import close, first_wrong
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -165,11 +164,6 @@ SHOULD_BE = {
 }
 
 
-def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """What the first wrong output should be."""
-    return SHOULD_BE[first_wrong(outputs, right(inputs), close) or "out"]
-
-
 EXERCISE = Exercise(
     id="code_attention",
     page="kv-cache",
@@ -198,5 +192,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    symptom=symptom,
+    symptom=SHOULD_BE,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.exercises.comparing import close
+from mini_attn.exercises.comparing import close, wrong_along
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -91,7 +91,7 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """The first head that is another one than it should be."""
     k, got, wanted = inputs["k"], outputs["k"], right(inputs)
-    head = next(h for h in range(inputs["n_heads"]) if not close(got[:, h], wanted[:, h]))
+    head = wrong_along(got, wanted, axis=1)[0]
     its = head // (inputs["n_heads"] // k.shape[1])
     for other in range(k.shape[1]):
         if close(got[:, head], k[:, other]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.comparing import close
+from mini_attn.exercises.comparing import wrong_along
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -151,7 +151,7 @@ def right(inputs: Inputs) -> np.ndarray:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Which heads are wrong."""
     out, wanted, kv_heads = outputs["out"], right(inputs), inputs["k"].shape[1]
-    wrong = [str(h) for h in range(out.shape[1]) if not close(out[:, h], wanted[:, h])]
+    wrong = map(str, wrong_along(out, wanted, axis=1))
     return f"Of {out.shape[1]} query heads on {kv_heads}, these are wrong: {', '.join(wrong)}."
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.comparing import close, first_wrong
-from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
@@ -158,11 +157,6 @@ SHOULD_BE = {
 }
 
 
-def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """What the first wrong output should be."""
-    return SHOULD_BE[first_wrong(outputs, right(inputs), close) or "share"]
-
-
 EXERCISE = Exercise(
     id="late_sink",
     page="sliding-window",
@@ -190,5 +184,5 @@ EXERCISE = Exercise(
     expected=expected,
     right=right,
     slips=slips,
-    symptom=symptom,
+    symptom=SHOULD_BE,
 )

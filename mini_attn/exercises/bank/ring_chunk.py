@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.comparing import close
+from mini_attn.exercises.comparing import wrong_along
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -180,8 +180,7 @@ def slips(inputs: Inputs) -> Slips:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first row that is wrong, and what it should see."""
     window, start = len(inputs["k_ring"]), inputs["start"]
-    rows = enumerate(zip(outputs["out"], right(inputs), strict=True))
-    i = next((i for i, (got, wanted) in rows if not close(got, wanted)), 0)
+    i = wrong_along(outputs["out"], right(inputs))[0]
     return (
         f"Row {i} of the chunk (position {start + i}) is wrong: it should see the keys from "
         f"position {max(0, start + i - window + 1)} to its own."

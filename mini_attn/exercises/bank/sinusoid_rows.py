@@ -123,8 +123,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     rows, positions = outputs["rows"], inputs["positions"]
     s = int(np.abs(rows - right(inputs)).max(axis=1).argmax())
     table = right({**inputs, "positions": np.arange(2048)})
-    at = next((p for p, row in enumerate(table) if close(rows[s], row)), None)
-    return f"The row of position {positions[s]:,} is that of {at:,}." if at is not None else None
+    at = int(np.abs(table - rows[s]).max(axis=1).argmin())
+    is_another = close(rows[s], table[at])
+    return f"The row of position {positions[s]:,} is that of {at:,}." if is_another else None
 
 
 EXERCISE = Exercise(

@@ -8,7 +8,7 @@ import numpy as np
 
 import mini_attn.numpy as ma
 from mini_attn.config import DynamicNTK
-from mini_attn.exercises.comparing import close
+from mini_attn.exercises.comparing import wrong_along
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
@@ -168,8 +168,7 @@ def slips(inputs: Inputs) -> Slips:
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Which keys are wrong."""
-    pairs = enumerate(zip(outputs["scores"], right(inputs), strict=True))
-    wrong = [str(j) for j, (got, wanted) in pairs if not close(got, wanted)]
+    wrong = list(map(str, wrong_along(outputs["scores"], right(inputs))))
     which = "key" if len(wrong) == 1 else "keys"
     return f"Of {len(inputs['k'])} keys, the scores are wrong for {which} {', '.join(wrong)}."
 
