@@ -15,7 +15,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 Compute the scores of equation {eq}`eq-position-shaw` for one head, without a mask. `q` and `k`
 have the shape `(seq, head_dim)`, `table` has the shape `(2 * most + 1, head_dim)`; its first row
-belongs to the distance `-most`, its last to `most`, where the distance is the key's place minus
+belongs to the distance `-most`, its last to `most`, where the distance is the key's position minus
 the query's. Return an array `(seq, seq)`, one row for each query.
 """
 STARTER = '''
@@ -126,7 +126,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"ahead": "size"},
      "Keys behind get the vectors of keys ahead: the distance has lost its sign."),
     ({"ahead": "of the query"},
-     "The row of the table follows the query's place alone. Every pair has a distance of its own."),
+     "The row of the table follows the query's position alone. Every pair has a distance of "
+     "its own."),
 ]  # fmt: skip
 
 

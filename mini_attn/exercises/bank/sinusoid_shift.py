@@ -13,7 +13,7 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = r"""
-Write the matrix of shape `(d_model, d_model)` that moves every sinusoidal row by `steps` places:
+Write the matrix of shape `(d_model, d_model)` that moves every sinusoidal row by `steps` positions:
 if `rows` are the rows of exercise 1 for the positions $s$, then `rows @ matrix` are those for $s
 + \text{steps}$, for all $s$ at once. `steps` is a whole number and may be negative.
 """
@@ -172,7 +172,7 @@ EXERCISE = Exercise(
     starter=STARTER,
     hints=(
         "Write sin(a + b) and cos(a + b) with the sines and cosines of a and of b. With a the "
-        "angle of the place and b that of the steps, which numbers multiply sin a and cos a?",
+        "angle of the position and b that of the steps, which numbers multiply sin a and cos a?",
         "The new sine is sin a · cos b + cos a · sin b, so the first column of the block is "
         "(cos b, sin b). The new cosine is cos a · cos b − sin a · sin b, so the second is "
         "(−sin b, cos b). Write one such block for every pair.",

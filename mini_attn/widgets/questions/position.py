@@ -20,8 +20,8 @@ def _orders() -> Question:
     orders = math.factorial(before)
     return Question(
         key="position/orders",
-        text=f"A text has {tokens} different tokens, and its vectors say nothing about places. One "
-        f"layer of attention computes the output of the last token. In how many orders can the "
+        text=f"A text has {tokens} different tokens, and its vectors say nothing about positions. "
+        f"One layer of attention computes the output of the last token. In how many orders can the "
         f"{before} tokens before it stand so that this output is the same?",
         answer=orders,
         unit="orders",
