@@ -14,13 +14,13 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Every token of a text has the same `key`, shape `(head_dim,)`. Return one query of the same shape
-that, given to every token, scores highest on the key that stands `back` places before it. Query
+that, given to every token, scores highest on the key that stands `back` positions before it. Query
 and key are then turned as in exercise 1, with base `theta`. A negative `back` means ahead, and 0
 the token itself.
 """
 STARTER = '''
 def look_back(key, back, theta):
-    """A query (head_dim,) that finds the key `back` places before it."""
+    """A query (head_dim,) that finds the key `back` positions before it."""
     raise NotImplementedError
 '''
 
@@ -178,7 +178,7 @@ EXERCISE = Exercise(
     starter=STARTER,
     hints=(
         "After turning, the best key is the one whose hands all point the way the query's hands "
-        "point. By which angle is the key's hand behind, `back` places earlier?",
+        "point. By which angle is the key's hand behind, `back` positions earlier?",
         "Turn each pair of the key by −back times its frequency, theta ** (−2i / head_dim). That "
         "is the query.",
     ),
