@@ -57,7 +57,7 @@ lms: $(READY)  ## grades into a Moodle, Canvas or Blackboard export: DIR=grades/
 	@test -n '$(DIR)' -a -n '$(FROM)' || { echo "[lms] make lms DIR=grades/week1 FROM=export.csv" >&2; exit 2; }
 	@$(BIN)/python -m classroom.adapters.lms '$(DIR)' '$(FROM)' $(if $(COLUMN),--column '$(COLUMN)') $(if $(SCALE),--scale) $(if $(OUT),--out '$(OUT)')
 
-class: $(READY)  ## a simulated class of 200: handed in, graded, killed half-way, resumed, compared (N=students)
+class: $(READY)  ## a simulated class of 200: handed in, graded, killed twice, resumed, compared (N=students)
 	@$(if $(OUT),,rm -rf _build/class)
 	@$(BIN)/python -m tests.classroom.simulate --students $(or $(N),200) --seed 1 --grade --out '$(or $(OUT),_build/class)'
 

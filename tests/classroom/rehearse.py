@@ -1,4 +1,4 @@
-"""Grades a simulated class, compares every grade, and interrupts a second run half-way."""
+"""Grades a simulated class, compares every grade, and interrupts a second run twice."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def differences(one: Path, other: Path) -> list[str]:
     return sorted(name for name in {*found, *again} if found.get(name) != again.get(name))
 
 
-def grade_again(out: Path, students: int, jobs: int | None = None) -> int:
-    """Kill a second run half-way and resume it; gives how many grades were kept.
+def grade_again(out: Path, students: int, jobs: int | None = None) -> list[int]:
+    """Kill a second run, resume and kill it again, and resume it; gives what was kept each time.
 
     Raises
     ------
@@ -150,9 +150,9 @@ def grade_again(out: Path, students: int, jobs: int | None = None) -> int:
         If it was not interrupted, or the resumed run failed.
     """
     folder, again = out / "submissions", out / "again"
-    kept = Run(folder, again, jobs).kill_after(students // 2)
-    if not 0 < kept < students:
-        raise RuntimeError(f"the run was to be killed half-way; {kept} of {students} were graded")
+    kept = [Run(folder, again, jobs).kill_after(part * students // 3) for part in (1, 2)]
+    if not 0 < kept[0] <= kept[1] < students:
+        raise RuntimeError(f"the run was to be killed twice; {kept} of {students} were graded")
     Run(folder, again, jobs).wait()
     return kept
 
@@ -202,5 +202,6 @@ def rehearse(out: Path, expected: dict[str, dict[str, Any]], *, jobs: int | None
           f"{students / seconds * 60:.0f} students a minute")  # fmt: skip
     print(f"[class] the grader itself had at most {run.peak_bytes / 1e6:.0f} MB")
     print(f"[class] {4 * students} grades, {len(wrong)} not as expected")
-    print(f"[class] killed with {kept} of {students} graded, resumed: {len(other)} files differ")
+    print(f"[class] killed with {kept[0]} and {kept[1]} of {students} graded, resumed: "
+          f"{len(other)} files differ")  # fmt: skip
     return 1 if wrong or other else 0

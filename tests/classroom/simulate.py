@@ -2,7 +2,7 @@
 
 ``python -m tests.classroom.simulate --students 200 --seed 1 --out FOLDER`` writes ``submissions``
 and ``expected.json``; with ``--grade`` it also grades them, compares every grade, kills a second
-run half-way, resumes it and compares the two byte by byte (`tests.classroom.rehearse`). The same
+run twice, resumes it and compares the two byte by byte (`tests.classroom.rehearse`). The same
 seed gives the same class.
 """
 
