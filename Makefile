@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 HTML := _build/html
 PORT ?= 8000
-SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
+SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(POINTS),--points '$(POINTS)') $(if $(OUT),--out '$(OUT)')
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
@@ -43,7 +43,7 @@ soak: book  ## what repeats: every exercise by keyboard, random cases by the tho
 	@$(BIN)/python -m tools.test soak
 
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1; POINTS="id=6", PARTIAL=1)
-	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(if $(POINTS),--points '$(POINTS)') $(PART)
+	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(PART)
 
 handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=)
 	@$(BIN)/python -m tools.browser --install >/dev/null
@@ -61,10 +61,10 @@ class: $(READY)  ## a simulated class of 200: handed in, graded, killed twice, r
 	@$(if $(OUT),,rm -rf _build/class)
 	@$(BIN)/python -m tests.classroom.simulate --students $(or $(N),200) --seed 1 --grade --out '$(or $(OUT),_build/class)'
 
-nbgrader: $(READY)  ## assignments for nbgrader, into _build/nbgrader (CH=, or EX= NAME=; OUT=)
+nbgrader: $(READY)  ## assignments for nbgrader, into _build/nbgrader (CH=, or EX= NAME=; POINTS=, OUT=)
 	@$(BIN)/python -m classroom.adapters.nbgrader $(SHEET_OF)
 
-otter: $(READY)  ## assignments for otter-grader, into _build/otter (CH=, or EX= NAME=; OUT=)
+otter: $(READY)  ## assignments for otter-grader, into _build/otter (CH=, or EX= NAME=; POINTS=, OUT=)
 	@$(BIN)/python -m classroom.adapters.otter $(SHEET_OF)
 
 graders: $(READY)  ## install nbgrader and otter-grader into .venv-grading

@@ -22,7 +22,6 @@ from classroom.atomic import replace_file
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.spec import exercise
 
 __all__ = ["assignment", "main", "write"]
 
@@ -58,11 +57,10 @@ def assignment(sheet: Sheet) -> nbformat.NotebookNode:
         if role == "starter":
             cell.metadata["nbgrader"] = _mark(key, solution=True)
         if role == "check":
-            points = exercise(key).points
             graded = new_code_cell("\n".join([NOTE, *graded_lines(key)]), id=f"{key}-graded")
             graded.metadata["exercise"] = {"id": key, "role": "graded"}
             graded.metadata["nbgrader"] = _mark(
-                f"{key}-graded", grade=True, locked=True, points=points
+                f"{key}-graded", grade=True, locked=True, points=sheet.worth(key)
             )
             cells.append(graded)
     notebook.cells = cells

@@ -63,7 +63,7 @@ def _solved(exercise_id: str) -> str:
     return "\n".join([*prompt, *solution])
 
 
-def _question(starter: NotebookNode, check: NotebookNode) -> list[NotebookNode]:
+def _question(starter: NotebookNode, check: NotebookNode, points: int) -> list[NotebookNode]:
     """The two cells of an exercise as a question of otter's, with its solution and its test.
 
     Otter runs the test behind the last cell of the question, and at the very end if that cell is
@@ -71,7 +71,6 @@ def _question(starter: NotebookNode, check: NotebookNode) -> list[NotebookNode]:
     """
     exercise_id = starter.metadata["exercise"]["id"]
     starter.metadata["otter"] = {"tests": [exercise_id]}
-    points = exercise(exercise_id).points
     test = [
         f"def test_{exercise_id}({exercise(exercise_id).name}):",
         *(f"    {line}" for line in graded_lines(exercise_id)),
@@ -112,9 +111,11 @@ def assignment(sheet: Sheet) -> NotebookNode:
         new_raw_cell(CONFIG.format(sheet=sheet.name), id="sheet-config"),
     ]
     for cell, following in pairwise([*notebook.cells, None]):
-        role = cell.metadata.get("exercise", {}).get("role")
-        if role != "check":  # it comes with its starter
-            cells += _question(cell, following) if role == "starter" else [cell]
+        tag = cell.metadata.get("exercise", {})
+        if tag.get("role") == "starter":
+            cells += _question(cell, following, sheet.worth(tag["id"]))
+        elif tag.get("role") != "check":  # it comes with its starter
+            cells.append(cell)
     notebook.cells = cells
     return notebook
 

@@ -178,8 +178,10 @@ def main() -> None:
     try:
         if sum(map(bool, (asked.sheet, asked.chapter, asked.exercises))) > 1:
             raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
+        if asked.sheet and asked.points:
+            raise ConfigError("a sheet's file says what its exercises are worth: leave out POINTS")
         sheet = sheet_of_file(asked.sheet) if asked.sheet else None
-        if asked.chapter or asked.exercises:
+        if asked.chapter or asked.exercises or asked.points:
             sheet = choice(asked)[0]
         roster = read_roster(asked.roster) if asked.roster else []
         results = grade_folder(

@@ -7,7 +7,7 @@ import argparse
 from classroom.sheets.sheet import Sheet, chosen, weighted
 from mini_attn.errors import ConfigError
 
-__all__ = ["add_choice", "choice", "with_points"]
+__all__ = ["add_choice", "choice"]
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -15,14 +15,18 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chapter", metavar="PAGE", help="one chapter, such as kv-cache")
     parser.add_argument("--exercises", metavar="IDS", help="ids: one problem sheet")
     parser.add_argument("--name", help="the problem sheet's name")
+    parser.add_argument(
+        "--points", help='other points than the book\'s: "late_mask=6 chunk_mask=2"'
+    )
 
 
 def choice(asked: argparse.Namespace) -> list[Sheet]:
     """The sheets that those options choose, as `classroom.sheets.sheet.chosen`."""
-    return chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)
+    sheets = chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)
+    return _with_points(asked.points, sheets)
 
 
-def with_points(text: str | None, sheets: list[Sheet]) -> list[Sheet]:
+def _with_points(text: str | None, sheets: list[Sheet]) -> list[Sheet]:
     """Sheets with the points that the command was given, as in "late_mask=6 chunk_mask=2"."""
     if text is None:
         return sheets

@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 
 from classroom import ROOT
-from classroom.sheets.commands import add_choice, choice, with_points
+from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.leaks import leaks
 from classroom.sheets.notebook import student_notebook, title
 from classroom.sheets.sheet import Sheet, chapters, sheet_of_file
@@ -184,13 +184,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
     add_choice(parser)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the releases")
-    parser.add_argument(
-        "--points", help='other points than the book\'s: "late_mask=6 chunk_mask=2"'
-    )
     parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
     options = parser.parse_args(arguments)
     try:
-        sheets = with_points(options.points, choice(options))
+        sheets = choice(options)
         sheets = [replace(sheet, partial=options.partial) for sheet in sheets]
         paths = release(sheets, options.out)
     except MiniAttnError as problem:

@@ -6,15 +6,19 @@ import importlib
 import inspect
 import json
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from classroom.adapters import nbgrader, otter
 from classroom.grading.grade import grade_folder
 from classroom.grading.marks import FILE
 from classroom.sheets import release
@@ -209,6 +213,27 @@ def test_a_file_with_other_points_than_there_can_be_is_refused(
     with pytest.raises(ConfigError) as said:
         sheet_of_file(path)
     assert words in str(said.value)
+
+
+@pytest.mark.parametrize("program", [nbgrader, otter])
+def test_other_graders_get_the_points_of_the_sheet(program: ModuleType, tmp_path: Path) -> None:
+    options = ["--exercises", "cached_step cache_budget", "--points", "cached_step=7"]
+    assert program.main([*options, "--out", str(tmp_path)]) == 0
+    (path,) = tmp_path.rglob("sheet.ipynb")
+    found = path.read_text(encoding="utf-8")
+    points = [int(n) for n in re.findall(r'(?:"points": |\\npoints: |"points: )(\d+)', found)]
+    assert points == [7, exercise("cache_budget").points]
+
+
+def test_a_sheet_that_says_its_points_is_not_graded_with_others(tmp_path: Path) -> None:
+    command = ["x", str(tmp_path), "--sheet", "week1.json", "--points", "cached_step=7"]
+    done = subprocess.run(
+        [sys.executable, "-m", "classroom.grading.grade", *command[1:]],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "leave out POINTS" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
