@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from classroom.adapters.gradebook import Gradebook
 from classroom.adapters.platforms import Platform, points_row
+from classroom.reports.feedback import NAME
 from classroom.reports.sanitize import clean, folded, for_spreadsheet
 
-__all__ = ["Graded", "Person", "canvas_ids", "matched", "moodle_folder", "people"]
+__all__ = ["NUMBERED", "Graded", "Person", "canvas_ids", "matched", "moodle_folder", "people"]
 
 WRITTEN = 2
-NAME = 80  # characters of a name in the table of grades
-NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
+NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)  # Moodle's, as submissions are named
 ATTEMPT = re.compile(r"_attempt_\d{4}(?:-\d\d){5}(?=_|$)")  # Blackboard's, behind the username
 UNWRITTEN = re.compile(r"[\x00-\x1f\x7f&<>\"`|':\\/]")  # what Moodle's clean_filename leaves out
 

@@ -9,7 +9,8 @@ from classroom.reports.sanitize import clean
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["CREDIT", "STATES", "by_hand", "feedback", "place_of", "shortened"]
+__all__ = ["COMMENT", "CREDIT", "DEFAULT", "LINE", "MESSAGE", "NAME", "STATES", "by_hand",
+           "feedback", "place_of", "shortened"]  # fmt: skip
 
 # In the order of every legend, bar and table.
 STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
@@ -48,8 +49,8 @@ def place_of(exercise_id: str, page: str) -> dict[str, str]:
     return {"chapter": clean(chapter_title(page), LINE), "section": section}
 
 
-def shortened(texts: Sequence[str], limit: int = LINE, many: int = MANY) -> list[str]:
-    """The first entries of a list, and how many there are more."""
+def shortened(texts: Sequence[str], limit: int = LINE, many: int | None = MANY) -> list[str]:
+    """The first entries of a list, and how many there are more; None shows them all."""
     shown = [clean(text, limit) for text in texts[:many]]
     more = len(texts) - len(shown)
     return [*shown, f"and {more} more"] if more else shown

@@ -127,7 +127,9 @@ def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[s
     shown = shown_names((r["student"] for r in results), NAME)
 
     def people(
-        entries_of: Callable[[dict[str, Any]], list[str]], limit: int = ENTRY, many: int = ENTRIES
+        entries_of: Callable[[dict[str, Any]], list[str]],
+        limit: int = ENTRY,
+        many: int | None = ENTRIES,
     ) -> list[dict[str, Any]]:
         return [
             {"name": shown[r["student"]], "file": names[r["student"]],
@@ -142,7 +144,7 @@ def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[s
     return {
         "problems": people(lambda r: list(r["problems"])),
         "stopped": people(stopped),
-        "marked": people(by_hand, MARK, len(results[0]["answers"]) + 1 if results else 1),
+        "marked": people(by_hand, MARK, None),
     }
 
 

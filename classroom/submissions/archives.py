@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["ARCHIVE_BYTES", "NOTEBOOK_BYTES", "Found", "Quota", "classify", "hidden", "limit_of",
+__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "hidden", "limit_of",
            "shown", "wanted"]  # fmt: skip
 
 NOTEBOOK_BYTES = 20 * 10**6
