@@ -17,6 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
+from classroom.atomic import said_of
 from classroom.grading.credit import credited
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
@@ -36,7 +37,7 @@ from classroom.grading.resume import (
 from classroom.grading.roster import read_roster
 from classroom.grading.student import grade_student
 from classroom.reports.isolation import spoken
-from classroom.reports.report import write_reports
+from classroom.reports.report import reports
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.sheet import Sheet, sheet_of_file
 from classroom.submissions.collect import Submission, read
@@ -151,13 +152,12 @@ def grade_folder(
                 "version": __version__, "isolation": in_force, "students": len(results),
                 "unfit": lost, "partial": partial,
             }  # fmt: skip
-            write_reports(out, run, results, roster=roster, write=write_kept)
+            write_kept(out, reports(run, results, roster=roster))
             write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
     except Timeout:
         raise ConfigError(f"another run is grading into {str(out)!r}") from None
     except OSError as error:  # no room, no right, or a file where a folder should be
-        place, why = error.filename or out, error.strerror or error
-        words = f"grades cannot be kept in {str(out)!r}: {str(place)!r}: {why}"
+        words = f"grades cannot be kept in {str(out)!r}: {said_of(error, out)}"
         raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
     return results
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from classroom.atomic import replace_file
+from classroom.grading.credit import total
 from classroom.grading.tables import rows_of, separator_of, text_of
+from classroom.reports.feedback import COMMENT
 from classroom.reports.report import student_names
 from classroom.reports.sanitize import clean, folded
 from classroom.submissions.collect import Submission
@@ -24,7 +26,6 @@ __all__ = ["FILE", "Mark", "apply_marks", "make_table", "read_marks"]
 FILE = "marks.csv"
 COLUMNS = ("student", "exercise", "points", "comment")
 POINTS = re.compile(r"\d{1,4}(?:[.,]\d{1,2})?")
-COMMENT = 2_000  # characters
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
             about = f"{clean(mark.student, 80)!r} and {mark.exercise or 'the whole sheet'}"
             raise ConfigError(f"{path}: rows {rows[key]} and {mark.row} are both about {about}")
         rows[key] = mark.row
-        marks.append(Mark(mark.row, mark.student, mark.exercise, mark.points, mark.comment, named))
+        marks.append(replace(mark, named=named))
     return marks
 
 
@@ -193,8 +194,7 @@ def apply_marks(
     marked_results = []
     for result in results:
         answers = [marked(result["student"], answer) for answer in result["answers"]]
-        total = round(sum(answer["points"] for answer in answers), 2)
-        whole = {**result, "answers": answers, "points": total}
+        whole = {**result, "answers": answers, "points": total(answers)}
         if remark := by_place.get((result["student"], "")):
             about = {"comment": remark.comment, "changed": remark.row in changed}
             whole["remark"] = about

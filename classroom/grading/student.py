@@ -71,7 +71,7 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
     Returns
     -------
     dict
-        For the reports: points, and for each exercise of the sheet a state and a message.
+        For the reports: for each exercise of the sheet points, a state and a message.
     """
     answers = [_grade_answer(i, sent, settings) for i in settings.exercises]
     return {
@@ -80,6 +80,4 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
         "files": sent.files,
         "problems": sent.problems,
         "answers": answers,
-        "points": sum(answer["points"] for answer in answers),
-        "of": sum(answer["of"] for answer in answers),
     }

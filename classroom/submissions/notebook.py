@@ -96,14 +96,10 @@ def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
     return {key: sources for key, sources in found.items() if sources}
 
 
-def _lines(text: str) -> str:
-    """A text without what editors change by themselves: line ends, blanks behind, empty lines."""
-    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
-
-
 def gist(sources: list[str]) -> str:
-    """An answer, whatever an editor made of its blanks."""
-    return _lines("\n".join(sources))
+    """An answer without what editors change: line ends, blanks behind, empty lines."""
+    lines = "\n".join(sources).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def same_text(first: list[str], second: list[str]) -> bool:
@@ -121,13 +117,12 @@ def _meaning(text: str) -> str | None:
 
 def untouched(key: str, sources: list[str]) -> bool:
     """Whether an answer is as it was handed out: nothing that Python reads was changed."""
-    starter = exercise(key).starter
-    if same_text(sources, [starter]):
+    text, given = gist(sources), gist([exercise(key).starter])
+    if text == given:
         return True
-    text = gist(sources)
-    if len(text) > 2 * len(starter) + 200:  # of any length: most answers need no parser
+    if len(text) > 2 * len(given) + 200:  # of any length: most answers need no parser
         return False
-    return _meaning(text) == _meaning(_lines(starter))
+    return _meaning(text) == _meaning(given)
 
 
 def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:

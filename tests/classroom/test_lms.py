@@ -17,10 +17,12 @@ from typing import Literal
 import pytest
 
 from classroom.adapters import lms
-from classroom.adapters.gradebook import MARKS, read_gradebook
+from classroom.adapters.gradebook import read_gradebook
 from classroom.adapters.lms import write_lms
 from classroom.adapters.matching import canvas_ids
-from classroom.reports.report import write_reports
+from classroom.grading.keep import write_kept
+from classroom.grading.tables import MARKS
+from classroom.reports.report import reports
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
 
@@ -80,7 +82,7 @@ def graded(
     ]  # fmt: skip
     run = {"sheet": "Week 1", "exercises": [ID], "of": of, "version": "1", "isolation": {},
            "students": len(results)}  # fmt: skip
-    write_reports(folder, run, results, roster=roster)
+    write_kept(folder, reports(run, results, roster=roster))
     return folder
 
 

@@ -339,7 +339,7 @@ def test_killed_half_way_and_resumed_the_marks_are_there(tmp_path: Path) -> None
     assert "a start" in (out / "feedback/bo.md").read_text()
 
 
-@pytest.mark.parametrize("broken", ["write_reports", "write_data"])
+@pytest.mark.parametrize("broken", ["write_kept", "write_data"])
 def test_killed_while_it_writes_the_next_run_says_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -352,7 +352,7 @@ def test_killed_while_it_writes_the_next_run_says_the_same(
         real = getattr(grade, broken)
 
         def killed(path: Path, *rest: Any, **more: Any) -> None:
-            if broken == "write_reports" or path.name == RECORD:
+            if broken == "write_kept" or path.name == RECORD:
                 raise KeyboardInterrupt
             real(path, *rest, **more)
 
