@@ -14,9 +14,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from classroom.adapters.matching import NUMBERED, Graded, Person, canvas_ids, moodle_folder
+from classroom.adapters.matching import Graded, Person, moodle_folder
 from classroom.adapters.platforms import Platform
 from classroom.packed import packed
+from classroom.submissions.attempts import NUMBERED, canvas_ids
 
 __all__ = ["feedback_zip"]
 

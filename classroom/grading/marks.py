@@ -14,10 +14,10 @@ from typing import Any
 
 from classroom.atomic import replace_file
 from classroom.grading.credit import total
+from classroom.grading.people import named_one, names_of
 from classroom.grading.tables import rows_of, separator_of, text_of
 from classroom.reports.feedback import COMMENT
-from classroom.reports.report import student_names
-from classroom.reports.sanitize import clean, folded
+from classroom.reports.sanitize import clean
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 
@@ -111,15 +111,6 @@ def _read(path: Path) -> list[Mark]:
     return [mark for mark in marks if mark.points is not None or mark.comment]
 
 
-def _found(names: dict[str, Sequence[str]], written: str) -> str | None:
-    """The one student whom a name fits: as it stands in the table of grades, or nearly so."""
-    for same in (str, lambda name: folded(clean(name, 300))):
-        fits = [s for s, forms in names.items() if same(written) in map(same, forms)]
-        if fits:
-            return fits[0] if len(fits) == 1 else None
-    return None
-
-
 def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float]) -> list[Mark]:
     """Read the table, and refuse what cannot be meant.
 
@@ -143,10 +134,10 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
         If the file is no such table, a row gives more points than there are or less than none, or
         two rows are about the same.
     """
-    names = student_names([(s.student, [*s.files, *s.problems]) for s in sent])
+    names = names_of(sent)
     marks, rows = [], dict[tuple[str, str], int]()
     for mark in _read(path):
-        named = _found(names, mark.student)
+        named = named_one(names, mark.student)
         most = worth.get(mark.exercise)
         if mark.points is not None and most is not None and mark.points > most:
             words = f"gives {mark.points} points for {mark.exercise}, which has {most}"

@@ -34,9 +34,10 @@ class Settings:
     seed: str
     graders: str  # digest of the code that grades
 
-    def case_seed(self, exercise_id: str) -> int:
-        """All students of a run get the same cases."""
-        return int(digest(self.seed, exercise_id)[:16], 16)
+    def case_seed(self, exercise_id: str, attempt: int = 1) -> int:
+        """All students of a run get the same cases, and others at each attempt."""
+        more = [attempt] if attempt > 1 else []
+        return int(digest(self.seed, exercise_id, *more)[:16], 16)
 
 
 def digest(*values: Any) -> str:
@@ -88,7 +89,7 @@ def secret_seed(out: Path, given: str | None) -> str:
 
 def result_path(folder: Path, settings: Settings, sent: Submission) -> Path:
     """Where the result of a student is kept."""
-    return folder / f"{digest(asdict(settings), asdict(sent))}.json"
+    return folder / f"{digest(asdict(settings), sent.graded())}.json"
 
 
 def kept_results(folder: Path) -> list[Path]:

@@ -35,6 +35,8 @@ from mini_attn.errors import ConfigError
 __all__ = ["reports", "student_names"]
 
 HERE = Path(__file__).resolve().parent
+# Columns that stand there if the run was asked for it.
+TERM = {"before late": "late", "late": "late", "attempts": "attempts"}
 
 
 def _markdown(value: object) -> object:
@@ -99,6 +101,14 @@ def _by_hand(result: dict[str, Any]) -> str:
     return for_spreadsheet(" · ".join(by_hand(result, title="id")))
 
 
+def _of_term(result: dict[str, Any]) -> dict[str, str | float]:
+    """What was taken off for being late, and which attempt counts, for cells."""
+    late = result.get("late", {"raw": result["points"], "words": ""})
+    words = [for_spreadsheet(clean(text, 300)) for text in (
+        late["words"], " · ".join(result.get("attempts", ())))]  # fmt: skip
+    return dict(zip(TERM, (late["raw"], *words), strict=True))
+
+
 def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Sequence[str]]:
     """What the table of grades and the teacher call each student.
 
@@ -139,8 +149,9 @@ def grades(
     out.write("\ufeff")
     table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     ids = list(run["exercises"])
+    more = [name for name, key in TERM.items() if run.get(key)]
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback",
-                    "by hand"])  # fmt: skip
+                    "by hand", *more])  # fmt: skip
     names = file_names(r["student"] for r in results)
     shown = shown_names((r["student"] for r in results), NAME)
     rows: list[tuple[str, list[str | float]]] = []  # a name to sort by, and the row
@@ -153,12 +164,12 @@ def grades(
         cells = [*texts, *(_points(answers.get(i)) for i in ids)]
         file = f"feedback/{names[result['student']]}.html"
         cells += [result["points"], result["of"], for_spreadsheet(problems), file]
-        cells.append(_by_hand(result))
+        cells += [_by_hand(result), *(_of_term(result)[name] for name in more)]
         rows.append((result["student"], cells))
     for name in missing(results, roster):
         empty = ["", *[""] * len(ids)]
         cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run["of"]]
-        rows.append((name, [*cells, "nothing handed in", "", ""]))
+        rows.append((name, [*cells, "nothing handed in", "", "", *[""] * len(more)]))
     table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
     return out.getvalue()
 

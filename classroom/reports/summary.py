@@ -16,6 +16,7 @@ from classroom.reports.feedback import (
     NAME,
     STATES,
     by_hand,
+    late_words,
     place_of,
     shortened,
 )
@@ -122,7 +123,17 @@ def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
     return bars
 
 
-def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
+def _due(late: dict[str, Any] | None) -> str:
+    """When it was due, the rule, and where the hand-in times stand; empty without a due date."""
+    if late is None:
+        return ""
+    sources = " and ".join(late["from"]) or "nobody handed in"
+    return clean(f"Due {late['due']}; {late['rule']}. Hand-in times: {sources}.", MARK)
+
+
+def _persons(
+    run: dict[str, Any], results: Sequence[dict[str, Any]], names: dict[str, str]
+) -> dict[str, Any]:
     """Whose files or answers need a look."""
     shown = shown_names((r["student"] for r in results), NAME)
 
@@ -145,6 +156,10 @@ def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[s
         "problems": people(lambda r: list(r["problems"])),
         "stopped": people(stopped),
         "marked": people(by_hand, MARK, None),
+        "late": people(lambda r: [late_words(r)] if r.get("late", {"off": 0})["off"] else [], MARK),
+        "attempts": people(lambda r: list(r.get("attempts", ())), LINE, None),
+        "regraded": [clean(shown.get(name, name), NAME) for name in run.get("again", ())],
+        "due": _due(run.get("late")),
     }
 
 
@@ -191,5 +206,5 @@ def summary(
         "missing": [clean(name, NAME) for name in missing],
         "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
         **measures(run["isolation"]),
-        **_persons(results, names),
+        **_persons(run, results, names),
     }

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
@@ -162,6 +163,7 @@ class Notebook:
     written_name: str | None = None
     defined: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    time: datetime | None = None
 
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -220,4 +222,5 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     if not found:
         problems.append("no exercise in this notebook")
     said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
-    return Notebook(file.parts, kept, said, _name(cells), defined(cells), given_to_check(cells))
+    names = _name(cells), defined(cells), given_to_check(cells)
+    return Notebook(file.parts, kept, said, *names, file.time)

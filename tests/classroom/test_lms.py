@@ -19,10 +19,10 @@ import pytest
 from classroom.adapters import lms
 from classroom.adapters.gradebook import read_gradebook
 from classroom.adapters.lms import write_lms
-from classroom.adapters.matching import canvas_ids
 from classroom.grading.keep import write_kept
 from classroom.grading.tables import MARKS
 from classroom.reports.report import reports
+from classroom.submissions.attempts import canvas_ids
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
 

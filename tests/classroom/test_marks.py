@@ -45,12 +45,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             for key in settings.exercises
         ]  # fmt: skip
         return {
-            "student": sent.student, "written_name": None, "files": sent.files,
-            "problems": sent.problems, "answers": answers,
+            "student": sent.student, "attempt": sent.attempt, "written_name": None,
+            "files": sent.files, "problems": sent.problems, "answers": answers,
             "points": sum(a["points"] for a in answers), "of": sum(a["of"] for a in answers),
         }  # fmt: skip
 
-    monkeypatch.setattr("classroom.grading.grade.grade_student", stand_in)
+    monkeypatch.setattr("classroom.grading.batch.grade_student", stand_in)
     return graded
 
 
