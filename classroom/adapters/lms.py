@@ -7,7 +7,6 @@ the class in one column, and the pages of feedback as a zip in the form that the
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -30,6 +29,7 @@ from classroom.adapters.platforms import (
     platform_of,
 )
 from classroom.atomic import free_name, replace_file, said_of
+from classroom.grading.tables import read_grades
 from classroom.reports.sanitize import clean
 from mini_attn.errors import ConfigError
 
@@ -39,23 +39,6 @@ MAXIMUM = ("Maximum grade", "Maximum Grade")  # of Moodle's worksheet, row by ro
 DECIDED = ("EX", "N/A")  # of Canvas: excused, and not asked of this student
 DECIMALS = 5  # that Moodle keeps; the others show two
 LINE = 400  # characters of what is said in a line, with a name and a path
-
-
-def _read_grades(folder: Path) -> list[Graded]:
-    """The students of the table of grades."""
-    path = folder / "grades.csv"
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-        return [
-            Graded(*(row[n] or "" for n in ("student", "written name", "total", "of", "feedback")))
-            for row in rows
-        ]
-    except OSError as error:
-        words = f"{path} cannot be read: {error.strerror}; run make grade first"
-        raise ConfigError(words) from None
-    except (KeyError, UnicodeDecodeError, csv.Error):
-        raise ConfigError(f"{path} is not as make grade writes it") from None
 
 
 def _points(one: Graded, of: str | None, *, scale: bool) -> str | None:
@@ -147,7 +130,8 @@ def write_lms(
             f"{export} is no table of grades of Moodle, Canvas or Blackboard with English headers"
         )
     chosen = choose_column(columns(platform, book), column, folder.resolve().name)
-    graded, everybody = _read_grades(folder), people(platform, book)
+    graded = [Graded(*row.values()) for row in read_grades(folder)]
+    everybody = people(platform, book)
     pairs, left, written = matched(platform, graded, everybody)
     cells, said = _filled(book, chosen, pairs, scale=scale)
     head = f"{platform.name}, column {chosen.header!r}: {len(cells)} new grades, of {len(graded)}"

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["MARKS", "decoded", "rows_of", "separator_of", "text_of"]
+__all__ = ["MARKS", "decoded", "read_grades", "rows_of", "separator_of", "text_of"]
 
+GRADES = ("student", "written name", "total", "of", "feedback")
 LARGEST = 50_000_000  # bytes: a table of 10,000 students has a tenth of that
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
          (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
@@ -65,3 +66,23 @@ def rows_of(path: Path, text: str, separator: str) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
         raise ConfigError(f"{path} is no table that can be read: {error}") from None
+
+
+def read_grades(folder: Path) -> list[dict[str, str]]:
+    """The rows of a table of grades, with the columns in `GRADES`.
+
+    Raises
+    ------
+    ConfigError
+        If it is not there, or not as it was written.
+    """
+    path = folder / "grades.csv"
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return [{name: row[name] or "" for name in GRADES} for row in rows]
+    except OSError as error:
+        words = f"{path} cannot be read: {error.strerror}; run make grade first"
+        raise ConfigError(words) from None
+    except (KeyError, UnicodeDecodeError, csv.Error):
+        raise ConfigError(f"{path} is not as make grade writes it") from None
