@@ -6,7 +6,7 @@ READY := .venv/.ready
 HTML := _build/html
 PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
-TERM_OF := $(if $(DUE),--due '$(DUE)') $(if $(LATE),--late '$(LATE)') $(if $(TIMES),--times '$(TIMES)') $(if $(EXTENSIONS),--extensions '$(EXTENSIONS)') $(if $(ATTEMPTS),--attempts '$(ATTEMPTS)') $(if $(AGAIN),--again '$(AGAIN)')
+TERM_OF := $(if $(DUE),--due '$(DUE)') $(if $(LATE),--late '$(LATE)') $(if $(TIMES),--times '$(TIMES)') $(if $(EXTENSIONS),--extensions '$(EXTENSIONS)') $(if $(ATTEMPTS),--attempts '$(ATTEMPTS)') $(if $(AGAIN),--again '$(AGAIN)') $(if $(filter-out 0,$(ANONYMOUS)),--anonymous)
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
@@ -50,7 +50,7 @@ handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _bu
 	@$(BIN)/python -m tools.browser --install >/dev/null
 	@$(BIN)/python -m tools.handout $(SHEET_OF)
 
-grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, PARTIAL=1, DUE=, LATE=, TIMES=, EXTENSIONS=, ATTEMPTS=, AGAIN=)
+grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, PARTIAL=1, DUE=, LATE=, TIMES=, EXTENSIONS=, ATTEMPTS=, AGAIN=, ANONYMOUS=1)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
 	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)') $(PART) $(TERM_OF)
 

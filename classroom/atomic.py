@@ -14,9 +14,10 @@ BINARY = getattr(os, "O_BINARY", 0)  # on Windows alone, where line ends would b
 def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write a file, in the place of one that may be there; a text is written as UTF-8.
 
-    A private one, and a folder that is made for it, can be read by their owner alone.
+    A private one, and folders that are made for it, can be read by their owner alone.
     """
-    path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+    for folder in (*reversed(path.parent.parents), path.parent):
+        folder.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     try:

@@ -20,6 +20,7 @@ from classroom import ROOT
 from classroom.atomic import said_of
 from classroom.grading.again import RECORD as ASKED
 from classroom.grading.again import as_asked, to_grade_again
+from classroom.grading.anonymous import anonymous
 from classroom.grading.batch import grade_all
 from classroom.grading.credit import credited
 from classroom.grading.guess import sheet_of_all
@@ -29,6 +30,7 @@ from classroom.grading.late import Late, Rule, Times, read_late, take_off
 from classroom.grading.marked import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.people import names_of
+from classroom.grading.pseudonyms import pseudonyms, read_key, secret_key
 from classroom.grading.resume import Settings, digest_of_graders, secret_seed, write_data
 from classroom.grading.roster import read_roster
 from classroom.grading.turns import CHOICES, counted, to_grade
@@ -57,25 +59,30 @@ class _Plan:
 
 def _results(
     sent: list[Submission], out: Path, plan: _Plan, seed: str | None
-) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
-    """What the reports show, the record of what was marked, and the marks that fit nothing."""
+) -> tuple[list[dict[str, Any]], dict[str, Any], list[str], list[Submission]]:
+    """What the reports show, the record of marks, those that fit nothing, and what counts."""
     sheet = plan.sheet
     make_table(out / FILE)
-    marks = read_marks(out / FILE, sent, {i: sheet.worth(i) for i in sheet.exercises})
+    key = read_key(out)
+    others = pseudonyms(key, sent) if key else {}
+    worth = {i: sheet.worth(i) for i in sheet.exercises}
+    marks = read_marks(out / FILE, sent, worth, others)
     secret = secret_seed(out, seed)
     settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
     chosen = to_grade(sent, plan.attempts)
     graded = grade_all(chosen, settings, out / "work", plan.jobs, plan.again)
-    worth = credited(graded, sheet, partial=plan.partial)
-    counting, counted_ones = counted(sent, worth, plan.times, plan.attempts)
+    credit = credited(graded, sheet, partial=plan.partial)
+    counting, counted_ones = counted(sent, credit, plan.times, plan.attempts)
     results, record, lost = lay_marks(out, marks, counting, sheet.exercises, counted_ones)
-    return take_off(results, plan.times) if plan.times else results, record, lost
+    results = take_off(results, plan.times) if plan.times else results
+    return results, record, lost, counting
 
 
 def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
     jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
     late: Late | None = None, attempts: str | None = None, again: Sequence[str] = (),
+    nameless: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -102,6 +109,8 @@ def grade_folder(
         numbers for students, and all files of one student for one submission.
     again : sequence of str
         Students who alone are graded, again; all others keep what they have.
+    nameless : bool
+        Whether grades and answers are also written under pseudonyms.
 
     Returns
     -------
@@ -135,14 +144,18 @@ def grade_folder(
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
-            results, record, lost = _results(sent, out, plan, seed)
+            results, record, lost, counting = _results(sent, out, plan, seed)
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
                 "unfit": lost, "partial": plan.partial, "attempts": attempts,
                 "again": sorted(plan.again), "late": times.facts() if times else None,
             }  # fmt: skip
-            write_kept(out, reports(run, results, roster=roster))
+            files = reports(run, results, roster=roster)
+            if nameless:
+                names = pseudonyms(secret_key(out), counting)
+                files |= anonymous(run, results, counting, names)
+            write_kept(out, files)
             write_data(out / ASKED, choices)
             write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
     except Timeout:
@@ -170,6 +183,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--extensions", type=Path, help="a table of later due dates")
     parser.add_argument("--attempts", help="which counts: best, last or first")
     parser.add_argument("--again", help="students, with semicolons between, to be graded again")
+    parser.add_argument("--anonymous", action="store_true", help="also without names")
     return parser.parse_args()
 
 
@@ -209,6 +223,7 @@ def main() -> None:
             partial=asked.partial,
             late=_late(asked),
             attempts=asked.attempts,
+            nameless=asked.anonymous,
             again=[n.strip() for n in (asked.again or "").split(";") if n.strip()],
         )
     except ConfigError as error:

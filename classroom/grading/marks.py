@@ -111,7 +111,12 @@ def _read(path: Path) -> list[Mark]:
     return [mark for mark in marks if mark.points is not None or mark.comment]
 
 
-def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float]) -> list[Mark]:
+def read_marks(
+    path: Path,
+    sent: Sequence[Submission],
+    worth: Mapping[str, float],
+    others: Mapping[str, str] | None = None,
+) -> list[Mark]:
     """Read the table, and refuse what cannot be meant.
 
     Parameters
@@ -122,6 +127,8 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
         All of the run.
     worth : dict of str to number
         Points of each exercise of the sheet.
+    others : dict of str to str or None
+        Pseudonyms of the students.
 
     Returns
     -------
@@ -134,7 +141,7 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
         If the file is no such table, a row gives more points than there are or less than none, or
         two rows are about the same.
     """
-    names = names_of(sent)
+    names = names_of(sent, others)
     marks, rows = [], dict[tuple[str, str], int]()
     for mark in _read(path):
         named = named_one(names, mark.student)

@@ -11,13 +11,17 @@ from classroom.submissions.collect import Submission
 __all__ = ["named_one", "names_of"]
 
 
-def names_of(sent: Sequence[Submission]) -> dict[str, list[str]]:
-    """All ways to name each student: as found, as shown, and by the files of every attempt."""
+def names_of(
+    sent: Sequence[Submission], pseudonyms: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
+    """All ways to name each student: as found, as shown, by every attempt, by a pseudonym."""
     places: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
     for one in sent:
         places.setdefault(one.student, []).extend([*one.files, *one.problems])
         others.setdefault(one.student, []).extend(one.aliases)
+    for student, name in (pseudonyms or {}).items():
+        others[student].append(name)
     names = student_names(places.items())
     return {student: [*forms, *others[student]] for student, forms in names.items()}
 
