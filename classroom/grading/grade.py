@@ -6,10 +6,10 @@ same files.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,10 @@ from classroom.grading.credit import credited
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
-from classroom.grading.late import Late, Rule, Times, read_late, take_off
+from classroom.grading.late import Late, Times, read_late, take_off
 from classroom.grading.marked import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
+from classroom.grading.options import late_of, read_options, sheet_of
 from classroom.grading.people import names_of
 from classroom.grading.pseudonyms import pseudonyms, read_key, secret_key
 from classroom.grading.resume import Settings, digest_of_graders, secret_seed, write_data
@@ -36,13 +37,26 @@ from classroom.grading.roster import read_roster
 from classroom.grading.turns import CHOICES, counted, to_grade
 from classroom.reports.isolation import spoken
 from classroom.reports.report import reports
-from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.sheet import Sheet, sheet_of_file
+from classroom.sheets.sheet import Sheet
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
 
 __all__ = ["grade_folder", "main"]
+
+
+@contextmanager
+def _held(out: Path) -> Iterator[None]:
+    """The folder of the grades, for one run at a time; trouble with the disk is one line."""
+    try:
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(out / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise ConfigError(f"another run is grading into {str(out)!r}") from None
+    except OSError as error:  # no room, no right, or a file where a folder should be
+        words = f"grades cannot be kept in {str(out)!r}: {said_of(error, out)}"
+        raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
 
 
 @dataclass(frozen=True)
@@ -141,74 +155,25 @@ def grade_folder(
     in_force = probe()
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
-    try:
-        out.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(out / ".lock", timeout=0):
-            results, record, lost, counting = _results(sent, out, plan, seed)
-            run = {
-                "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
-                "version": __version__, "isolation": in_force, "students": len(results),
-                "unfit": lost, "partial": plan.partial, "attempts": attempts,
-                "again": sorted(plan.again), "late": times.facts() if times else None,
-            }  # fmt: skip
-            files = reports(run, results, roster=roster)
-            if nameless:
-                names = pseudonyms(secret_key(out), counting)
-                files |= anonymous(run, results, counting, names)
-            write_kept(out, files)
-            write_data(out / ASKED, choices)
-            write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
-    except Timeout:
-        raise ConfigError(f"another run is grading into {str(out)!r}") from None
-    except OSError as error:  # no room, no right, or a file where a folder should be
-        words = f"grades cannot be kept in {str(out)!r}: {said_of(error, out)}"
-        raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
+    with _held(out):
+        results, record, lost, counting = _results(sent, out, plan, seed)
+        run = {
+            "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
+            "version": __version__, "isolation": in_force, "students": len(results),
+            "unfit": lost, "partial": plan.partial, "attempts": attempts,
+            "again": sorted(plan.again), "late": times.facts() if times else None,
+        }  # fmt: skip
+        files = reports(run, results, roster=roster)
+        names = pseudonyms(secret_key(out), counting) if nameless else {}
+        write_kept(out, files | (anonymous(run, results, counting, names) if names else {}))
+        write_data(out / ASKED, choices)
+        write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
     return results
-
-
-def _asked() -> argparse.Namespace:
-    """What the command was given."""
-    parser = argparse.ArgumentParser(prog="make grade", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--sheet", type=Path, help="the .json file of a released sheet")
-    add_choice(parser)
-    parser.add_argument("--seed")
-    parser.add_argument("--jobs", type=int)
-    parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
-    parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
-    parser.add_argument("--due", help='"2026-10-12 23:59 Europe/Berlin"')
-    parser.add_argument("--late", help='"10 %% a day, at most 50 %%, 15 minutes of grace"')
-    parser.add_argument("--times", type=Path, help="a table of hand-in times")
-    parser.add_argument("--extensions", type=Path, help="a table of later due dates")
-    parser.add_argument("--attempts", help="which counts: best, last or first")
-    parser.add_argument("--again", help="students, with semicolons between, to be graded again")
-    parser.add_argument("--anonymous", action="store_true", help="also without names")
-    return parser.parse_args()
-
-
-def _late(asked: argparse.Namespace) -> Late | None:
-    """The due date and what goes with it."""
-    if not asked.due:
-        if asked.late or asked.times or asked.extensions:
-            raise ConfigError("LATE, TIMES and EXTENSIONS go with DUE=, the due date")
-        return None
-    rule = Rule.read(asked.late) if asked.late else Rule()
-    return Late(asked.due, rule, asked.times, asked.extensions)
-
-
-def _sheet(asked: argparse.Namespace) -> Sheet | None:
-    """The sheet that was chosen, if one was."""
-    if sum(map(bool, (asked.sheet, asked.chapter, asked.exercises))) > 1:
-        raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
-    if asked.chapter or asked.exercises:
-        return choice(asked)[0]
-    return sheet_of_file(asked.sheet) if asked.sheet else None
 
 
 def main() -> None:
     """The command behind ``make grade``."""
-    asked = _asked()
+    asked = read_options(__doc__)
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
     try:
         if asked.attempts not in (None, *CHOICES):
@@ -216,12 +181,12 @@ def main() -> None:
         results = grade_folder(
             asked.folder,
             out,
-            sheet=_sheet(asked),
+            sheet=sheet_of(asked),
             seed=asked.seed,
             jobs=asked.jobs,
             roster=read_roster(asked.roster) if asked.roster else [],
             partial=asked.partial,
-            late=_late(asked),
+            late=late_of(asked),
             attempts=asked.attempts,
             nameless=asked.anonymous,
             again=[n.strip() for n in (asked.again or "").split(";") if n.strip()],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from classroom.reports.feedback import (
@@ -15,20 +15,16 @@ from classroom.reports.feedback import (
     MESSAGE,
     NAME,
     STATES,
-    by_hand,
-    late_words,
     place_of,
-    shortened,
 )
 from classroom.reports.isolation import measures
-from classroom.reports.sanitize import clean, shown_names
+from classroom.reports.persons import persons
+from classroom.reports.sanitize import clean
 
 __all__ = ["summary"]
 
 TOP = 5  # ideas that are listed
 SHARE = 20  # an idea is worth a lesson if one student in so many misses it, and at least two
-MARK = 2_500  # characters of what the teacher wrote about one exercise: all of it
-ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
 # Checks whose messages are about the matter; the others are about Python.
 MATTER = ("finite", "by hand", "random", "property", "edges")
 PLACE = re.compile(r" \(line \d+ of the cell, in [^)]*\)")
@@ -123,46 +119,6 @@ def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
     return bars
 
 
-def _due(late: dict[str, Any] | None) -> str:
-    """When it was due, the rule, and where the hand-in times stand; empty without a due date."""
-    if late is None:
-        return ""
-    sources = " and ".join(late["from"]) or "nobody handed in"
-    return clean(f"Due {late['due']}; {late['rule']}. Hand-in times: {sources}.", MARK)
-
-
-def _persons(
-    run: dict[str, Any], results: Sequence[dict[str, Any]], names: dict[str, str]
-) -> dict[str, Any]:
-    """Whose files or answers need a look."""
-    shown = shown_names((r["student"] for r in results), NAME)
-
-    def people(
-        entries_of: Callable[[dict[str, Any]], list[str]],
-        limit: int = ENTRY,
-        many: int | None = ENTRIES,
-    ) -> list[dict[str, Any]]:
-        return [
-            {"name": shown[r["student"]], "file": names[r["student"]],
-             "entries": shortened(entries, limit, many)}
-            for r in results if (entries := entries_of(r))
-        ]  # fmt: skip
-
-    def stopped(result: dict[str, Any]) -> list[str]:
-        ended = [a for a in result["answers"] if a["state"] == "stopped"]
-        return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
-
-    return {
-        "problems": people(lambda r: list(r["problems"])),
-        "stopped": people(stopped),
-        "marked": people(by_hand, MARK, None),
-        "late": people(lambda r: [late_words(r)] if r.get("late", {"off": 0})["off"] else [], MARK),
-        "attempts": people(lambda r: list(r.get("attempts", ())), LINE, None),
-        "regraded": [clean(shown.get(name, name), NAME) for name in run.get("again", ())],
-        "due": _due(run.get("late")),
-    }
-
-
 def summary(
     run: dict[str, Any],
     results: Sequence[dict[str, Any]],
@@ -206,5 +162,5 @@ def summary(
         "missing": [clean(name, NAME) for name in missing],
         "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
         **measures(run["isolation"]),
-        **_persons(run, results, names),
+        **persons(run, results, names),
     }
