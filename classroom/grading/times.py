@@ -161,8 +161,8 @@ def times_of_files(sent: Sequence[Submission], zone: tzinfo) -> HandedIn:
     """Hand-in times of all who handed in a notebook: from a file's name, or as files have them."""
     found: HandedIn = {}
     for one in sent:
-        places = [one.student, *one.aliases, *one.files]
-        named = [m for m in map(ATTEMPT.search, places) if m and one.cells]
+        parts = [part.rsplit(".", 1)[0] for place in one.files for part in place.split("/")]
+        named = [found for found in map(ATTEMPT.search, parts) if found]
         if named:  # Blackboard's
             when = moment(named[-1][1], zone)
             source = "in the file's name"

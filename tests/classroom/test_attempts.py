@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +17,12 @@ import pytest
 from classroom.grading import grade
 from classroom.grading.grade import grade_folder
 from classroom.grading.late import Late, Rule
+from classroom.grading.pseudonyms import KEY
 from classroom.grading.resume import Settings
 from classroom.submissions.attempts import attempt_of
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
-from tests.classroom.test_grade import reference, tree
+from tests.classroom.test_grade import ROOT, command, reference, tree
 from tests.classroom.test_marks import SHEET, mark, quick, send, table, written  # noqa: F401
 from tests.classroom.test_submissions import notebook, save
 
@@ -283,3 +288,34 @@ def test_a_right_answer_of_a_second_attempt_is_right(tmp_path: Path, monkeypatch
     ada = run(tmp_path, "best", seed="a")["ada"]
     assert ada["points"] == SHEET.points
     assert ada["attempts"][0].startswith("attempt 2")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_killed_half_way_and_resumed_a_term_s_run_is_the_same(tmp_path: Path) -> None:
+    """The real grader with all choices at once, in processes of their own."""
+    for number in range(4):
+        for attempt in (1, 2):
+            send(tmp_path / "in", f"s{number}_{attempt}", f"answer = {attempt}")
+            when = datetime(2026, 10, 12, 8 * attempt, tzinfo=UTC).timestamp()
+            os.utime(tmp_path / f"in/s{number}_{attempt}.ipynb", (when, when))
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    options = ["--exercises", " ".join(SHEET.exercises), "--seed", "a", "--jobs", "2",
+               "--due", "2026-10-12 12:00 UTC", "--late", "10 % a day", "--attempts", "best",
+               "--anonymous"]  # fmt: skip
+    for place in (out, whole):
+        place.mkdir()
+        (place / KEY).write_text(json.dumps({"secret": "ab" * 32}))
+    first = subprocess.Popen(command(tmp_path / "in", "--out", out, *options), cwd=ROOT,
+                             stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # fmt: skip
+    while len(list((out / "work").glob("*.json"))) < 3:
+        assert first.poll() is None
+        time.sleep(0.01)
+    first.send_signal(signal.SIGKILL)
+    first.wait(60)
+    assert not (out / "grades.csv").exists()
+    for place in (out, whole):
+        subprocess.run(command(tmp_path / "in", "--out", place, *options), cwd=ROOT, check=True,
+                       capture_output=True)  # fmt: skip
+    assert tree(out) == tree(whole)
+    assert len(tree(out)) > 20
+    assert "attempt 1 of 2 counts" in (out / "summary.md").read_text()

@@ -179,11 +179,17 @@ def test_of_a_class_in_one_archive_its_clock_counts_and_never_the_students(tmp_p
 
 
 def test_blackboard_writes_the_time_into_the_name(tmp_path: Path) -> None:
-    name = "Week 1_alove_attempt_2026-10-14-00-00-00_x"
-    send(tmp_path / "in", name)
-    found = run(tmp_path)[name]["late"]
-    assert found["off"] == 20
-    assert "(in the file's name)" in found["words"]
+    name = "Week 1_alove_attempt_2026-10-{}-00-00-00{}"
+    send(tmp_path / "in", name.format(14, ""))
+    send(tmp_path / "in" / name.format(13, "_x"), "week1")
+    late = Late(DUE, RULE)
+    asked: dict[str, Any] = {"sheet": SHEET, "late": late, "attempts": "best"}
+    (found,) = grade_folder(tmp_path / "in", tmp_path / "out", **asked)
+    assert found["attempts"][0] == "attempt 1 of 2 counts, the best"
+    assert found["late"]["off"] == 0
+    (last,) = grade_folder(tmp_path / "in", tmp_path / "out", **{**asked, "attempts": "last"})
+    assert last["late"]["off"] == 20
+    assert "(in the file's name)" in last["late"]["words"]
 
 
 MOODLE = (
