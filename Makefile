@@ -6,10 +6,11 @@ READY := .venv/.ready
 HTML := _build/html
 PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(POINTS),--points '$(POINTS)') $(if $(OUT),--out '$(OUT)')
+TERM_OF := $(if $(DUE),--due '$(DUE)') $(if $(LATE),--late '$(LATE)') $(if $(TIMES),--times '$(TIMES)') $(if $(EXTENSIONS),--extensions '$(EXTENSIONS)') $(if $(ATTEMPTS),--attempts '$(ATTEMPTS)') $(if $(AGAIN),--again '$(AGAIN)') $(if $(filter-out 0,$(ANONYMOUS)),--anonymous)
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
-.PHONY: help book serve pdf lab check test soak release handout grade lms class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test soak release handout grade totals lms class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -49,9 +50,13 @@ handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _bu
 	@$(BIN)/python -m tools.browser --install >/dev/null
 	@$(BIN)/python -m tools.handout $(SHEET_OF)
 
-grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, PARTIAL=1)
+grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, PARTIAL=1, DUE=, LATE=, TIMES=, EXTENSIONS=, ATTEMPTS=, AGAIN=, ANONYMOUS=1)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
-	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)') $(PART)
+	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)') $(PART) $(TERM_OF)
+
+totals: $(READY)  ## one grade from several sheets: DIR="grades/week1 grades/week2" (OUT=, WEIGHTS="week1=2", BEST=n, OF=100, MISSING=excused, EXCUSED=table.csv)
+	@test -n '$(DIR)' || { echo '[totals] make totals DIR="grades/week1 grades/week2"' >&2; exit 2; }
+	@$(BIN)/python -m classroom.grading.totals $(DIR) $(if $(OUT),--out '$(OUT)') $(if $(WEIGHTS),--weights '$(WEIGHTS)') $(if $(BEST),--best '$(BEST)') $(if $(OF),--of '$(OF)') $(if $(MISSING),--missing '$(MISSING)') $(if $(EXCUSED),--excused '$(EXCUSED)')
 
 lms: $(READY)  ## grades into a Moodle, Canvas or Blackboard export: DIR=grades/week1 FROM=export.csv (COLUMN=, SCALE=1, OUT=)
 	@test -n '$(DIR)' -a -n '$(FROM)' || { echo "[lms] make lms DIR=grades/week1 FROM=export.csv" >&2; exit 2; }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from itertools import chain, count
 from pathlib import Path
 
-__all__ = ["replace_file"]
+__all__ = ["free_name", "replace_file", "said_of"]
 
 BINARY = getattr(os, "O_BINARY", 0)  # on Windows alone, where line ends would be changed
 
@@ -13,9 +14,10 @@ BINARY = getattr(os, "O_BINARY", 0)  # on Windows alone, where line ends would b
 def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write a file, in the place of one that may be there; a text is written as UTF-8.
 
-    A private one, and a folder that is made for it, can be read by their owner alone.
+    A private one, and folders that are made for it, can be read by their owner alone.
     """
-    path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+    for folder in (*reversed(path.parent.parents), path.parent):
+        folder.mkdir(mode=0o700 if private else 0o777, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     try:
@@ -29,3 +31,14 @@ def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> 
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def free_name(path: Path) -> Path:
+    """The place itself, or the first one like it ("x-2.csv") where nothing lies yet."""
+    others = (path.with_name(f"{path.stem}-{n}{path.suffix}") for n in count(2))
+    return next(one for one in chain([path], others) if not os.path.lexists(one))
+
+
+def said_of(error: OSError, place: Path) -> str:
+    """Where the disk refused something, and why; the place is for an error that names none."""
+    return f"{str(error.filename or place)!r}: {error.strerror or error}"

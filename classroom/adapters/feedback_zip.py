@@ -10,14 +10,14 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from classroom.adapters.matching import Graded, Person, canvas_ids, moodle_folder
+from classroom.adapters.matching import Graded, Person, moodle_folder
 from classroom.adapters.platforms import Platform
+from classroom.packed import packed
+from classroom.submissions.attempts import NUMBERED, canvas_ids
 
 __all__ = ["feedback_zip"]
 
@@ -29,8 +29,8 @@ def _entry(platform: Platform, one: Graded, person: Person) -> str | None:
     if platform.name == "Canvas":
         stem = re.sub(r'[\\/:*?"<>|…]', "-", one.student)
         return f"{stem}.html" if canvas_ids(stem) else None
-    folder = re.fullmatch(r".+_(\d+)", one.student, re.DOTALL)
-    ident = person.ident or (folder[1] if folder else "")
+    numbered = NUMBERED.fullmatch(one.student)
+    ident = person.ident or (numbered[2] if numbered else "")
     name = moodle_folder(person.name) or "Participant"
     return f"{name}_{ident}_assignsubmission_file_/feedback.html" if ident else None
 
@@ -56,16 +56,15 @@ def feedback_zip(
     list of str
         Who is not in it, with the reason.
     """
-    content, said = io.BytesIO(), []
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one, person in pairs if platform.pages else ():
-            if not one.feedback:  # nothing was handed in
-                continue
-            name, page = _entry(platform, one, person), folder / one.feedback
-            if name is None:
-                said.append(f"{one.student}: no number of the platform's, so no page in the zip")
-            elif not PAGE.fullmatch(one.feedback) or not page.is_file():
-                said.append(f"{one.student}: there is no page of feedback {one.feedback!r}")
-            else:
-                archive.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
-    return content.getvalue(), said
+    pages, said = [], []
+    for one, person in pairs if platform.pages else ():
+        if not one.feedback:  # nothing was handed in
+            continue
+        name, page = _entry(platform, one, person), folder / one.feedback
+        if name is None:
+            said.append(f"{one.student}: no number of the platform's, so no page in the zip")
+        elif not PAGE.fullmatch(one.feedback) or not page.is_file():
+            said.append(f"{one.student}: there is no page of feedback {one.feedback!r}")
+        else:
+            pages.append((name, page.read_bytes()))
+    return packed(pages), said

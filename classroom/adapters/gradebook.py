@@ -6,19 +6,16 @@ its place in the file.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from classroom.grading.tables import decoded
 from mini_attn.errors import ConfigError
 
 __all__ = ["Cell", "Gradebook", "read_gradebook"]
 
-LARGEST = 50_000_000  # bytes: a table of 10,000 students has a tenth of that
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
-         (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"')
 SEPARATORS = "\t;,"
 
@@ -69,26 +66,6 @@ class Gradebook:
         return self.mark + "".join([*parts, self.text[end:]]).encode(self.encoding)
 
 
-def _decoded(path: Path) -> tuple[bytes, str, str]:
-    """Byte order mark, encoding and text of a file."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    if len(content) > LARGEST:
-        raise ConfigError(f"{path} is larger than {LARGEST // 1_000_000} MB: no table of grades")
-    mark, encoding = next((pair for pair in MARKS if content.startswith(pair[0])), (b"", "utf-8"))
-    for name in (encoding,) if mark else ("utf-8", "cp1252"):
-        try:
-            text = content[len(mark) :].decode(name)
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return mark, name, text
-    raise ConfigError(f"{path} is no text: give the file as the platform exported it, CSV or tabs")
-
-
 def _rows(text: str, separator: str, path: Path) -> Iterator[list[Cell]]:
     """The rows of a table, one after the other."""
     plain = re.compile(f"[^{separator}\r\n]*")
@@ -132,7 +109,7 @@ def read_gradebook(path: Path, known: Callable[[list[str]], bool]) -> Gradebook 
     ConfigError
         If the file cannot be read, is no text, or has a quotation mark without a partner.
     """
-    mark, encoding, text = _decoded(path)
+    mark, encoding, text = decoded(path)
     for separator in SEPARATORS:
         try:
             header = next(_rows(text, separator, path), [])

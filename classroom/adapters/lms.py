@@ -7,12 +7,9 @@ the class in one column, and the pages of feedback as a zip in the form that the
 from __future__ import annotations
 
 import argparse
-import csv
-import os
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import chain, count
 from pathlib import Path
 
 from classroom.adapters.feedback_zip import feedback_zip
@@ -31,7 +28,8 @@ from classroom.adapters.platforms import (
     number,
     platform_of,
 )
-from classroom.atomic import replace_file
+from classroom.atomic import free_name, replace_file, said_of
+from classroom.grading.tables import read_grades
 from classroom.reports.sanitize import clean
 from mini_attn.errors import ConfigError
 
@@ -40,24 +38,7 @@ __all__ = ["main", "write_lms"]
 MAXIMUM = ("Maximum grade", "Maximum Grade")  # of Moodle's worksheet, row by row
 DECIDED = ("EX", "N/A")  # of Canvas: excused, and not asked of this student
 DECIMALS = 5  # that Moodle keeps; the others show two
-LINE = 200  # characters of a name or a path
-
-
-def _read_grades(folder: Path) -> list[Graded]:
-    """The students of the table of grades."""
-    path = folder / "grades.csv"
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-        return [
-            Graded(*(row[n] or "" for n in ("student", "written name", "total", "of", "feedback")))
-            for row in rows
-        ]
-    except OSError as error:
-        words = f"{path} cannot be read: {error.strerror}; run make grade first"
-        raise ConfigError(words) from None
-    except (KeyError, UnicodeDecodeError, csv.Error):
-        raise ConfigError(f"{path} is not as make grade writes it") from None
+LINE = 400  # characters of what is said in a line, with a name and a path
 
 
 def _points(one: Graded, of: str | None, *, scale: bool) -> str | None:
@@ -77,8 +58,7 @@ def _points(one: Graded, of: str | None, *, scale: bool) -> str | None:
             f"the column takes {most:f} points and the sheet gives {own:f}: make them the same on "
             "the platform, or let SCALE=1 convert them"
         )
-    whole, _, rest = f"{round(total, DECIMALS):f}".partition(".")
-    return f"{whole}.{rest.rstrip('0')}".rstrip(".")
+    return f"{round(total, DECIMALS).normalize():f}"
 
 
 def _filled(
@@ -107,8 +87,7 @@ def _filled(
 
 def _write(path: Path, content: bytes) -> Path:
     """Write a file under a name that no file has yet, for its owner alone."""
-    others = (path.with_name(f"{path.stem}-{n}{path.suffix}") for n in count(2))
-    free = next(p for p in chain([path], others) if not os.path.lexists(p))
+    free = free_name(path)
     replace_file(free, content, private=True)
     return free
 
@@ -151,7 +130,8 @@ def write_lms(
             f"{export} is no table of grades of Moodle, Canvas or Blackboard with English headers"
         )
     chosen = choose_column(columns(platform, book), column, folder.resolve().name)
-    graded, everybody = _read_grades(folder), people(platform, book)
+    graded = [Graded(*row.values()) for row in read_grades(folder)]
+    everybody = people(platform, book)
     pairs, left, written = matched(platform, graded, everybody)
     cells, said = _filled(book, chosen, pairs, scale=scale)
     head = f"{platform.name}, column {chosen.header!r}: {len(cells)} new grades, of {len(graded)}"
@@ -164,15 +144,14 @@ def write_lms(
             archive = _write(out / "feedback.zip", zipped)
             lines.append(f"{archive}: the pages of feedback, for {platform.pages}")
         else:
-            lines.append("Blackboard takes back no files of feedback for a whole class")
+            lines.append(f"{platform.name} takes back no files of feedback for a whole class")
     except OSError as error:
-        place, why = error.filename or out, error.strerror or error
-        raise ConfigError(f"the files cannot be written: {str(place)!r}: {why}") from None
+        raise ConfigError(f"the files cannot be written: {said_of(error, out)}") from None
     here = {person for _, person in pairs}
     absent = [p.name for p in everybody if p not in here and p.name != "Test Student"]
     lines += [f"left as it was: {one}" for one in left]
     lines += [*written, *said, *lost, *(f"nothing graded: {name}" for name in absent)]
-    return [clean(line, 2 * LINE) for line in lines]
+    return [clean(line, LINE) for line in lines]
 
 
 def main() -> None:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from classroom.adapters.gradebook import Gradebook
 from classroom.adapters.platforms import Platform, points_row
+from classroom.reports.feedback import NAME
 from classroom.reports.sanitize import clean, folded, for_spreadsheet
+from classroom.submissions.attempts import ATTEMPT, NUMBERED, canvas_ids
 
-__all__ = ["Graded", "Person", "canvas_ids", "matched", "moodle_folder", "people"]
+__all__ = ["Graded", "Person", "matched", "moodle_folder", "people"]
 
 WRITTEN = 2
-NAME = 80  # characters of a name in the table of grades
-NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
-ATTEMPT = re.compile(r"_attempt_\d{4}(?:-\d\d){5}(?=_|$)")  # Blackboard's, behind the username
 UNWRITTEN = re.compile(r"[\x00-\x1f\x7f&<>\"`|':\\/]")  # what Moodle's clean_filename leaves out
 
 
@@ -70,14 +69,6 @@ def key(name: str) -> str:
 def moodle_folder(name: str) -> str:
     """A name as Moodle writes it before the number in a folder's name."""
     return UNWRITTEN.sub("", name.replace("_", " ")).strip(". ")
-
-
-def canvas_ids(student: str) -> tuple[str, str] | None:
-    """User and file in a name like ``lovelaceada_late_123_4567_week1``, read as Canvas does."""
-    parts = student.split("_")
-    at = next((i for i, part in enumerate(parts) if part.isascii() and part.isdecimal()), 0)
-    second = parts[at + 1] if 0 < at < len(parts) - 1 else ""
-    return (parts[at], second) if second.isascii() and second.isdecimal() else None
 
 
 def _names(platform: Platform, row: dict[str, str]) -> list[str]:

@@ -21,11 +21,13 @@ from decimal import Decimal
 from classroom.adapters.gradebook import Gradebook
 from mini_attn.errors import ConfigError
 
-__all__ = ["CHANGEABLE", "PLATFORMS", "Column", "Platform", "choose_column", "columns", "number",
+__all__ = ["CHANGEABLE", "Column", "Platform", "choose_column", "columns", "number",
            "platform_of", "points_row"]  # fmt: skip
 
 PLAIN = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,20})?")
 CHANGEABLE = "Grade can be changed"
+# Of Canvas, where no row says what is computed; others have assignments of such names.
+COMPUTED = re.compile(r"(Current|Final|Override) (Score|Points|Grade|Status)")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,10 @@ PLATFORMS = (
     Platform(
         "Moodle's gradebook", ("First name", "Last name|Surname", "Email address"), "",
         FIRST_LAST, ("Email address", "ID number", "Username"),
-        re.compile(r"(?:Assignment: ?)(?P<title>.+?)(?: \(Real\))?", re.DOTALL),
+        re.compile(
+            r"Assignment: ?(?P<title>.+?)(?<! \(Percentage\))(?<! \(Letter\))(?: \(Real\))?",
+            re.DOTALL,
+        ),
         "Grades, Import, CSV file, mapped by the e-mail address", MOODLE_PAGES,
     ),
 )  # fmt: skip
@@ -132,14 +137,14 @@ def columns(platform: Platform, book: Gradebook) -> list[Column]:
     found = []
     for place, cell in enumerate(book.rows[0]):
         match = platform.grade.fullmatch(cell.text)
-        if not match or re.search(r" \((Percentage|Letter)\)$", cell.text):
+        if not match:
             continue
         of = match.groupdict().get("of")
         if above is not None and place < len(book.rows[above]):
             of = book.rows[above][place].text
             if "read only" in of:
                 continue
-        elif re.search(r"(Current|Final|Override) (Score|Points|Grade|Status)", cell.text):
+        elif platform.name == "Canvas" and COMPUTED.search(cell.text):
             continue
         found.append(Column(place, cell.text, match["title"], of))
     return found

@@ -4,5 +4,7 @@
 the answers of one. ``process`` speaks with the worker of one answer, ``judge`` looks at what it
 gives back. ``resume`` keeps results, so that a run which was interrupted goes on. ``credit`` says
 what checks are worth on a sheet. ``marks`` reads what the teacher decides by hand, ``marked`` knows
-which answers that is about.
+which answers that is about. ``late`` takes off what handing in late costs, ``turns`` chooses one of
+several attempts, ``again`` grades some students alone. ``anonymous`` shows grades and answers
+without names. ``totals`` is a command of its own: one grade from several sheets.
 """

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from classroom.sheets.sheet import Sheet
 
-__all__ = ["credited"]
+__all__ = ["credited", "total"]
 
 
 def _share(earned: int, of: int, worth: int) -> float:
     """Points on the sheet, with two digits at most."""
     points = round(worth * earned / of, 2)
     return int(points) if points == int(points) else points
+
+
+def total(answers: Iterable[dict[str, Any]]) -> float:
+    """The points of all answers of a student, with two digits at most."""
+    return round(sum(answer["points"] for answer in answers), 2)
 
 
 def credited(
@@ -44,6 +49,5 @@ def credited(
             worth = sheet.worth(answer["id"])
             points = _share(answer[earns], answer["of"], worth)
             answers.append({**answer, "points": points, "of": worth})
-        total = round(sum(answer["points"] for answer in answers), 2)
-        found.append({**result, "answers": answers, "points": total, "of": sheet.points})
+        found.append({**result, "answers": answers, "points": total(answers), "of": sheet.points})
     return found

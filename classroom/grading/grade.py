@@ -6,39 +6,38 @@ same files.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
+from classroom.atomic import said_of
+from classroom.grading.again import RECORD as ASKED
+from classroom.grading.again import as_asked, to_grade_again
+from classroom.grading.anonymous import anonymous
+from classroom.grading.batch import grade_all
 from classroom.grading.credit import credited
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
+from classroom.grading.late import Late, Times, read_late, take_off
 from classroom.grading.marked import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
-from classroom.grading.process import end_all
-from classroom.grading.resume import (
-    Settings,
-    digest_of_graders,
-    kept_results,
-    read_result,
-    result_path,
-    secret_seed,
-    write_data,
-)
+from classroom.grading.options import late_of, read_options, sheet_of
+from classroom.grading.people import names_of
+from classroom.grading.pseudonyms import pseudonyms, read_key, secret_key
+from classroom.grading.resume import Settings, digest_of_graders, secret_seed, write_data
 from classroom.grading.roster import read_roster
-from classroom.grading.student import grade_student
+from classroom.grading.turns import CHOICES, counted, to_grade
 from classroom.reports.isolation import spoken
-from classroom.reports.report import write_reports
-from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.sheet import Sheet, sheet_of_file
+from classroom.reports.report import reports
+from classroom.sheets.sheet import Sheet
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
 from mini_attn.errors import ConfigError
@@ -46,52 +45,58 @@ from mini_attn.errors import ConfigError
 __all__ = ["grade_folder", "main"]
 
 
-def _grade_all(
-    sent: list[Submission], settings: Settings, work: Path, jobs: int, show: Callable[[int], None]
-) -> list[dict[str, Any]]:
-    """Results of all students, those of earlier runs included."""
-    paths = {s.student: result_path(work, settings, s) for s in sent}
-    results = {student: read_result(path) for student, path in paths.items()}
-    open_ones = [s for s in sent if results[s.student] is None]
-    show(len(sent) - len(open_ones))
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(grade_student, s, settings): s.student for s in open_ones}
-        try:
-            for future in as_completed(futures):
-                student = futures[future]
-                results[student] = future.result()
-                write_data(paths[student], results[student])
-                show(sum(result is not None for result in results.values()))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            end_all()
-            raise
-    for path in set(kept_results(work)) - set(paths.values()):
-        path.unlink()  # of an answer, a seed or a grader that is no more
-    return [result for _, result in sorted(results.items()) if result is not None]
+@contextmanager
+def _held(out: Path) -> Iterator[None]:
+    """The folder of the grades, for one run at a time; trouble with the disk is one line."""
+    try:
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(out / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise ConfigError(f"another run is grading into {str(out)!r}") from None
+    except OSError as error:  # no room, no right, or a file where a folder should be
+        words = f"grades cannot be kept in {str(out)!r}: {said_of(error, out)}"
+        raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
 
 
-def _bar(total: int) -> Callable[[int], None]:
-    """Shows how many students are done: a bar on a terminal, else a line every tenth."""
-    last = -1
+@dataclass(frozen=True)
+class _Plan:
+    """What a run was asked for, once all of it is known."""
 
-    def show(done: int) -> None:
-        nonlocal last
-        tenth = done * 10 // total if total else 10
-        if sys.stderr.isatty():
-            full = done * 30 // total if total else 30
-            bar = "█" * full + "░" * (30 - full)
-            print(f"\r[grade] {bar} {done} of {total}", end="", file=sys.stderr, flush=True)
-        elif tenth != last:
-            print(f"[grade] {done} of {total} students", file=sys.stderr, flush=True)
-        last = tenth
+    sheet: Sheet
+    partial: bool
+    attempts: str | None
+    times: Times | None
+    again: frozenset[str]
+    jobs: int
 
-    return show
+
+def _results(
+    sent: list[Submission], out: Path, plan: _Plan, seed: str | None
+) -> tuple[list[dict[str, Any]], dict[str, Any], list[str], list[Submission]]:
+    """What the reports show, the record of marks, those that fit nothing, and what counts."""
+    sheet = plan.sheet
+    make_table(out / FILE)
+    key = read_key(out)
+    others = pseudonyms(key, sent) if key else {}
+    worth = {i: sheet.worth(i) for i in sheet.exercises}
+    marks = read_marks(out / FILE, sent, worth, others)
+    secret = secret_seed(out, seed)
+    settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
+    chosen = to_grade(sent, plan.attempts)
+    graded = grade_all(chosen, settings, out / "work", plan.jobs, plan.again)
+    credit = credited(graded, sheet, partial=plan.partial)
+    counting, counted_ones = counted(sent, credit, plan.times, plan.attempts)
+    results, record, lost = lay_marks(out, marks, counting, sheet.exercises, counted_ones)
+    results = take_off(results, plan.times) if plan.times else results
+    return results, record, lost, counting
 
 
 def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
     jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
+    late: Late | None = None, attempts: str | None = None, again: Sequence[str] = (),
+    nameless: bool = False,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -111,6 +116,15 @@ def grade_folder(
         Names of everybody in the class, as the files name them: who sent nothing is listed too.
     partial : bool
         Whether groups of checks count one by one, also where the sheet does not say so.
+    late : Late or None
+        When it was due, and what being late costs; None takes nothing off.
+    attempts : str or None
+        Which of several attempts counts: ``best``, ``last`` or ``first``. None takes files with
+        numbers for students, and all files of one student for one submission.
+    again : sequence of str
+        Students who alone are graded, again; all others keep what they have.
+    nameless : bool
+        Whether grades and answers are also written under pseudonyms.
 
     Returns
     -------
@@ -121,77 +135,61 @@ def grade_folder(
     ------
     ConfigError
         If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
-        ``out`` cannot be written to, this machine cannot run answers, or there is no sheet and
-        what came in disagrees.
+        ``out`` cannot be written to, this machine cannot run answers, there is no sheet and what
+        came in disagrees, or a date, a mark or a student to be graded again is not what it must
+        be; then nothing is graded.
     """
     if out.resolve().is_relative_to(folder.resolve()):
         raise ConfigError("the grades would lie among the submissions: choose another OUT")
-    sent = read(folder)
+    if again and seed:
+        raise ConfigError("SEED= with AGAIN= would give one student other cases than the class")
+    sent = read(folder, attempts=attempts is not None)
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or sheet_of_all(sent)
     partial = partial or sheet.partial
+    times = read_late(late, sent, roster) if late else None
+    choices = as_asked(sheet, partial=partial, attempts=attempts, late=late)
+    only = to_grade_again(again, names_of(sent), out, choices)
+    plan = _Plan(sheet, partial, attempts, times, only, jobs or os.cpu_count() or 1)
     in_force = probe()
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
-    try:
-        out.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(out / ".lock", timeout=0):
-            make_table(out / FILE)
-            marks = read_marks(out / FILE, sent, {i: sheet.worth(i) for i in sheet.exercises})
-            secret = secret_seed(out, seed)
-            settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
-            results = _grade_all(
-                sent, settings, out / "work", jobs or os.cpu_count() or 1, _bar(len(sent))
-            )
-            results = credited(results, sheet, partial=partial)
-            results, record, lost = lay_marks(out, marks, sent, sheet.exercises, results)
-            run = {
-                "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
-                "version": __version__, "isolation": in_force, "students": len(results),
-                "unfit": lost, "partial": partial,
-            }  # fmt: skip
-            write_reports(out, run, results, roster=roster, write=write_kept)
-            write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
-    except Timeout:
-        raise ConfigError(f"another run is grading into {str(out)!r}") from None
-    except OSError as error:  # no room, no right, or a file where a folder should be
-        place, why = error.filename or out, error.strerror or error
-        words = f"grades cannot be kept in {str(out)!r}: {str(place)!r}: {why}"
-        raise ConfigError(f"{words}; what was graded is kept, the same command goes on") from None
+    with _held(out):
+        results, record, lost, counting = _results(sent, out, plan, seed)
+        run = {
+            "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
+            "version": __version__, "isolation": in_force, "students": len(results),
+            "unfit": lost, "partial": plan.partial, "attempts": attempts,
+            "again": sorted(plan.again), "late": times.facts() if times else None,
+        }  # fmt: skip
+        files = reports(run, results, roster=roster)
+        names = pseudonyms(secret_key(out), counting) if nameless else {}
+        write_kept(out, files | (anonymous(run, results, counting, names) if names else {}))
+        write_data(out / ASKED, choices)
+        write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
     return results
 
 
 def main() -> None:
     """The command behind ``make grade``."""
-    parser = argparse.ArgumentParser(prog="make grade", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--sheet", type=Path, help="the .json file of a released sheet")
-    add_choice(parser)
-    parser.add_argument("--seed")
-    parser.add_argument("--jobs", type=int)
-    parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
-    parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
-    asked = parser.parse_args()
+    asked = read_options(__doc__)
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
     try:
-        if sum(map(bool, (asked.sheet, asked.chapter, asked.exercises))) > 1:
-            raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
-        if asked.sheet and asked.points:
-            raise ConfigError("a sheet's file says what its exercises are worth: leave out POINTS")
-        sheet = sheet_of_file(asked.sheet) if asked.sheet else None
-        if asked.chapter or asked.exercises or asked.points:
-            sheet = choice(asked)[0]
-        roster = read_roster(asked.roster) if asked.roster else []
+        if asked.attempts not in (None, *CHOICES):
+            raise ConfigError(f"ATTEMPTS is best, last or first, not {asked.attempts[:40]!r}")
         results = grade_folder(
             asked.folder,
             out,
-            sheet=sheet,
+            sheet=sheet_of(asked),
             seed=asked.seed,
             jobs=asked.jobs,
-            roster=roster,
+            roster=read_roster(asked.roster) if asked.roster else [],
             partial=asked.partial,
+            late=late_of(asked),
+            attempts=asked.attempts,
+            nameless=asked.anonymous,
+            again=[n.strip() for n in (asked.again or "").split(";") if n.strip()],
         )
     except ConfigError as error:
         sys.exit(f"[grade] {error}")

@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from itertools import count
 from pathlib import Path
 
-from classroom.atomic import replace_file
-from classroom.reports.report import write_files
+from classroom.atomic import free_name, replace_file
+from classroom.grading.resume import write_data
 
 __all__ = ["write_kept"]
 
@@ -30,13 +29,8 @@ def _read_record(out: Path) -> Record:
     try:
         found = json.loads((out / RECORD).read_text(encoding="utf-8"))
         return {str(name): [str(one) for one in digests] for name, digests in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
-
-
-def _write_record(out: Path, record: Record) -> None:
-    text = json.dumps(record, indent=1, sort_keys=True) + "\n"
-    replace_file(out / RECORD, text, private=True)
 
 
 def _is_ours(path: Path, digests: list[str]) -> bool:
@@ -48,8 +42,7 @@ def _is_ours(path: Path, digests: list[str]) -> bool:
 
 def _set_aside(path: Path) -> None:
     """Rename a file of the teacher's; no student's file has a dot in its name."""
-    names = (f"{path.stem}.kept{f'-{n}' if n > 1 else ''}{path.suffix}" for n in count(1))
-    target = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    target = free_name(path.with_name(f"{path.stem}.kept{path.suffix}"))
     path.rename(target)
     print(f"[grade] {path.name} was not as it had been written; kept as {target}", file=sys.stderr)
 
@@ -67,12 +60,13 @@ def write_kept(out: Path, files: dict[str, str]) -> None:
     earlier = _read_record(out)
     now = {name: [_digest(text.encode())] for name, text in files.items()}
     both = {name: sorted({*earlier.get(name, []), *now.get(name, [])}) for name in {*earlier, *now}}
-    _write_record(out, both)  # first: of a run that is killed here, each file is known
+    write_data(out / RECORD, both)  # first: of a run that is killed here, each file is known
     for name, digests in both.items():
         path = out / name
         if name in files and path.exists() and not _is_ours(path, digests):
             _set_aside(path)
         elif name not in files and _is_ours(path, digests):
             path.unlink()
-    write_files(out, files)
-    _write_record(out, now)
+    for name, text in files.items():
+        replace_file(out / name, text, private=True)
+    write_data(out / RECORD, now)

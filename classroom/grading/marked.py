@@ -7,7 +7,6 @@ changed last. The teacher's table itself is left alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom.grading.marks import FILE, Mark, apply_marks
+from classroom.grading.resume import digest
 from classroom.reports.sanitize import clean
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import gist
@@ -23,10 +23,6 @@ __all__ = ["RECORD", "lay_marks"]
 
 RECORD = ".marked.json"
 Record = dict[str, dict[str, Any]]
-
-
-def _digest(*values: Any) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _read_record(path: Path) -> Record:
@@ -46,8 +42,8 @@ def _read_record(path: Path) -> Record:
 
 def _answers(sent: Submission, exercises: Sequence[str]) -> dict[str, str]:
     """A digest of each answer, and of all together for a comment on the whole sheet."""
-    each = {key: _digest(gist(sent.cells.get(key, []))) for key in exercises}
-    return {**each, "": _digest(each)}
+    each = {key: digest(gist(sent.cells.get(key, []))) for key in exercises}
+    return {**each, "": digest(each)}
 
 
 def _newer_record(
@@ -57,8 +53,8 @@ def _newer_record(
     now = {s.student: _answers(s, exercises) for s in sent}
     kept = {}
     for mark in marks:
-        key = _digest(mark.student, mark.exercise)
-        said = _digest(mark.points, mark.comment)
+        key = digest(mark.student, mark.exercise)
+        said = digest(mark.points, mark.comment)
         earlier = record["marks"].get(key)
         if earlier and earlier[0] == said:
             kept[key] = earlier
@@ -73,7 +69,7 @@ def _changed_rows(record: Record, marks: Sequence[Mark]) -> set[int]:
     """Rows whose answer is not the one that the mark is about; of a newer record."""
     rows = set()
     for mark in marks:
-        known = record["marks"].get(_digest(mark.student, mark.exercise))
+        known = record["marks"].get(digest(mark.student, mark.exercise))
         now = record["shown"].get(mark.named or "", {}).get(mark.exercise)
         if known and mark.named is not None and now is not None and known[1] != now:
             rows.add(mark.row)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from classroom.atomic import replace_file
+from classroom.grading.credit import total
+from classroom.grading.people import named_one, names_of
 from classroom.grading.tables import rows_of, separator_of, text_of
-from classroom.reports.report import student_names
-from classroom.reports.sanitize import clean, folded
+from classroom.reports.feedback import COMMENT
+from classroom.reports.sanitize import clean
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 
@@ -24,7 +26,6 @@ __all__ = ["FILE", "Mark", "apply_marks", "make_table", "read_marks"]
 FILE = "marks.csv"
 COLUMNS = ("student", "exercise", "points", "comment")
 POINTS = re.compile(r"\d{1,4}(?:[.,]\d{1,2})?")
-COMMENT = 2_000  # characters
 
 
 @dataclass(frozen=True)
@@ -110,16 +111,12 @@ def _read(path: Path) -> list[Mark]:
     return [mark for mark in marks if mark.points is not None or mark.comment]
 
 
-def _found(names: dict[str, Sequence[str]], written: str) -> str | None:
-    """The one student whom a name fits: as it stands in the table of grades, or nearly so."""
-    for same in (str, lambda name: folded(clean(name, 300))):
-        fits = [s for s, forms in names.items() if same(written) in map(same, forms)]
-        if fits:
-            return fits[0] if len(fits) == 1 else None
-    return None
-
-
-def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float]) -> list[Mark]:
+def read_marks(
+    path: Path,
+    sent: Sequence[Submission],
+    worth: Mapping[str, float],
+    others: Mapping[str, str] | None = None,
+) -> list[Mark]:
     """Read the table, and refuse what cannot be meant.
 
     Parameters
@@ -130,6 +127,8 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
         All of the run.
     worth : dict of str to number
         Points of each exercise of the sheet.
+    others : dict of str to str or None
+        Pseudonyms of the students.
 
     Returns
     -------
@@ -142,10 +141,10 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
         If the file is no such table, a row gives more points than there are or less than none, or
         two rows are about the same.
     """
-    names = student_names([(s.student, [*s.files, *s.problems]) for s in sent])
+    names = names_of(sent, others)
     marks, rows = [], dict[tuple[str, str], int]()
     for mark in _read(path):
-        named = _found(names, mark.student)
+        named = named_one(names, mark.student)
         most = worth.get(mark.exercise)
         if mark.points is not None and most is not None and mark.points > most:
             words = f"gives {mark.points} points for {mark.exercise}, which has {most}"
@@ -155,7 +154,7 @@ def read_marks(path: Path, sent: Sequence[Submission], worth: Mapping[str, float
             about = f"{clean(mark.student, 80)!r} and {mark.exercise or 'the whole sheet'}"
             raise ConfigError(f"{path}: rows {rows[key]} and {mark.row} are both about {about}")
         rows[key] = mark.row
-        marks.append(Mark(mark.row, mark.student, mark.exercise, mark.points, mark.comment, named))
+        marks.append(replace(mark, named=named))
     return marks
 
 
@@ -193,8 +192,7 @@ def apply_marks(
     marked_results = []
     for result in results:
         answers = [marked(result["student"], answer) for answer in result["answers"]]
-        total = round(sum(answer["points"] for answer in answers), 2)
-        whole = {**result, "answers": answers, "points": total}
+        whole = {**result, "answers": answers, "points": total(answers)}
         if remark := by_place.get((result["student"], "")):
             about = {"comment": remark.comment, "changed": remark.row in changed}
             whole["remark"] = about

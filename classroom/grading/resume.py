@@ -19,8 +19,8 @@ from classroom.atomic import replace_file
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 
-__all__ = ["Settings", "digest_of_graders", "kept_results", "read_result", "result_path",
-           "secret_seed", "write_data"]  # fmt: skip
+__all__ = ["Settings", "digest", "digest_of_graders", "kept_results", "read_result",
+           "result_path", "secret_seed", "write_data"]  # fmt: skip
 
 RESULT = re.compile(r"[0-9a-f]{64}\.json")
 
@@ -34,12 +34,14 @@ class Settings:
     seed: str
     graders: str  # digest of the code that grades
 
-    def case_seed(self, exercise_id: str) -> int:
-        """All students of a run get the same cases."""
-        return int(_digest(self.seed, exercise_id)[:16], 16)
+    def case_seed(self, exercise_id: str, attempt: int = 1) -> int:
+        """All students of a run get the same cases, and others at each attempt."""
+        more = [attempt] if attempt > 1 else []
+        return int(digest(self.seed, exercise_id, *more)[:16], 16)
 
 
-def _digest(*values: Any) -> str:
+def digest(*values: Any) -> str:
+    """Digest of data, the same for the same data."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
@@ -87,7 +89,7 @@ def secret_seed(out: Path, given: str | None) -> str:
 
 def result_path(folder: Path, settings: Settings, sent: Submission) -> Path:
     """Where the result of a student is kept."""
-    return folder / f"{_digest(asdict(settings), asdict(sent))}.json"
+    return folder / f"{digest(asdict(settings), sent.graded())}.json"
 
 
 def kept_results(folder: Path) -> list[Path]:
@@ -100,5 +102,5 @@ def read_result(path: Path) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found if found["student"] is not None else None
-    except (OSError, ValueError, TypeError, LookupError):
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return None

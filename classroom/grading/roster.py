@@ -7,7 +7,7 @@ from pathlib import Path
 from classroom.grading.tables import rows_of, separator_of, text_of
 from mini_attn.errors import ConfigError
 
-__all__ = ["read_roster"]
+__all__ = ["name_columns", "read_roster"]
 
 # Headers of the column with a student's name, the surest first; first and last name are two.
 WHOLE = ("student", "full name", "fullname", "name", "username", "user name", "login")
@@ -19,7 +19,7 @@ def _place(header: list[str], names: tuple[str, ...]) -> int | None:
     return next((header.index(name) for name in names if name in header), None)
 
 
-def _columns(first: list[str]) -> list[int] | None:
+def name_columns(first: list[str]) -> list[int] | None:
     """The columns that make a name, by the header."""
     header = [cell.strip().casefold().replace("_", " ") for cell in first]
     whole = _place(header, WHOLE[:2])
@@ -63,7 +63,7 @@ def read_roster(path: Path) -> list[str]:
         return []
     separator = separator_of(lines[0])
     rows = rows_of(path, "\n".join(lines), separator)
-    columns = _columns(rows[0])
+    columns = name_columns(rows[0])
     if columns is None and _is_table(path, lines, separator):
         raise ConfigError(
             f'{path} has several columns ({", ".join(rows[0])[:80]}): write "student" above the '

@@ -44,7 +44,7 @@ def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dic
     if untouched(exercise_id, cells):
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
-    seed = settings.case_seed(exercise_id)
+    seed = settings.case_seed(exercise_id, sent.attempt)
     judged = judge(asked, cells, asked.name, seed=seed)
     report = judged.report
     state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
@@ -71,15 +71,14 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
     Returns
     -------
     dict
-        For the reports: points, and for each exercise of the sheet a state and a message.
+        For the reports: for each exercise of the sheet points, a state and a message.
     """
     answers = [_grade_answer(i, sent, settings) for i in settings.exercises]
     return {
         "student": sent.student,
+        "attempt": sent.attempt,
         "written_name": sent.written_name,
         "files": sent.files,
         "problems": sent.problems,
         "answers": answers,
-        "points": sum(answer["points"] for answer in answers),
-        "of": sum(answer["of"] for answer in answers),
     }

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["rows_of", "separator_of", "text_of"]
+__all__ = ["MARKS", "decoded", "read_grades", "rows_of", "separator_of", "text_of"]
+
+GRADES = ("student", "written name", "total", "of", "feedback")
+LARGEST = 50_000_000  # bytes: a table of 10,000 students has a tenth of that
+MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
+         (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 
 
-def text_of(path: Path) -> str:
-    """A file's text in UTF-8, UTF-16 or Windows-1252, without a byte order mark.
+def decoded(path: Path) -> tuple[bytes, str, str]:
+    """Byte order mark, encoding and text of a file in UTF-8, UTF-16 or Windows-1252.
 
     Raises
     ------
     ConfigError
-        If it cannot be read, or is no text.
+        If it cannot be read, is larger than any table of a class, or is no text.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
+    if len(content) > LARGEST:
+        raise ConfigError(f"{path} is larger than {LARGEST // 1_000_000} MB: no table of a class")
+    mark, encoding = next((pair for pair in MARKS if content.startswith(pair[0])), (b"", "utf-8"))
+    for name in (encoding,) if mark else ("utf-8", "cp1252"):
         try:
-            return content.decode(encoding)
+            text = content[len(mark) :].decode(name)
         except UnicodeDecodeError:
             continue
-    raise ConfigError(f"{path} cannot be read as text: save it as text in UTF-8")
+        if "\0" not in text:
+            return mark, name, text
+    words = "save it as text in UTF-8, or give it as a platform exported it"
+    raise ConfigError(f"{path} is no text that can be read: {words}")
+
+
+def text_of(path: Path) -> str:
+    """A file's text, as `decoded`."""
+    return decoded(path)[2]
 
 
 def separator_of(header: str) -> str:
@@ -49,3 +66,23 @@ def rows_of(path: Path, text: str, separator: str) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
         raise ConfigError(f"{path} is no table that can be read: {error}") from None
+
+
+def read_grades(folder: Path) -> list[dict[str, str]]:
+    """The rows of a table of grades, with the columns in `GRADES`.
+
+    Raises
+    ------
+    ConfigError
+        If it is not there, or not as it was written.
+    """
+    path = folder / "grades.csv"
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return [{name: row[name] or "" for name in GRADES} for row in rows]
+    except OSError as error:
+        words = f"{path} cannot be read: {error.strerror}; run make grade first"
+        raise ConfigError(words) from None
+    except (KeyError, UnicodeDecodeError, csv.Error):
+        raise ConfigError(f"{path} is not as make grade writes it") from None

@@ -9,7 +9,8 @@ from classroom.reports.sanitize import clean
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["CREDIT", "STATES", "by_hand", "feedback", "place_of", "shortened"]
+__all__ = ["COMMENT", "CREDIT", "DEFAULT", "LINE", "MESSAGE", "NAME", "STATES", "by_hand",
+           "feedback", "late_words", "place_of", "shortened"]  # fmt: skip
 
 # In the order of every legend, bar and table.
 STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
@@ -48,8 +49,8 @@ def place_of(exercise_id: str, page: str) -> dict[str, str]:
     return {"chapter": clean(chapter_title(page), LINE), "section": section}
 
 
-def shortened(texts: Sequence[str], limit: int = LINE, many: int = MANY) -> list[str]:
-    """The first entries of a list, and how many there are more."""
+def shortened(texts: Sequence[str], limit: int = LINE, many: int | None = MANY) -> list[str]:
+    """The first entries of a list, and how many there are more; None shows them all."""
     shown = [clean(text, limit) for text in texts[:many]]
     more = len(texts) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
@@ -72,6 +73,16 @@ def by_hand(result: dict[str, Any], *, title: str = "title") -> list[str]:
     found = [(a[title], _hand(a.get("mark"), a["of"])) for a in result["answers"]]
     found.append(("whole sheet", _hand(result.get("remark"), 0)))
     return [f"{about}: {' '.join(filter(None, said.values()))}" for about, said in found if said]
+
+
+def late_words(result: dict[str, Any]) -> str:
+    """When it was handed in, and what is left of the points; empty if no due date was set."""
+    late = result.get("late")
+    if late is None:
+        return ""
+    words = clean(late["words"], 2 * LINE)
+    left = f": {late['raw']} points become {result['points']}" if late["off"] else ""
+    return f"{words[:1].upper()}{words[1:]}{left}."
 
 
 def _item(answer: dict[str, Any]) -> dict[str, Any]:
@@ -148,6 +159,8 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         "credit": CREDIT[True] if run.get("partial") else "",
         "advice": advice,
         "items": items,
+        "late": late_words(result),
+        "attempts": shortened(result.get("attempts", ()), 2 * LINE),
         "remark": _hand(result.get("remark"), result["of"]),
         "files": shortened(result["files"]),
         "problems": shortened(result["problems"], 2 * LINE),

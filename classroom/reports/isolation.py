@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from classroom.reports.feedback import LINE
 from classroom.reports.sanitize import clean
 
 __all__ = ["measures", "spoken"]
 
-LINE = 200  # characters that are shown
 MEASURES = {
     "landlock": "the kernel gives the answers no files (Landlock)",
     "seccomp": "the kernel refuses network, new processes and signals (seccomp)",

@@ -1,7 +1,7 @@
 """What a class gets back: grades.csv, feedback for each student, and a summary for the teacher.
 
-Everything is worked out before the first file is written, and each file appears whole. Nothing
-of it knows the time, so that the same results give the same bytes.
+Texts, for somebody else to write. Nothing of them knows the time, so that the same results give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from classroom.atomic import replace_file
-from classroom.reports.feedback import by_hand, feedback
+from classroom.reports.feedback import NAME, by_hand, feedback
 from classroom.reports.sanitize import (
     clean,
     file_names,
@@ -33,10 +32,11 @@ from classroom.reports.summary import summary
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
-__all__ = ["grades", "student_names", "write_reports"]
+__all__ = ["reports", "student_names"]
 
 HERE = Path(__file__).resolve().parent
-NAME = 80  # characters of a name that are shown
+# Columns that stand there if the run was asked for it.
+TERM = {"before late": "late", "late": "late", "attempts": "attempts"}
 
 
 def _markdown(value: object) -> object:
@@ -101,6 +101,14 @@ def _by_hand(result: dict[str, Any]) -> str:
     return for_spreadsheet(" · ".join(by_hand(result, title="id")))
 
 
+def _of_term(result: dict[str, Any]) -> dict[str, str | float]:
+    """What was taken off for being late, and which attempt counts, for cells."""
+    late = result.get("late", {"raw": result["points"], "words": ""})
+    words = [for_spreadsheet(clean(text, 300)) for text in (
+        late["words"], " · ".join(result.get("attempts", ())))]  # fmt: skip
+    return dict(zip(TERM, (late["raw"], *words), strict=True))
+
+
 def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Sequence[str]]:
     """What the table of grades and the teacher call each student.
 
@@ -141,8 +149,9 @@ def grades(
     out.write("\ufeff")
     table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     ids = list(run["exercises"])
+    more = [name for name, key in TERM.items() if run.get(key)]
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback",
-                    "by hand"])  # fmt: skip
+                    "by hand", *more])  # fmt: skip
     names = file_names(r["student"] for r in results)
     shown = shown_names((r["student"] for r in results), NAME)
     rows: list[tuple[str, list[str | float]]] = []  # a name to sort by, and the row
@@ -155,12 +164,12 @@ def grades(
         cells = [*texts, *(_points(answers.get(i)) for i in ids)]
         file = f"feedback/{names[result['student']]}.html"
         cells += [result["points"], result["of"], for_spreadsheet(problems), file]
-        cells.append(_by_hand(result))
+        cells += [_by_hand(result), *(_of_term(result)[name] for name in more)]
         rows.append((result["student"], cells))
     for name in missing(results, roster):
         empty = ["", *[""] * len(ids)]
         cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run["of"]]
-        rows.append((name, [*cells, "nothing handed in", "", ""]))
+        rows.append((name, [*cells, "nothing handed in", "", "", *[""] * len(more)]))
     table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
     return out.getvalue()
 
@@ -174,37 +183,27 @@ def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[st
     return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
 
 
-def write_files(out: Path, files: dict[str, str]) -> None:
-    """Write texts under their names, for their owner alone."""
-    for name, text in files.items():
-        replace_file(out / name, text, private=True)
-
-
-def write_reports(
-    out: Path,
-    run: dict[str, Any],
-    results: Sequence[dict[str, Any]],
-    *,
-    roster: Sequence[str] = (),
-    write: Callable[[Path, dict[str, str]], None] = write_files,
-) -> None:
-    """Write grades, feedback and summary.
+def reports(
+    run: dict[str, Any], results: Sequence[dict[str, Any]], *, roster: Sequence[str] = ()
+) -> dict[str, str]:
+    """All that a run writes: grades, feedback and summary.
 
     Parameters
     ----------
-    out : Path
-        Folder that gets ``grades.csv``, ``feedback/``, ``summary.md`` and ``summary.html``.
     run, results
         As the grader writes them.
     roster : sequence of str
         Names of everybody in the class, as the grader names them; empty if not known.
-    write : callable (out, texts by name)
-        Writes them, once all are there.
+
+    Returns
+    -------
+    dict of str to str
+        Texts by name: ``grades.csv``, ``feedback/…``, ``summary.md`` and ``summary.html``.
 
     Raises
     ------
     ConfigError
-        If two results are of the same student; nothing is written.
+        If two results are of the same student.
     """
     ordered = _in_order(results)
     names = file_names(r["student"] for r in ordered)
@@ -217,4 +216,4 @@ def write_reports(
     whole = summary(run, ordered, names, missing(ordered, roster))
     files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
-    write(out, files)
+    return files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from classroom.reports.feedback import (
@@ -15,19 +15,16 @@ from classroom.reports.feedback import (
     MESSAGE,
     NAME,
     STATES,
-    by_hand,
     place_of,
-    shortened,
 )
 from classroom.reports.isolation import measures
-from classroom.reports.sanitize import clean, shown_names
+from classroom.reports.persons import persons
+from classroom.reports.sanitize import clean
 
 __all__ = ["summary"]
 
 TOP = 5  # ideas that are listed
 SHARE = 20  # an idea is worth a lesson if one student in so many misses it, and at least two
-MARK = 2_500  # characters of what the teacher wrote about one exercise: all of it
-ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
 # Checks whose messages are about the matter; the others are about Python.
 MATTER = ("finite", "by hand", "random", "property", "edges")
 PLACE = re.compile(r" \(line \d+ of the cell, in [^)]*\)")
@@ -122,30 +119,6 @@ def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
     return bars
 
 
-def _persons(results: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
-    """Whose files or answers need a look."""
-    shown = shown_names((r["student"] for r in results), NAME)
-
-    def people(
-        entries_of: Callable[[dict[str, Any]], list[str]], limit: int = ENTRY, many: int = ENTRIES
-    ) -> list[dict[str, Any]]:
-        return [
-            {"name": shown[r["student"]], "file": names[r["student"]],
-             "entries": shortened(entries, limit, many)}
-            for r in results if (entries := entries_of(r))
-        ]  # fmt: skip
-
-    def stopped(result: dict[str, Any]) -> list[str]:
-        ended = [a for a in result["answers"] if a["state"] == "stopped"]
-        return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
-
-    return {
-        "problems": people(lambda r: list(r["problems"])),
-        "stopped": people(stopped),
-        "marked": people(by_hand, MARK, len(results[0]["answers"]) + 1 if results else 1),
-    }
-
-
 def summary(
     run: dict[str, Any],
     results: Sequence[dict[str, Any]],
@@ -189,5 +162,5 @@ def summary(
         "missing": [clean(name, NAME) for name in missing],
         "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
         **measures(run["isolation"]),
-        **_persons(results, names),
+        **persons(run, results, names),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ALLOWED", "ALLOWED_COMMANDS", "HIGHEST", "SystemCall"]
+__all__ = ["ALLOWED", "ALLOWED_COMMANDS", "HIGHEST"]
 
 HIGHEST = 469  # file_setattr, of Linux 6.17; both architectures count on from 424 together
 

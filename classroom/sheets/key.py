@@ -14,7 +14,7 @@ import numpy as np
 
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["Key", "Slip", "key", "number"]
+__all__ = ["Key", "key", "number"]
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 import sys
 import tempfile
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 
 from classroom import ROOT
+from classroom.packed import packed
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.leaks import leaks
 from classroom.sheets.notebook import student_notebook, title
@@ -25,12 +24,10 @@ from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["archive_name", "main", "release"]
+__all__ = ["main", "release"]
 
 OUT = ROOT / "_build/release"
 README = Path(__file__).with_name("release.md")
-# Of the zip format: an archive must not know when or on which system it was made.
-FIRST_DAY, UNIX = (1980, 1, 1, 0, 0, 0), 3
 
 
 def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
@@ -74,15 +71,9 @@ def archive_name(sheets: list[Sheet]) -> str:
 
 
 def pack(folder: Path, name: str) -> None:
-    """One zip of a folder's files, with the same bytes whenever and wherever it is made."""
-    paths = sorted(folder.iterdir())
-    top = Path(name).stem
-    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in paths:
-            entry = zipfile.ZipInfo(f"{top}/{path.name}", FIRST_DAY)
-            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, UNIX
-            entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            archive.writestr(entry, path.read_bytes())
+    """One zip of a folder's files."""
+    paths, top = sorted(folder.iterdir()), Path(name).stem
+    (folder / name).write_bytes(packed((f"{top}/{p.name}", p.read_bytes()) for p in paths))
 
 
 def write(sheets: list[Sheet], folder: Path) -> None:

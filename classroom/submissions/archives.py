@@ -11,8 +11,9 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
-__all__ = ["ARCHIVE_BYTES", "NOTEBOOK_BYTES", "Found", "Quota", "classify", "hidden", "limit_of",
+__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "hidden", "limit_of",
            "shown", "wanted"]  # fmt: skip
 
 NOTEBOOK_BYTES = 20 * 10**6
@@ -70,11 +71,15 @@ class Found:
         What it holds, if it could be read.
     problem : str or None
         Why it could not.
+    time : datetime or None
+        When it was written: of a zip file that a student made, the time of that file. Without a
+        zone, where the zip file of a class says it.
     """
 
     parts: tuple[str, ...]
     content: bytes | None = None
     problem: str | None = None
+    time: datetime | None = None
 
 
 def shown(name: str) -> str:
@@ -150,7 +155,7 @@ def _notebooks(archive: zipfile.ZipFile) -> list[Entry]:
 
 
 def _in_archive(
-    content: bytes, parts: tuple[str, ...], depth: int, quota: Quota
+    content: bytes, parts: tuple[str, ...], depth: int, quota: Quota, time: datetime | None
 ) -> Iterator[Found]:
     """The notebooks in a zip file, read one at a time; depth 0 is the archive of a class."""
     archive = _open(content, quota) if depth <= DEPTH else "archives stand in archives too deep"
@@ -173,14 +178,23 @@ def _in_archive(
             own = quota if depth else quotas.setdefault(below[:owner], Quota.of_a_student())
             own.whole = own.whole if depth else quota
             if not own.spent:
-                yield from _in_entry(archive, entry, kind, (*parts, *below), depth, own)
+                when = time if depth else _time(entry)
+                yield from _in_entry(archive, entry, kind, (*parts, *below), depth, own, when)
             elif not own.told:
                 own.told = True
                 yield Found((*parts, *below), problem="too much in one zip file: not read")
 
 
-def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str,
-              parts: tuple[str, ...], depth: int, quota: Quota) -> Iterator[Found]:  # fmt: skip
+def _time(entry: zipfile.ZipInfo) -> datetime | None:
+    """When a file of an archive was written, on the clock of whoever packed it."""
+    try:
+        return datetime(*entry.date_time)
+    except ValueError:  # any number can stand there
+        return None
+
+
+def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str, parts: tuple[str, ...],
+              depth: int, quota: Quota, time: datetime | None) -> Iterator[Found]:  # fmt: skip
     """One file of an archive."""
     problem = None
     if stat.S_ISLNK(entry.external_attr >> 16):
@@ -210,11 +224,16 @@ def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str,
         quota.told = True
         yield Found(parts, problem="too much in one zip file: not read")
         return
-    yield from classify(content, kind, parts, depth, quota)
+    yield from classify(content, kind, parts, depth, quota, time)
 
 
 def classify(
-    content: bytes, kind: str, parts: tuple[str, ...], depth: int, quota: Quota
+    content: bytes,
+    kind: str,
+    parts: tuple[str, ...],
+    depth: int,
+    quota: Quota,
+    time: datetime | None = None,
 ) -> Iterator[Found]:
     """A file, or the files in it.
 
@@ -230,6 +249,8 @@ def classify(
         Archives that it stands in; -1 for the archive of a class.
     quota : Quota
         What may still be read.
+    time : datetime or None
+        When it was written.
 
     Yields
     ------
@@ -240,6 +261,6 @@ def classify(
     if len(content) > limit:
         yield Found(parts, problem=f"this file is larger than {limit // 10**6} MB")
     elif kind == "zip":
-        yield from _in_archive(content, parts, depth + 1, quota)
+        yield from _in_archive(content, parts, depth + 1, quota, time)
     else:
-        yield Found(parts, content)
+        yield Found(parts, content, time=time)

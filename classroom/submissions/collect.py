@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from classroom.sheets.sheet import chapters
+from classroom.submissions.attempts import attempt_of
 from classroom.submissions.files import MISTAKEN, find
 from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
+from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise_ids
 
 __all__ = ["Submission", "moodle_name", "read"]
@@ -18,6 +22,7 @@ __all__ = ["Submission", "moodle_name", "read"]
 # stands behind is the student's own name for the file, and may be of the same form.
 MOODLE = re.compile(r"(.+?)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
 DIGITS = re.compile(r"(\d{1,9})")
+ATTEMPTS = 20  # of one student: what has more is a class with numbers for names
 COPY = re.compile(r"(?: ?\(\d+\)|-Copy\d+|-checkpoint)+$")  # as browsers and Jupyter name one
 
 
@@ -41,6 +46,12 @@ class Submission:
         Where the notebooks define a name, in words, for all their code.
     checked : dict of str to str
         What was given to the check of an exercise, by name.
+    attempt : int
+        Which of the student's attempts it is, from 1.
+    aliases : list of str
+        Other names of the student, from other attempts.
+    time : datetime or None
+        When the last of its notebooks was written.
     """
 
     student: str
@@ -50,6 +61,14 @@ class Submission:
     cells: dict[str, list[str]] = field(default_factory=dict)
     defined: dict[str, str] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    attempt: int = 1
+    aliases: list[str] = field(default_factory=list)
+    time: datetime | None = None
+
+    def graded(self) -> dict[str, Any]:
+        """All of it that a grade depends on."""
+        data = asdict(self)
+        return {key: data[key] for key in data if key not in ("aliases", "time")}
 
 
 def _of_one_student(notebooks: list[Notebook]) -> bool:
@@ -66,7 +85,10 @@ def _of_one_student(notebooks: list[Notebook]) -> bool:
     return len(folders) == 1 and (len(stems) == 1 or stems <= set(chapters()))
 
 
-def _students(notebooks: list[Notebook]) -> list[tuple[str, Notebook]]:
+Owned = tuple[str, tuple[str, ...], Notebook]  # the student, the place below the own entry
+
+
+def _students(notebooks: list[Notebook]) -> list[Owned]:
     """Whose each notebook is."""
     first = {notebook.parts[0] for notebook in notebooks}
     depth = 0
@@ -78,7 +100,8 @@ def _students(notebooks: list[Notebook]) -> list[tuple[str, Notebook]]:
         shared = len({parts[:1] for parts in below}) == 1 and all(len(p) > 1 for p in below)
         if shared and len({parts[1] for parts in below}) > 1:
             depth = 2
-    return [(_student(n.parts[min(depth, len(n.parts) - 1) :]), n) for n in notebooks]
+    places = [n.parts[min(depth, len(n.parts) - 1) :] for n in notebooks]
+    return [(_student(p), p[1:], n) for p, n in zip(places, notebooks, strict=True)]
 
 
 def _student(parts: tuple[str, ...]) -> str:
@@ -117,6 +140,7 @@ def _add(sent: Submission, notebook: Notebook) -> None:
     sent.problems += notebook.problems
     if notebook.cells:
         sent.files.append(place)
+        sent.time = max(filter(None, (sent.time, notebook.time)), default=None)
     again = []
     for key, sources in notebook.cells.items():
         earlier = sent.cells.get(key)
@@ -133,7 +157,42 @@ def _add(sent: Submission, notebook: Notebook) -> None:
     sent.checked |= notebook.checked
 
 
-def read(folder: Path) -> list[Submission]:
+def _merged(student: str, notebooks: Iterable[Notebook], **about: Any) -> Submission:
+    """All files of one attempt."""
+    sent = Submission(student, **about)
+    for notebook in sorted(notebooks, key=_turn):
+        _add(sent, notebook)
+    return sent
+
+
+def _in_attempts(owned: list[Owned]) -> list[Submission]:
+    """All attempts of all students; files without an answer are no attempt of their own."""
+    groups: dict[str, dict[int, list[Notebook]]] = {}
+    names: dict[str, dict[str, bool]] = {}  # of each student, and whether a platform wrote it
+    for student, below, notebook in sorted(owned, key=lambda one: _turn(one[2])):
+        moodle = moodle_name(student, ["/".join(notebook.parts)]) is not None
+        who, number, platform = attempt_of(student, below, moodle=moodle)
+        groups.setdefault(who, {}).setdefault(number, []).append(notebook)
+        names.setdefault(who, {})[student] = platform
+    found = []
+    for who, numbered in sorted(groups.items()):
+        if len(numbered) > ATTEMPTS:
+            words = f"{who!r} would have {len(numbered)} attempts of at most {ATTEMPTS}"
+            raise ConfigError(f"{words}: if these are students, leave out ATTEMPTS")
+        last = list(names[who])[-1]
+        student = last if names[who][last] else who
+        full = [n for n in sorted(numbered) if any(one.cells for one in numbered[n])]
+        full = full or [max(numbered)]
+        lost = [one for n in numbered if n not in full for one in numbered[n]]
+        aliases = [name for name in names[who] if name != student]
+        found += [
+            _merged(student, [*lost, *numbered[n]], attempt=place, aliases=aliases)
+            for place, n in enumerate(full, 1)
+        ]
+    return found
+
+
+def read(folder: Path, *, attempts: bool = False) -> list[Submission]:
     """Read a folder of submissions.
 
     Parameters
@@ -141,20 +200,26 @@ def read(folder: Path) -> list[Submission]:
     folder : Path
         As in `classroom.submissions.files.find`. Each entry is a student's: a notebook, a folder
         or a zip file. If the only entry is a zip file of several students, its entries are.
+    attempts : bool
+        Whether files that differ in a number are attempts, as `attempt_of` reads it; else all
+        files of a student are one submission, and entries with numbers are students.
 
     Returns
     -------
     list of Submission
-        By student, sorted.
+        By student, sorted, and then by attempt.
 
     Raises
     ------
     ConfigError
-        If there is no such folder.
+        If there is no such folder, or somebody would have more attempts than anybody makes.
     """
     known = set(exercise_ids())
     notebooks = [read_notebook(file, known) for file in find(folder)]
-    students: dict[str, Submission] = {}
-    for student, notebook in sorted(_students(notebooks), key=lambda pair: _turn(pair[1])):
-        _add(students.setdefault(student, Submission(student)), notebook)
-    return [students[name] for name in sorted(students)]
+    owned = _students(notebooks)
+    if attempts:
+        return sorted(_in_attempts(owned), key=lambda one: (one.student, one.attempt))
+    students: dict[str, list[Notebook]] = {}
+    for student, _, notebook in owned:
+        students.setdefault(student, []).append(notebook)
+    return [_merged(student, students[student]) for student in sorted(students)]

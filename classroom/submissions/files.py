@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from classroom.submissions.archives import Found, Quota, classify, hidden, limit_of, shown, wanted
@@ -18,6 +19,14 @@ __all__ = ["MISTAKEN", "find"]
 FOLDERS = 40  # folders in folders
 # What somebody may hand in by mistake; other files, such as a list of names, are nobody's.
 MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar")
+
+
+def _time(about: os.stat_result) -> datetime | None:
+    """When a file was written."""
+    try:
+        return datetime.fromtimestamp(about.st_mtime, UTC)
+    except (ValueError, OverflowError, OSError):  # any number can stand there
+        return None
 
 
 def _in_file(
@@ -39,14 +48,14 @@ def _in_file(
         return
     try:
         with open(entry.path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size  # memory is taken for what is asked
-            content = file.read(min(size, limit_of(kind)) + 1)
+            about = os.fstat(file.fileno())  # memory is taken for what is asked
+            content = file.read(min(about.st_size, limit_of(kind)) + 1)
     except OSError as error:
         yield Found(parts, problem=f"this file cannot be read: {error.strerror}")
         return
     if kind == "ipynb":  # an archive counts by what it holds
         quota.spend(len(content))
-    yield from classify(content, kind, parts, depth, quota)
+    yield from classify(content, kind, parts, depth, quota, _time(about))
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

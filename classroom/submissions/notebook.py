@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
@@ -96,14 +97,10 @@ def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
     return {key: sources for key, sources in found.items() if sources}
 
 
-def _lines(text: str) -> str:
-    """A text without what editors change by themselves: line ends, blanks behind, empty lines."""
-    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
-
-
 def gist(sources: list[str]) -> str:
-    """An answer, whatever an editor made of its blanks."""
-    return _lines("\n".join(sources))
+    """An answer without what editors change: line ends, blanks behind, empty lines."""
+    lines = "\n".join(sources).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def same_text(first: list[str], second: list[str]) -> bool:
@@ -121,13 +118,12 @@ def _meaning(text: str) -> str | None:
 
 def untouched(key: str, sources: list[str]) -> bool:
     """Whether an answer is as it was handed out: nothing that Python reads was changed."""
-    starter = exercise(key).starter
-    if same_text(sources, [starter]):
+    text, given = gist(sources), gist([exercise(key).starter])
+    if text == given:
         return True
-    text = gist(sources)
-    if len(text) > 2 * len(starter) + 200:  # of any length: most answers need no parser
+    if len(text) > 2 * len(given) + 200:  # of any length: most answers need no parser
         return False
-    return _meaning(text) == _meaning(_lines(starter))
+    return _meaning(text) == _meaning(given)
 
 
 def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
@@ -167,6 +163,7 @@ class Notebook:
     written_name: str | None = None
     defined: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    time: datetime | None = None
 
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -225,4 +222,5 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     if not found:
         problems.append("no exercise in this notebook")
     said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
-    return Notebook(file.parts, kept, said, _name(cells), defined(cells), given_to_check(cells))
+    names = _name(cells), defined(cells), given_to_check(cells)
+    return Notebook(file.parts, kept, said, *names, file.time)

@@ -240,6 +240,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     assert done.returncode == 0, done.stderr
     found = [json.loads(path.read_text()) for path in (out / "work").glob("*.json")]
     around = {p.name for p in (*base.iterdir(), *(base / "a").iterdir())}
+    for result in found:
+        result |= {key: sum(a[key] for a in result["answers"]) for key in ("points", "of")}
     results = {result["student"]: result for result in found}
     return Graded(results, digest(folder) != before, around, done.stdout + done.stderr)
 

@@ -17,10 +17,12 @@ from typing import Literal
 import pytest
 
 from classroom.adapters import lms
-from classroom.adapters.gradebook import MARKS, read_gradebook
+from classroom.adapters.gradebook import read_gradebook
 from classroom.adapters.lms import write_lms
-from classroom.adapters.matching import canvas_ids
-from classroom.reports.report import write_reports
+from classroom.grading.keep import write_kept
+from classroom.grading.tables import MARKS
+from classroom.reports.report import reports
+from classroom.submissions.attempts import canvas_ids
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
 
@@ -80,7 +82,7 @@ def graded(
     ]  # fmt: skip
     run = {"sheet": "Week 1", "exercises": [ID], "of": of, "version": "1", "isolation": {},
            "students": len(results)}  # fmt: skip
-    write_reports(folder, run, results, roster=roster)
+    write_kept(folder, reports(run, results, roster=roster))
     return folder
 
 
@@ -431,3 +433,38 @@ def test_points_are_plain_numbers(tmp_path: Path, total: str, said: str | None) 
     (tmp_path / "week1/grades.csv").write_text(f"{header}Ada_1,,{total},9,,\n")
     table, _ = fill(tmp_path, export, tmp_path / "week1")
     assert table == export.replace(b",x", b"," + (said or "x").encode())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "header"),
+    [
+        (b"Assignment: Week 1 (", b"Assignment: Final Grade (", "Assignment: Final Grade (Real)"),
+        (b"Assignment: Week 1 (Real)", b"Assignment: Current Score", "Assignment: Current Score"),
+    ],
+)
+def test_only_canvas_computes_by_such_names(
+    tmp_path: Path, old: bytes, new: bytes, header: str
+) -> None:
+    export = MOODLE_BOOK.replace(old, new)
+    table, lines = fill(tmp_path, export, graded(tmp_path / "week1", {"Ada Lovelace_101": 9}))
+    assert table == export.replace(b"ada@x.org,-", b"ada@x.org,9")
+    assert repr(header) in lines[0]
+
+
+def test_a_final_score_of_blackboard_s_takes_points(tmp_path: Path) -> None:
+    export = BLACKBOARD_CSV.replace(b"Week 1 [Total Pts", b"Final Score [Total Pts")
+    table, lines = fill(tmp_path, export, graded(tmp_path / "week1", {"Cy K": 7}))
+    assert table == export.replace(b'"8.50"', b'"7"')
+    assert "'Final Score [Total Pts: 9 Score] |123456'" in lines[0]
+
+
+def test_what_canvas_computes_takes_no_points_without_the_row_that_says_so(tmp_path: Path) -> None:
+    export = b"Student,ID,Section,Labs Current Score (7),Labs (8)\nA,1,L,,\n"
+    table, _ = fill(tmp_path, export, graded(tmp_path / "week1", {"A": 7}))
+    assert table == export.replace(b"A,1,L,,", b"A,1,L,,7")
+
+
+def test_percentages_and_letters_of_moodle_s_take_no_points(tmp_path: Path) -> None:
+    export = MOODLE_BOOK.replace(b'"Assignment: Week 1 (Real)"', b'"Assignment: Week 1 (Letter)"')
+    with pytest.raises(ConfigError, match="no column"):
+        fill(tmp_path, export, graded(tmp_path / "week1", {"Ada Lovelace_101": 9}))

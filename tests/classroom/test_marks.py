@@ -45,12 +45,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             for key in settings.exercises
         ]  # fmt: skip
         return {
-            "student": sent.student, "written_name": None, "files": sent.files,
-            "problems": sent.problems, "answers": answers,
+            "student": sent.student, "attempt": sent.attempt, "written_name": None,
+            "files": sent.files, "problems": sent.problems, "answers": answers,
             "points": sum(a["points"] for a in answers), "of": sum(a["of"] for a in answers),
         }  # fmt: skip
 
-    monkeypatch.setattr("classroom.grading.grade.grade_student", stand_in)
+    monkeypatch.setattr("classroom.grading.batch.grade_student", stand_in)
     return graded
 
 
@@ -339,7 +339,7 @@ def test_killed_half_way_and_resumed_the_marks_are_there(tmp_path: Path) -> None
     assert "a start" in (out / "feedback/bo.md").read_text()
 
 
-@pytest.mark.parametrize("broken", ["write_reports", "write_data"])
+@pytest.mark.parametrize("broken", ["write_kept", "write_data"])
 def test_killed_while_it_writes_the_next_run_says_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -352,7 +352,7 @@ def test_killed_while_it_writes_the_next_run_says_the_same(
         real = getattr(grade, broken)
 
         def killed(path: Path, *rest: Any, **more: Any) -> None:
-            if broken == "write_reports" or path.name == RECORD:
+            if broken == "write_kept" or path.name == RECORD:
                 raise KeyboardInterrupt
             real(path, *rest, **more)
 

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from classroom.atomic import replace_file
 from classroom.reports import report
 from classroom.reports.feedback import SO_FAR, STATES, feedback
-from classroom.reports.report import grades, write_reports
+from classroom.reports.report import grades, reports
 from classroom.reports.sanitize import clean, file_names, for_markdown, for_spreadsheet, shown_names
 from classroom.reports.summary import summary
 from classroom.sheets.chapter import headings
@@ -76,6 +77,13 @@ def a_run(ids: list[str] = IDS, **changed: Any) -> dict[str, Any]:
         "sheet": "week1", "exercises": ids, "of": sum(exercise(i).points for i in ids),
         "version": "0.1.0", "isolation": isolation,
     } | changed  # fmt: skip
+
+
+def write_reports(
+    out: Path, run: dict[str, Any], results: list[dict[str, Any]], roster: Sequence[str] = ()
+) -> None:
+    for name, text in reports(run, results, roster=roster).items():
+        replace_file(out / name, text, private=True)
 
 
 def small_class() -> list[dict[str, Any]]:
@@ -613,9 +621,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from classroom.reports.report import write_reports
-run, results = json.load(open(sys.argv[1]))
-write_reports(Path(sys.argv[2]), run, results)
+from classroom.atomic import replace_file
+from classroom.reports.report import reports
+for name, text in reports(*json.load(open(sys.argv[1]))).items():
+    replace_file(Path(sys.argv[2], name), text, private=True)
 """
 
 

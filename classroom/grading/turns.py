@@ -1,0 +1,89 @@
+"""Which of a student's attempts counts: the first, the last, or the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from classroom.grading.late import Times
+from classroom.reports.sanitize import clean
+from classroom.submissions.collect import Submission
+
+__all__ = ["CHOICES", "counted", "to_grade"]
+
+CHOICES = ("best", "last", "first")
+NAME = 60  # characters of a file's place
+
+
+def _by_student(sent: Sequence[Submission]) -> dict[str, list[Submission]]:
+    """All attempts of each student, in order."""
+    found: dict[str, list[Submission]] = {}
+    for one in sent:
+        found.setdefault(one.student, []).append(one)
+    return found
+
+
+def to_grade(sent: Sequence[Submission], choice: str | None) -> list[Submission]:
+    """The attempts that must be graded to know which counts; None stands for one of each."""
+    if choice == "best":
+        return list(sent)
+    place = 0 if choice == "first" else -1
+    return [attempts[place] for attempts in _by_student(sent).values()]
+
+
+def _left(result: dict[str, Any], times: Times | None) -> float:
+    """An attempt's points, without what is taken off for being late."""
+    about = times.of(result["student"], result["attempt"]) if times else None
+    points: float = result["points"]
+    return points * (100 - about["off"]) / 100 if about else points
+
+
+def _words(one: Submission, left: float | None) -> str:
+    """What is said of an attempt."""
+    files = ", ".join(clean(place, NAME) for place in one.files[:2]) or "no notebook"
+    points = "not graded" if left is None else f"{round(left, 2):g} points"
+    return f"attempt {one.attempt}: {points} ({files})"
+
+
+def counted(
+    sent: Sequence[Submission],
+    results: Sequence[dict[str, Any]],
+    times: Times | None,
+    choice: str | None,
+) -> tuple[list[Submission], list[dict[str, Any]]]:
+    """One attempt of each student.
+
+    Parameters
+    ----------
+    sent : sequence of Submission
+        All of the run.
+    results : sequence of dict
+        Of those that `to_grade` chose, with points.
+    times : Times or None
+        When they were handed in: the best is the best after what is taken off.
+    choice : str or None
+        One of `CHOICES`. Of several that are best, the first counts.
+
+    Returns
+    -------
+    list of Submission
+        Those that count, by student.
+    list of dict
+        Their results. Where there are several, ``attempts`` says which counts, and what others
+        there are.
+    """
+    graded = {(result["student"], result["attempt"]): result for result in results}
+    chosen, found = [], []
+    for student, attempts in sorted(_by_student(sent).items()):
+        left = {a.attempt: _left(graded[student, a.attempt], times)
+                for a in attempts if (student, a.attempt) in graded}  # fmt: skip
+        best = max(left, key=lambda number: (left[number], -number))
+        one = next(a for a in attempts if a.attempt == best)
+        result = graded[student, best]
+        if len(attempts) > 1:
+            others = [_words(a, left.get(a.attempt)) for a in attempts if a is not one]
+            words = f"attempt {best} of {len(attempts)} counts, the {choice}"
+            result = {**result, "attempts": [words, *others]}
+        chosen.append(one)
+        found.append(result)
+    return chosen, found

@@ -1,0 +1,61 @@
+"""Whom the teacher looks at after a run: files, stopped answers, marks, late work, attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from classroom.reports.feedback import (
+    DEFAULT,
+    LINE,
+    NAME,
+    by_hand,
+    late_words,
+    shortened,
+)
+from classroom.reports.sanitize import clean, shown_names
+
+__all__ = ["persons"]
+
+MARK = 2_500  # characters of what the teacher wrote about one exercise: all of it
+ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
+
+
+def _due(late: dict[str, Any] | None) -> str:
+    """When it was due, the rule, and where the hand-in times stand; empty without a due date."""
+    if late is None:
+        return ""
+    sources = " and ".join(late["from"]) or "nobody handed in"
+    return clean(f"Due {late['due']}; {late['rule']}. Hand-in times: {sources}.", MARK)
+
+
+def persons(
+    run: dict[str, Any], results: Sequence[dict[str, Any]], names: dict[str, str]
+) -> dict[str, Any]:
+    """Whose files or answers need a look."""
+    shown = shown_names((r["student"] for r in results), NAME)
+
+    def people(
+        entries_of: Callable[[dict[str, Any]], list[str]],
+        limit: int = ENTRY,
+        many: int | None = ENTRIES,
+    ) -> list[dict[str, Any]]:
+        return [
+            {"name": shown[r["student"]], "file": names[r["student"]],
+             "entries": shortened(entries, limit, many)}
+            for r in results if (entries := entries_of(r))
+        ]  # fmt: skip
+
+    def stopped(result: dict[str, Any]) -> list[str]:
+        ended = [a for a in result["answers"] if a["state"] == "stopped"]
+        return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
+
+    return {
+        "problems": people(lambda r: list(r["problems"])),
+        "stopped": people(stopped),
+        "marked": people(by_hand, MARK, None),
+        "late": people(lambda r: [late_words(r)] if r.get("late", {"off": 0})["off"] else [], MARK),
+        "attempts": people(lambda r: list(r.get("attempts", ())), LINE, None),
+        "regraded": [clean(shown.get(name, name), NAME) for name in run.get("again", ())],
+        "due": _due(run.get("late")),
+    }
