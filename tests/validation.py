@@ -13,12 +13,14 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from tools import ROOT
 from tools.bundle import NODE, packages
 
 SCHEMAS = Path(__file__).with_name("schemas")
+OF_PACKAGES = ROOT / "classroom/adapters/scorm_files"  # SCORM wants its schemas in each package
 QTI = "www.imsglobal.org/xsd/imsqti_v2p1.xsd"
 QTI_PACKAGE = "www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd"
-SCORM = "scorm12/adlcp_rootv1p2.xsd"
+SCORM = "adlcp_rootv1p2.xsd"
 ADDRESS = re.compile(r'(schemaLocation\s*=\s*")http://([^"]+\.xsd")')
 # Metadata that our packages have none of: the schema that allows it only has to know its name.
 ABSENT = {
@@ -47,6 +49,7 @@ def _local(name: str, content: bytes) -> str:
 
 def _schemas() -> dict[str, str]:
     files = {path.relative_to(SCHEMAS).as_posix(): path for path in SCHEMAS.rglob("*.xsd")}
+    files |= {path.name: path for path in OF_PACKAGES.glob("*.xsd")}
     found = {name: _local(name, path.read_bytes()) for name, path in files.items()}
     for name, (namespace, element) in ABSENT.items():
         found[name] = (
@@ -74,6 +77,6 @@ def violations(files: Mapping[str, bytes], schema: str) -> list[str]:
     said = [line for line in result["said"].splitlines() if line]
     right = {f"{name} validates" for name in files}
     if result["valid"]:
-        assert set(said) == right  # each of them was looked at
+        assert right <= set(said)  # each was looked at; SCORM's ims_xml.xsd itself has a slip
         return []
     return [line for line in said if line not in right]

@@ -32,8 +32,12 @@ STATIC = ROOT / "mini_attn/widgets/static"
 OUTLINE = re.compile(r"\AglobalThis\.livingOutline=(.*);$", re.MULTILINE)
 PYODIDE = "lite/static/pyodide"
 PAGE_PYTHON = ("numpy", "mini-attn", "matplotlib")  # js/python/worker.js asks for these
-HIDDEN = ".kept-note a, .run-file, .run-links li:not(.run-print, .run-guess)"
-STYLE = f"<style>{HIDDEN} {{display: none}} .scorm-said {{font-style: italic}}</style>"
+TOP = '<div class="run-links">'  # stands below the title
+STYLE = """<style>
+.kept-note a, .run-file, .run-links li:not(.run-print, .run-guess) {display: none}
+.scorm-said {font-style: italic}
+a:not([href]) {color: inherit; text-decoration: none}
+</style>"""
 
 
 def _read(folder: Path, path: str) -> bytes:
@@ -124,7 +128,7 @@ def scorm_package(page: str, html: Path, python: bool = False) -> bytes:
     adapter = f'<script>globalThis.livingScorm={chapter};</script><script src="../{ADAPTER}">'
     text = without_the_book(text, python=python)
     text = text.replace("</head>", f"{STYLE}{adapter}</script>\n</head>", 1)
-    text = text.replace("</h1>", '</h1>\n<p class="scorm-said" role="status"></p>', 1)
+    text = text.replace(TOP, f'<p class="scorm-said" role="status"></p>\n{TOP}', 1)
     files = {start: text.encode(), ADAPTER: _read(STATIC, "living.scorm.js")}
     for path in (*assets(text, html, start), *(_python(html) if python else ())):
         files.setdefault(path, _read(html, path))
