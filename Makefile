@@ -10,7 +10,7 @@ TERM_OF := $(if $(DUE),--due '$(DUE)') $(if $(LATE),--late '$(LATE)') $(if $(TIM
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
-.PHONY: help book serve pdf lab check test soak release handout grade totals lms class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test soak release handout grade totals lms export class nbgrader otter graders hub public bench train after bytes gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -61,6 +61,10 @@ totals: $(READY)  ## one grade from several sheets: DIR="grades/week1 grades/wee
 lms: $(READY)  ## grades into a Moodle, Canvas or Blackboard export: DIR=grades/week1 FROM=export.csv (COLUMN=, SCALE=1, OUT=)
 	@test -n '$(DIR)' -a -n '$(FROM)' || { echo "[lms] make lms DIR=grades/week1 FROM=export.csv" >&2; exit 2; }
 	@$(BIN)/python -m classroom.adapters.lms '$(DIR)' '$(FROM)' $(if $(COLUMN),--column '$(COLUMN)') $(if $(SCALE),--scale) $(if $(OUT),--out '$(OUT)')
+
+export: $(READY)  ## chapters for learning platforms: TO=moodle, qti or scorm (CH=, or EX= NAME=; OUT=, FORM=choice, ALIVE=1)
+	@test -n '$(TO)' || { echo "[export] say in which format: make export TO=moodle, TO=qti or TO=scorm" >&2; exit 2; }
+	@$(BIN)/python -m classroom.adapters.export '$(TO)' $(SHEET_OF) $(if $(FORM),--form '$(FORM)') $(if $(filter-out 0,$(ALIVE)),--python)
 
 class: $(READY)  ## a simulated class of 200: handed in, graded, killed twice, resumed, compared (N=students)
 	@$(if $(OUT),,rm -rf _build/class)

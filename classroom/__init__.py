@@ -8,8 +8,8 @@ it, because a teacher has the checkout with the solutions and a student has the 
 - ``sandbox``: the process in which one answer runs.
 - ``reports``: what a class gets back.
 - ``grading``: what earns points, in a run that can be interrupted.
-- ``adapters``: the same sheets for nbgrader, otter-grader and JupyterHub, and the grades for
-  Moodle, Canvas and Blackboard.
+- ``adapters``: the same sheets for nbgrader, otter-grader and JupyterHub, chapters for learning
+  platforms, and the grades for Moodle, Canvas and Blackboard.
 
 A room imports those above it, and ``atomic``, which writes files whole, and ``packed``, which
 makes zip files. What is tried against all this stands in ``tests/classroom``.

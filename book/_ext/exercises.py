@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))  # solutions/ is in the repository, not in the pac
 
 from mini_attn.exercises.checker import examine  # noqa: E402
 from mini_attn.exercises.spec import Exercise, exercise  # noqa: E402
-from mini_attn.widgets.prediction import inline as prose  # noqa: E402
+from mini_attn.widgets.questions import inline as prose  # noqa: E402
 
 
 def dropdown(title: str, body: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -12,9 +13,9 @@ from types import ModuleType
 
 import numpy as np
 
-from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.spec import Inputs, Outputs, exercise
 
-__all__ = ["Key", "key", "number"]
+__all__ = ["Key", "Slip", "key", "number", "reach", "repeats", "said_to"]
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,37 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.1f}"
 
 
-def _said(exercise_id: str, value: float) -> str | None:
+@cache
+def _judge(exercise_id: str) -> Callable[[Inputs, Outputs], str | None]:
+    return exercise(exercise_id).judge
+
+
+def said_to(exercise_id: str, value: float) -> str | None:
     """What the check says to a number."""
-    return exercise(exercise_id).judge({}, {"answer": np.asarray(float(value))})
+    return _judge(exercise_id)({}, {"answer": np.asarray(float(value))})
 
 
-def _edge(exercise_id: str, answer: float, towards: float) -> float:
-    """The last number in a direction that is still right."""
-    right, wrong = answer, towards
-    for _ in range(60):
-        middle = (right + wrong) / 2
-        right, wrong = (right, middle) if _said(exercise_id, middle) else (middle, wrong)
-    return right
+def reach(exercise_id: str, value: float) -> tuple[float, float]:
+    """From where to where around a number the check says what it says to this one."""
+    said = said_to(exercise_id, value)
+
+    def edge(towards: float) -> float:
+        same, other = value, towards
+        for _ in range(60):
+            middle = (same + other) / 2
+            if said_to(exercise_id, middle) == said:
+                same = middle
+            else:
+                other = middle
+        return same
+
+    low, high = edge(value * 0.8), edge(value * 1.2)
+    return min(low, high), max(low, high)
 
 
 def _accepted(exercise_id: str, answer: float) -> str:
     """The range of right numbers, rounded inwards; empty for exactly one."""
-    low, high = (_edge(exercise_id, answer, answer * far) for far in (0.8, 1.2))
+    low, high = reach(exercise_id, answer)
     if high - low < 1e-6 * answer:
         return ""
     unit = 10.0 ** (math.floor(math.log10(answer)) - 3)
@@ -89,7 +104,7 @@ def _accepted(exercise_id: str, answer: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
-def _repeats(message: str, value: float) -> bool:
+def repeats(message: str, value: float) -> bool:
     """Whether a message names the number that it was asked about: then it fits any number."""
     forms = {f"{value:{form}}" for form in (",.0f", ".0f", ".4g", ",.4g", ",.6g")}
     return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?![\d.,]*\d)", message) for form in forms)
@@ -102,8 +117,8 @@ def _slips(exercise_id: str, solutions: ModuleType) -> tuple[Slip, ...]:
     messages = {message for _, message in foreseen}
     found: list[tuple[float, Slip]] = []
     for name, value, check, _ in solutions.WRONG:
-        said = _said(exercise_id, value) if check == "by hand" else None
-        if said and (said in messages or (value > 0 and not _repeats(said, value))):
+        said = said_to(exercise_id, value) if check == "by hand" else None
+        if said and (said in messages or (value > 0 and not repeats(said, value))):
             found.append((value, Slip(name[:1].upper() + name[1:], number(value), said)))
     seen = {slip.idea for _, slip in found}
     found += [(v, Slip("", number(v), idea)) for v, idea in foreseen if idea not in seen]

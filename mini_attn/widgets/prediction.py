@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import html
-import re
 from typing import Any
 
 from mini_attn.widgets.base import LivingWidget
-from mini_attn.widgets.questions import Question
+from mini_attn.widgets.questions import Question, inline
 from mini_attn.widgets.questions import question as find
 
 __all__ = ["Prediction"]
-
-
-def inline(text: str) -> str:
-    """Escaped markup; code in backticks is the only markup of questions, hints and errors."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
 
 
 def _told(number: float) -> str:

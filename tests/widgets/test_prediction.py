@@ -12,8 +12,8 @@ from playwright.sync_api import Page
 
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.widgets.base import load_schema
-from mini_attn.widgets.prediction import Prediction, _told, inline
-from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, question
+from mini_attn.widgets.prediction import Prediction, _told
+from mini_attn.widgets.questions import QUESTIONS, Mistake, Question, inline, question
 from tests.javascript import built, run
 from tools.browser import launched
 

@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 
 from mini_attn.errors import ConfigError
-from mini_attn.widgets.questions.question import Mistake, Question
+from mini_attn.widgets.questions.question import Mistake, Question, inline
 
-__all__ = ["QUESTIONS", "Mistake", "Question", "question"]
+__all__ = ["QUESTIONS", "Mistake", "Question", "inline", "question"]
 
 # One module or more per chapter, found by their files: a chapter adds its own and edits no list.
 _CHAPTERS = sorted(

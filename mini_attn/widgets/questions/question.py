@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import dataclass
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["KINDS", "Mistake", "Question"]
+__all__ = ["KINDS", "Mistake", "Question", "inline"]
 
 # What is asked for. js/prediction/judge.js has words for each, where nothing explains a number.
 KINDS = (
     "product", "quotient", "ratio", "sum", "count", "share", "place", "shape", "crossover",
     "formula",
 )  # fmt: skip
+
+
+def inline(text: str) -> str:
+    """Escaped markup; code in backticks is the only markup of questions, hints and errors."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
 
 
 @dataclass(frozen=True)

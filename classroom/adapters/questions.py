@@ -1,0 +1,195 @@
+"""What is asked for a number, in the one form that exports are written from.
+
+Pencil exercises come from the bank, with the teacher's solutions for what wrong numbers are known;
+predictions come from the questions of the book's pages. What is right and what is said to a wrong
+number is asked of the same judges as on the page.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+
+from classroom.sheets.key import key, number, reach, repeats, said_to
+from classroom.sheets.sheet import Sheet, chapters
+from classroom.sheets.standalone import standalone
+from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
+from mini_attn.widgets.questions import QUESTIONS, Question
+
+__all__ = ["Asked", "Known", "asked_of", "options"]
+
+PENCIL = re.compile(r"^With pencil and paper: (.)")
+TYPED = 0.005  # how near a foreseen fraction is typed, as in js/prediction/judge.js
+EXACT = 1e-12  # of a number that can be found exactly
+CHOICES = 6
+
+
+@dataclass(frozen=True)
+class Known:
+    """A number, from where to where it is meant, and what is said to it."""
+
+    value: float
+    low: float
+    high: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question for a number.
+
+    Parameters
+    ----------
+    key, title : str
+        ``"<page>/<id>"``, the same in every version of the book, and what a teacher reads.
+    text : str
+        The question in Markdown; of a prediction, with code in backticks and no other markup.
+    is_markdown : bool
+        Which of the two it is.
+    unit : str
+        What the number counts.
+    points : int
+        What it earns.
+    right : Known
+        The answer, and what is said to it.
+    wrong : tuple of Known
+        Foreseen wrong numbers, in the order in which they are looked for.
+    hints : tuple of str
+        The idea, then the steps; code in backticks.
+    working : str
+        Lines that arrive at the number; empty where students are not to see them.
+    """
+
+    key: str
+    title: str
+    text: str
+    is_markdown: bool
+    unit: str
+    points: int
+    right: Known
+    wrong: tuple[Known, ...]
+    hints: tuple[str, ...] = ()
+    working: str = ""
+
+    @property
+    def page(self) -> str:
+        """The chapter."""
+        return self.key.split("/")[0]
+
+
+def options(asked: Asked) -> dict[str, Known]:
+    """The right number and foreseen wrong ones by size, as texts of which no two are alike.
+
+    Raises
+    ------
+    ConfigError
+        If no wrong number can be told from the right one.
+    """
+    found: dict[str, Known] = {}
+    for known in (asked.right, *asked.wrong):
+        found.setdefault(f"{number(known.value)} {asked.unit}", known)
+    if len(found) == 1:
+        raise ConfigError(f"{asked.key} has no wrong number to choose from: export it as a number")
+    few = islice(found.items(), CHOICES)
+    return dict(sorted(few, key=lambda pair: pair[1].value))
+
+
+def _known(exercise_id: str, value: float, words: str) -> Known:
+    return Known(value, *reach(exercise_id, value), words)
+
+
+def _pencil(exercise_id: str, points: int) -> Asked:
+    """A pencil exercise, as its own judge sees it."""
+    found = exercise(exercise_id)
+    if found.parameters is not None:
+        raise ConfigError(
+            f"{exercise_id} draws numbers for each student: hand it out with make release"
+        )
+    solutions = import_module(f"solutions.{exercise_id}")
+    values = [float(value) for value in found.mistakes]
+    values += [float(value) for _, value, check, _ in solutions.WRONG if check == "by hand"]
+    wrong: list[Known] = []
+    for value in values:
+        said = said_to(exercise_id, value)
+        is_new = not any(one.low <= value <= one.high for one in wrong)
+        if said and is_new and not repeats(said, value):
+            wrong.append(_known(exercise_id, value, said))
+    explained = key(exercise_id)
+    return Asked(
+        key=f"{found.page}/{exercise_id}",
+        title=found.title,
+        text=PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id)),
+        is_markdown=True,
+        unit=found.unit,
+        points=points,
+        right=_known(exercise_id, float(solutions.REFERENCE), ""),
+        wrong=tuple(wrong),
+        hints=found.hints,
+        working="" if found.assessed else explained.working,
+    )
+
+
+def _around(value: float, tolerance: float, words: str) -> Known:
+    off = abs(value) * tolerance
+    return Known(value, value - off, value + off, words)
+
+
+def _prediction(question: Question) -> Asked:
+    """A prediction, as js/prediction/judge.js judges a number typed without its unit."""
+    wrong = (
+        _around(float(one.value), question.tolerance if one.value % 1 == 0 else TYPED, one.message)
+        for one in question.mistakes
+    )
+    return Asked(
+        key=question.key,
+        title=f"Predict: {question.key.split('/')[1].replace('-', ' ')}",
+        text=question.text,
+        is_markdown=False,
+        unit=question.unit,
+        points=1,
+        right=_around(float(question.answer), question.tolerance or EXACT, question.explanation),
+        wrong=tuple(wrong),
+    )
+
+
+def _of(sheet: Sheet) -> Iterator[Asked]:
+    if sheet.name in chapters():
+        for question in QUESTIONS.values():
+            if question.key.startswith(f"{sheet.name}/"):
+                yield _prediction(question)
+    for exercise_id in sheet.exercises:
+        if exercise(exercise_id).kind == "pencil":
+            yield _pencil(exercise_id, sheet.worth(exercise_id))
+
+
+def asked_of(sheets: list[Sheet]) -> dict[str, list[Asked]]:
+    """The questions for a number, by the name of their sheet.
+
+    Parameters
+    ----------
+    sheets : list of Sheet
+        A chapter has its predictions and its pencil exercises, a problem sheet the latter.
+
+    Returns
+    -------
+    dict of str to list of Asked
+        Sheets without any are left out.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such question at all, or one differs from student to student.
+    """
+    found = {sheet.name: list(_of(sheet)) for sheet in sheets}
+    kept = {name: asked for name, asked in found.items() if asked}
+    if not kept:
+        raise ConfigError("nothing among these is answered by a number, so nothing can be exported")
+    for one in (one for asked in kept.values() for one in asked):
+        if not all(map(math.isfinite, (one.right.low, one.right.high))):
+            raise ConfigError(f"{one.key}: the judge sets no limits to the right number")
+    return kept
