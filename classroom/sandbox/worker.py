@@ -14,17 +14,15 @@ import importlib
 import math
 import os
 import random
-import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 HERE = Path(__file__).resolve().parent
 TEXT = 2_000  # characters of a text that goes back
 NOTES = 3
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 ABSENT = "is not there where answers are graded: write the answer with NumPy"
 
 
@@ -45,15 +43,17 @@ def forget(package: str) -> None:
         del sys.modules[name]
 
 
-def load_runner(folder: Path) -> Callable[..., Any]:
-    """The notebook's own runner, so that an answer is told the same words here as there."""
+def load_runner(folder: Path) -> tuple[Callable[..., Any], Any]:
+    """The notebook's own runner, and its reader of cells: the same words here as there."""
     add_package("mini_attn.exercises", folder)
-    budget: Any = importlib.import_module("mini_attn.exercises.budget")
+    budget, runner, reader = (
+        importlib.import_module(f"mini_attn.exercises.{n}")
+        for n in ("budget", "runner", "statements")
+    )
     # An error names the last line of the student's, and none of these modules.
     budget._INSTALLED = (*budget._INSTALLED, f"{HERE}{os.sep}")
-    run: Callable[..., Any] = importlib.import_module("mini_attn.exercises.runner").run
     forget("mini_attn")
-    return run
+    return runner.run, reader
 
 
 def load_sandbox() -> tuple[Any, Any]:
@@ -87,29 +87,23 @@ def quiet(*_: Any, **__: Any) -> None:
     """In the place of check, grade, hint and progress, which cells may call."""
 
 
-def statements(source: str) -> Iterator[Any]:
-    """The statements of a cell, one by one: an error in a trial line does not lose the rest."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # lines that only a notebook understands
-        tree = ast.parse(MAGIC.sub(r"\1pass", source))
-    for node in tree.body:
-        yield ast.Module([node], [])
-
-
-def run_cells(run: Callable[..., Any], cells: list[str], space: dict[str, Any]) -> list[str]:
+def run_cells(
+    run: Callable[..., Any], reader: Any, cells: list[str], space: dict[str, Any]
+) -> list[str]:
     """Run the cells as a notebook would, and say what went wrong on the way."""
     notes = []
     for number, source in enumerate(cells, 1):
         try:
-            parts = list(statements(source))
-            codes = [compile(part, f"<cell {number}>", "exec") for part in parts]
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            place = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-            words = str(getattr(error, "msg", error))[:200]
-            notes.append(f"the cell cannot be read: {words}{place}")
+            parts = reader.statements(source)
+        except reader.UNREADABLE as error:
+            notes.append(f"the cell cannot be read: {reader.unread(error)}")
             continue
-        for code in codes:
+        for part in parts:
+            try:
+                code = compile(ast.Module([part], []), f"<cell {number}>", "exec")
+            except reader.UNREADABLE as error:  # as of "await" or "return" in no function
+                notes.append(f"a part of the cell cannot be read: {reader.unread(error)}")
+                continue
             done = run(functools.partial(exec, code, space), {})
             if done.problem and done.attempted:
                 notes.append(f"while its cell ran: {done.problem}")
@@ -125,9 +119,11 @@ class Worker:
     """Answers the grader's messages until it has no more."""
 
     def __init__(
-        self, protocol: Any, run: Callable[..., Any], source: IO[bytes], sink: IO[bytes]
-    ) -> None:
-        self.protocol, self.run, self.source, self.sink = protocol, run, source, sink
+        self, protocol: Any, run: Callable[..., Any], reader: Any, source: IO[bytes],
+        sink: IO[bytes],
+    ) -> None:  # fmt: skip
+        self.protocol, self.run, self.reader = protocol, run, reader
+        self.source, self.sink = source, sink
 
     def say(self, message: dict[str, Any], blobs: list[bytes] | None = None) -> None:
         """Send one message."""
@@ -142,7 +138,7 @@ class Worker:
         # What an answer draws without a seed of its own is the same in every run.
         random.seed(0)
         np.random.seed(0)
-        notes = run_cells(self.run, job["cells"], space)
+        notes = run_cells(self.run, self.reader, job["cells"], space)
         name = job["name"]
         blobs: list[bytes] = []
         answer = space.get(name)
@@ -187,12 +183,12 @@ def main() -> None:
 
     sys.path.remove(packages)
     sys.argv = [""]
-    run = load_runner(Path(folder))
+    run, reader = load_runner(Path(folder))
     lock, protocol = load_sandbox()
     numpy = Path(np.__file__).parent
     sys.meta_path.insert(0, NoPackage)
     in_force = lock.lock([str(numpy), str(numpy.with_name("numpy.libs"))])
-    worker = Worker(protocol, run, source, sink)
+    worker = Worker(protocol, run, reader, source, sink)
     worker.say({"in_force": in_force})
     answer = worker.prepare(np)
     while True:

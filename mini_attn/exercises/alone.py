@@ -10,7 +10,6 @@ import ast
 import builtins
 import linecache
 import math
-import re
 import symtable
 from collections.abc import Callable
 from functools import partial
@@ -21,10 +20,10 @@ import numpy as np
 from mini_attn.exercises.budget import is_learners
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import Exercise
+from mini_attn.exercises.statements import UNREADABLE, statements
 
 __all__ = ["cell_of", "defined_alone", "what_lacks"]
 
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # lines that only a notebook understands
 STAND_INS = ("check", "grade", "hint", "progress")
 PROVIDED = {*dir(builtins), "__name__", "np", "math", *STAND_INS}
 ABSENT = ("mini_attn", "solutions", "torch")
@@ -42,12 +41,10 @@ def cell_of(answer: Any) -> str | None:
 
 def _statements(source: str) -> list[ast.stmt]:
     """A cell's statements; none, if it cannot be read."""
-    for text in (source, MAGIC.sub(r"\1pass", source)):
-        try:
-            return ast.parse(text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return []
+    try:
+        return statements(source)
+    except UNREADABLE:
+        return []
 
 
 def _absent_imports(node: ast.stmt) -> set[str]:
@@ -68,7 +65,7 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     """What a statement defines, and what of outside it needs."""
     try:
         top = symtable.symtable(ast.unparse(node), "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # as of "return" in no function
+    except UNREADABLE:  # as of "return" in no function
         return set(), set()
     defined = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
     if isinstance(node, ast.Import | ast.ImportFrom):

@@ -86,6 +86,9 @@ def test_an_error_in_a_trial_line_does_not_lose_the_answer() -> None:
     [
         ("def expand_heads(k, n_heads:\n    pass", "cannot be read: .* in line 1"),
         ("x = 1", "no function called expand_heads"),
+        ("x = 1\n\x00", "cannot be read: source code .*null bytes$"),
+        ("x = " + "-" * 80_000 + "1", "cannot be read: it is nested too deeply"),
+        ("x = '\ud800'", "cannot be read: it holds half of a character"),
         ("expand_heads = 3", "should be a function; it is a int"),
         ("def expand_heads(k, n_heads):\n    import mini_attn", "mini_attn is not there"),
         ("def expand_heads(k, n_heads): return ma.softmax(k)", "mini_attn is not there"),
