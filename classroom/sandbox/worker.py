@@ -46,10 +46,11 @@ def forget(package: str) -> None:
 def load_runner(folder: Path) -> tuple[Callable[..., Any], Any]:
     """The notebook's own runner, and its reader of cells: the same words here as there."""
     add_package("mini_attn.exercises", folder)
-    budget, runner, reader = (
-        importlib.import_module(f"mini_attn.exercises.{n}")
-        for n in ("budget", "runner", "statements")
-    )
+    modules: list[Any] = [
+        importlib.import_module(f"mini_attn.exercises.{name}")
+        for name in ("budget", "runner", "statements")
+    ]
+    budget, runner, reader = modules
     # An error names the last line of the student's, and none of these modules.
     budget._INSTALLED = (*budget._INSTALLED, f"{HERE}{os.sep}")
     forget("mini_attn")
