@@ -338,3 +338,15 @@ def test_a_judge_that_fails_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> N
     found = judge(faulty, [reference("expand_heads")], asked.name, seed=SEED)
     assert "check itself failed" in found.report.message
     assert not found.stopped
+
+
+def test_who_tampers_with_the_measuring_is_not_noticed() -> None:
+    """What `teaching` says of memory: it is measured where the answer runs."""
+    full = (
+        "def block_attention(q, k, v, block):\n{}    scores = q @ k.T / np.sqrt(q.shape[1])\n"
+        "    weights = np.exp(scores - scores.max(1, keepdims=True))\n"
+        "    return weights @ v / weights.sum(1, keepdims=True)\n"
+    )
+    assert "exist at the same time" in judged("block_softmax", full.format("")).report.message
+    stop = "    __import__('tracemalloc').stop()\n"
+    assert judged("block_softmax", full.format(stop)).report.failed is None
