@@ -7,6 +7,7 @@ what reading costs, whatever the archive says of itself, and each student has a 
 from __future__ import annotations
 
 import io
+import re
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -14,13 +15,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 __all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "hidden", "limit_of",
-           "shown", "wanted"]  # fmt: skip
+           "shown", "unrenamed", "wanted"]  # fmt: skip
 
 NOTEBOOK_BYTES = 20 * 10**6
 ARCHIVE_BYTES = 500 * 10**6
 ENTRIES = 20_000  # files in one archive
 DEPTH = 3  # archives in archives
 SKIPPED = (".ipynb_checkpoints", "__MACOSX")
+RENAMED = re.compile(r"(?<=\.ipynb)\.(txt|json)\Z", re.IGNORECASE)
 END_BYTES = 2**16 + 100  # of an archive, in which its list of contents is looked for
 # What systems pack with. Others take memory or time by what a few bytes of the file ask for.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -87,8 +89,14 @@ def shown(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
+def unrenamed(name: str) -> str:
+    """A file's name without what browsers put behind that of a notebook which they save."""
+    return RENAMED.sub("", name)
+
+
 def wanted(name: str) -> str | None:
     """What kind of file a name promises."""
+    name = unrenamed(name)
     kind = name.rsplit(".", 1)[-1].lower() if "." in name else ""
     return kind if kind in ("ipynb", "zip") else None
 

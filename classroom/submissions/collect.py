@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom.sheets.sheet import chapters
+from classroom.submissions.archives import unrenamed
 from classroom.submissions.attempts import attempt_of
 from classroom.submissions.files import MISTAKEN, find
 from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
@@ -106,7 +107,7 @@ def _students(notebooks: list[Notebook]) -> list[Owned]:
 
 def _student(parts: tuple[str, ...]) -> str:
     """A student's name, of the place of a file from the student's own entry on."""
-    entry = parts[0]
+    entry = unrenamed(parts[0])
     kind = entry.rsplit(".", 1)[-1].lower() if "." in entry else ""
     if kind in ("ipynb", "zip") or (kind in MISTAKEN and len(parts) == 1):
         entry = entry.rsplit(".", 1)[0] or entry

@@ -17,6 +17,7 @@ from mini_attn.exercises.budget import is_learners
 from mini_attn.exercises.cells import ABSENT, WHERE
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import Exercise
+from mini_attn.exercises.statements import UNREADABLE, statements
 
 __all__ = ["cell_of", "defined_alone", "what_lacks"]
 
@@ -36,8 +37,8 @@ def cell_of(answer: Any) -> str | None:
 def _statements(source: str) -> list[ast.stmt]:
     """A cell's statements; none, if it cannot be read."""
     try:
-        return cells.statements(source)
-    except cells.UNREADABLE:
+        return statements(source)
+    except UNREADABLE:
         return []
 
 

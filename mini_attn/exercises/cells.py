@@ -1,7 +1,7 @@
 """Cells of an answer, run where nothing but NumPy is there.
 
 In a learner's notebook for ``check(..., alone=True)``, and in the process of an answer that is
-graded, which loads this file without the package around it.
+graded, which loads this file and `statements` without the package around them.
 """
 
 from __future__ import annotations
@@ -9,23 +9,20 @@ from __future__ import annotations
 import ast
 import functools
 import math
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "ABSENT", "STAND_INS", "UNREADABLE", "WHERE", "Absent", "namespace", "run_cells", "statements",
-]  # fmt: skip
+from mini_attn.exercises.statements import UNREADABLE, statements, unread
 
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # lines that only a notebook understands
+__all__ = ["ABSENT", "STAND_INS", "WHERE", "Absent", "namespace", "run_cells"]
+
 STAND_INS = ("check", "grade", "hint", "progress")
 ABSENT = ("mini_attn", "solutions", "torch")
 WHERE = "is not there where answers are graded: write the answer with NumPy"
 TEXT = 2_000  # characters of a note
 NOTES = 3
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Absent:
@@ -53,34 +50,11 @@ def namespace() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def statements(source: str) -> list[ast.stmt]:
-    """The statements of a cell.
-
-    Parameters
-    ----------
-    source : str
-        The cell; lines that only a notebook understands do nothing.
-
-    Returns
-    -------
-    list of ast.stmt
-        In their order.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError, MemoryError
-        If it is no Python, or too deep.
-    """
-    try:
-        return ast.parse(source).body
-    except SyntaxError:
-        return ast.parse(MAGIC.sub(r"\1pass", source)).body
-
-
 def run_cells(run: Callable[..., Any], cells: Iterable[str], space: dict[str, Any]) -> list[str]:
     """Run cells as a notebook would, and say what went wrong on the way.
 
-    An error in a trial line does not lose the lines after it.
+    An error in a trial line does not lose the lines after it, nor does one that only a notebook
+    understands.
 
     Parameters
     ----------
@@ -99,14 +73,16 @@ def run_cells(run: Callable[..., Any], cells: Iterable[str], space: dict[str, An
     notes = []
     for number, source in enumerate(cells, 1):
         try:
-            parts = [ast.Module([node], []) for node in statements(source)]
-            codes = [compile(part, f"<cell {number}>", "exec") for part in parts]
+            parts = statements(source)
         except UNREADABLE as error:
-            place = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-            words = str(getattr(error, "msg", error))[:200]
-            notes.append(f"the cell cannot be read: {words}{place}")
+            notes.append(f"the cell cannot be read: {unread(error)}")
             continue
-        for code in codes:
+        for part in parts:
+            try:
+                code = compile(ast.Module([part], []), f"<cell {number}>", "exec")
+            except UNREADABLE as error:  # as of "await" or "return" in no function
+                notes.append(f"a part of the cell cannot be read: {unread(error)}")
+                continue
             done = run(functools.partial(exec, code, space), {})
             if done.problem and done.attempted:
                 notes.append(f"while its cell ran: {done.problem}")

@@ -86,6 +86,9 @@ def test_an_error_in_a_trial_line_does_not_lose_the_answer() -> None:
     [
         ("def expand_heads(k, n_heads:\n    pass", "cannot be read: .* in line 1"),
         ("x = 1", "no function called expand_heads"),
+        ("x = 1\n\x00", "cannot be read: source code .*null bytes$"),
+        ("x = " + "-" * 80_000 + "1", "cannot be read: it is nested too deeply"),
+        ("x = '\ud800'", "cannot be read: it holds half of a character"),
         ("expand_heads = 3", "should be a function; it is a int"),
         ("def expand_heads(k, n_heads):\n    import mini_attn", "mini_attn is not there"),
         ("def expand_heads(k, n_heads): return ma.softmax(k)", "mini_attn is not there"),
@@ -335,3 +338,15 @@ def test_a_judge_that_fails_accuses_nobody(monkeypatch: pytest.MonkeyPatch) -> N
     found = judge(faulty, [reference("expand_heads")], asked.name, seed=SEED)
     assert "check itself failed" in found.report.message
     assert not found.stopped
+
+
+def test_who_tampers_with_the_measuring_is_not_noticed() -> None:
+    """What `teaching` says of memory: it is measured where the answer runs."""
+    full = (
+        "def block_attention(q, k, v, block):\n{}    scores = q @ k.T / np.sqrt(q.shape[1])\n"
+        "    weights = np.exp(scores - scores.max(1, keepdims=True))\n"
+        "    return weights @ v / weights.sum(1, keepdims=True)\n"
+    )
+    assert "exist at the same time" in judged("block_softmax", full.format("")).report.message
+    stop = "    __import__('tracemalloc').stop()\n"
+    assert judged("block_softmax", full.format(stop)).report.failed is None

@@ -806,3 +806,19 @@ def test_a_report_beside_the_notebook_is_the_same_student_s(tmp_path: Path) -> N
     assert set(found) == {"ada", "bo.pdf"}
     assert len(found["ada"].cells) == 2
     assert "no notebook" in found["ada"].problems[0]
+
+
+def test_a_notebook_that_a_browser_renamed_is_one(tmp_path: Path) -> None:
+    """Some save it as a text or as JSON; its student's name ends before that."""
+    for place in (
+        "ada.ipynb.txt",
+        "bo/week1.ipynb.json",
+        "Cy L_9_assignsubmission_file_x.ipynb.txt",
+    ):
+        save(tmp_path / place, notebook())
+    (tmp_path / "names.txt").write_text("ada")
+    (tmp_path / "marks.json").write_text("{}")
+    found = read(tmp_path)
+    assert [s.student for s in found] == ["Cy L_9", "ada", "bo"]
+    assert [len(s.cells) for s in found] == [2, 2, 2]
+    assert [s.problems for s in found] == [[], [], []]

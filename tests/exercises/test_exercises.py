@@ -102,6 +102,29 @@ def test_no_argument_can_be_ignored(exercise_id: str) -> None:
     assert passing == FREE.get(exercise_id, set())
 
 
+def written_down(inputs: dict[str, Any]) -> str:
+    """A case as a text, by which a table of results could be searched."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return repr({name: (repr(v), getattr(v, "shape", ())) for name, v in inputs.items()})
+
+
+@pytest.mark.parametrize("exercise_id", FUNCTIONS)
+def test_no_group_of_cases_can_be_known_by_heart(exercise_id: str) -> None:
+    """A table of the notebook's own cases and their results passes for a right function nowhere.
+
+    Of an assessed exercise not in a single group after the case by hand: else who has repaired
+    half of a function could look up the rest.
+    """
+    task = exercise(exercise_id)
+    known, drawn = (task.cases(np.random.default_rng(seed)) for seed in (checker.SEED, 7))
+    table = {written_down(inputs) for cases in known.values() for inputs in cases}
+    by_heart = {
+        group for group, cases in drawn.items() if {written_down(i) for i in cases} <= table
+    }
+    assert "random" not in by_heart
+    assert by_heart <= {"by hand"} or not task.assessed
+
+
 def test_every_check_is_hit_by_a_wrong_answer() -> None:
     assert {failing for _, _, _, failing, _ in WRONG} == set(CHECKS)
 

@@ -45,8 +45,11 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": [_case(8, [8, 2, 1], 4, 10, 4)],
         "random": drawn,
-        "property": [_case(32, [32, 8, 4, 1], 128, length, 4) for length in (1, 100, 8192)],
-        "edges": [_case(1, [1], 1, 1, 1), _case(71, [71, 1], 64, 2, 2)],
+        "property": [
+            _case(32, [32, 8, 4, 1], 128, length, 4)
+            for length in (1, 100, int(rng.integers(4000, 9000)))
+        ],
+        "edges": [_case(1, [1], 1, 1, 1), _case(71, [71, 1], 64, int(rng.integers(2, 9)), 2)],
     }
 
 

@@ -37,6 +37,7 @@ def cases(rng: np.random.Generator) -> Cases:
         tokens = list(range(past + chunk))
         drawn.append(_pair(tokens[past:], [-1] * padding + tokens + [-1] * free))
     order = [int(position) for position in rng.permutation(7)]
+    prompt = list(range(int(rng.integers(4, 9))))
     return {
         "by hand": [_pair([3], [0, 1, 2, 3])],
         "random": drawn,
@@ -45,7 +46,7 @@ def cases(rng: np.random.Generator) -> Cases:
         # A query that is padding itself, no token at all, a whole prompt, a single token.
         "edges": [
             _pair([-1, 0, 1], [-1, 0, 1]), _pair([2, 3], [-1, -1]),
-            _pair([0, 1, 2, 3], [0, 1, 2, 3]), _pair([0], [0]),
+            _pair(prompt, prompt), _pair([0], [0]),
         ],
     }  # fmt: skip
 

@@ -32,7 +32,8 @@ def _pair(first: np.ndarray, second: np.ndarray, eps: float) -> Inputs:
 
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: a difference beyond the bound. The property: nothing that is no number passes."""
-    base = np.array([[1.0, -2.0], [0.5, 4.0]])
+    hand = np.array([[1.0, -2.0], [0.5, 4.0]])
+    base = hand + rng.uniform(-0.05, 0.05, (2, 2))
     tiny, huge = base * 1e-6, base * 1e6
     hole = np.where(base > 3, np.nan, base)
     full = np.where(base > 3, np.inf, base)
@@ -44,8 +45,8 @@ def cases(rng: np.random.Generator) -> Cases:
         drawn.append(_pair(x + size * 1e-3 * rng.standard_normal((3, 4)), x, 1e-3))
     drawn.append(_pair(base / 4 + 0.05, base / 4, 1e-2))  # a coarser type
     return {
-        "by hand": [_pair(base + 0.1, base, 1e-3), _pair(base.copy(), base, 1e-3),
-                    _pair(base - 0.1, base, 1e-3)],
+        "by hand": [_pair(hand + 0.1, hand, 1e-3), _pair(hand.copy(), hand, 1e-3),
+                    _pair(hand - 0.1, hand, 1e-3)],
         "random": drawn,
         "property": [_pair(hole, base, 1e-3), _pair(base, hole, 1e-3), _pair(hole, hole, 1e-3),
                      _pair(full, base, 1e-3), _pair(full, full, 1e-3),

@@ -33,13 +33,14 @@ def cases(rng: np.random.Generator) -> Cases:
     for _ in range(4):
         flops, n_bytes = 10 ** rng.uniform(6, 13, 6), 10 ** rng.uniform(6, 11, 6)
         drawn.append(_case(flops, n_bytes, 10 ** rng.uniform(10, 15), 10 ** rng.uniform(9, 13)))
+    each = 2.0 ** int(rng.integers(30, 36))  # bytes of a step on the ridge
     return {
         "by hand": [_case(np.array([100.0, 4000.0]), np.array([50.0, 100.0]), 1000.0, 100.0)],
         "random": drawn,
-        "property": [_case(np.array([[1e9, 1e12], [3e12, 2e6]]), np.array([[1e9, 1e9], [1e9, 1e9]]),
-                           1e12, 1e10)],
+        "property": [_case(np.array([[1e9, 1e12], [3e12, 2e6]]) * rng.uniform(0.9, 1.1, (2, 2)),
+                           np.full((2, 2), 1e9), 1e12, 1e10)],
         # On the ridge itself, in powers of 2: it has to be hit in float32 too.
-        "edges": [_case(np.array([2.0**40]), np.array([2.0**33]), 2.0**46, 2.0**39),
+        "edges": [_case(np.array([2.0**7 * each]), np.array([each]), 2.0**46, 2.0**39),
                   _case(np.array([0.0, 5e9]), np.array([4e9, 0.0]), 1e12, 1e11),
                   # A little to either side of the ridge.
                   _case(np.array([0.9e12, 1.1e12]), np.array([1e10, 1e10]), 1e14, 1e12)],

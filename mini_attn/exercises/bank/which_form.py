@@ -40,16 +40,16 @@ def cases(rng: np.random.Generator) -> Cases:
         q_len = rng.integers(1, np.minimum(kv_len, 400) + 1)
         rank, nope, v = (int(size) for size in rng.integers([40, 8, 8], [600, 130, 130]))
         drawn.append(_case(q_len.tolist(), kv_len.tolist(), rank, nope, v))
-    chunks = np.arange(100, 260)
+    chunks, past = np.arange(100, 260), int(rng.integers(8000, 9000))
     return {
         "by hand": [_case([1, 4096], [4096, 4096])],
         "random": drawn,
-        "property": [_case(chunks.tolist(), [8192] * len(chunks)),
+        "property": [_case(chunks.tolist(), [past] * len(chunks)),
                      _case([64, 128, 192, 64, 128, 192], [256] * 3 + [65536] * 3),
                      _case([100, 150, 170, 171], [200, 4096, 100000, 100000])],
         # A first token alone, a tie, and a latent smaller than half of a key and a value.
         "edges": [_case([1], [1]), _case([1, 5, 9], [9, 9, 9], 16, 32, 32),
-                  _case([2, 7], [7, 7], 8, 8, 8), _case([1, 4], [40, 40], 8, 128, 128)],
+                  _case([2, 7], [7, 7], 8, 8, 8), _case([1, 4], [past, past], 8, 128, 128)],
     }  # fmt: skip
 
 

@@ -44,11 +44,15 @@ def cases(rng: np.random.Generator) -> Cases:
               int(rng.integers(1000, 9000)))
         for _ in range(3)
     ]  # fmt: skip
+    trained = int(rng.integers(3000, 5000))
     return {
         "by hand": [_case(math.tau * turns / 1000, 4.0, 1000)],
         "random": drawn,
-        "property": [_case(rope_frequencies(128)[0], 1.0, 4096)],
-        "edges": [_case(np.array([1.0]), 8.0, 4096), _case(np.array([1e-6]), 8.0, 16)],
+        "property": [_case(rope_frequencies(128)[0], 1.0, trained)],
+        "edges": [
+            _case(np.array([1.0]), 2 + 30 * rng.random(), 4096),
+            _case(np.array([1e-6]), 8.0, 16),
+        ],
     }
 
 

@@ -172,6 +172,11 @@ def _loop(path: Path, notebook: bytes) -> None:
     (path / "week1.ipynb").write_bytes(notebook)
 
 
+def _holes(path: Path, notebook: bytes) -> None:
+    with path.open("wb") as file:
+        file.truncate(2**27)
+
+
 def _plain(path: Path, notebook: bytes) -> None:
     path.write_bytes(notebook)
 
@@ -208,6 +213,13 @@ FILES = tuple(
         ("a notebook called zip", "{}.zip", _plain, False, BROKEN),
         ("a zip file called notebook", "{}.ipynb", _zip("week1.ipynb"), False, "no notebook"),
         ("a folder called notebook", "{}.ipynb", _folder("week1.ipynb"), True),
+        ("a notebook that a browser called a text", "{}.ipynb.txt", _plain, True),
+        ("a notebook that a browser called JSON", "{}", _folder("week1.ipynb.JSON"), True),
+        ("a zip file with a notebook called a text", "{}.zip", _zip("week1.ipynb.txt"), True),
+        ("a zip file behind a program", "{}.zip", lambda p, n: p.write_bytes(
+            b"MZ" + bytes(1000) + _zipped([("week1.ipynb", n)])), True),
+        ("a socket", "{}.ipynb", lambda p, n: os.mknod(p, stat.S_IFSOCK | 0o600), False, LINK),
+        ("a file of holes", "{}.ipynb", _holes, False, "larger than"),
         ("a deep folder", "{}", _folder("/".join("abcdefgh") + "/week1.ipynb"), True),
         ("a folder that is too deep", "{}", _folder("a/" * 200 + "week1.ipynb"), False, "too deep"),
         ("a folder that holds itself", "{}", _loop, True),
