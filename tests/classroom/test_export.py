@@ -18,7 +18,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -28,8 +27,8 @@ from classroom.adapters import export
 from classroom.adapters.markup import MARK, document
 from classroom.adapters.moodle import BOOK_CATEGORY, moodle_file
 from classroom.adapters.qti import qti_package
-from classroom.adapters.questions import Asked, Known, asked_of, options
-from classroom.sheets.key import repeats, said_to
+from classroom.adapters.questions import Asked, Known, asked_of, options, said_to
+from classroom.sheets.key import _repeats as repeats
 from classroom.sheets.sheet import chosen
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
@@ -167,13 +166,13 @@ def numbers_for(asked: Asked) -> list[float]:
 
 @pytest.mark.parametrize("asked", PENCILS, ids=lambda asked: asked.key)
 def test_a_platform_says_of_a_pencil_exercise_what_its_check_says(asked: Asked) -> None:
-    exercise_id = asked.key.split("/")[1]
+    task = exercise(asked.key.split("/")[1])
     units = asked.unit in ("bytes", "FLOPs")
     told = 0
     for platform in both(asked):
         for value in numbers_for(asked):
             points, words = platform(value)
-            said = said_to(exercise_id, value)
+            said = said_to(task, value)
             near = any(abs(value - k.value) <= 2e-7 * abs(k.value) for k in (asked.right,))
             if not (units and near):  # in units a byte more or less cannot be told
                 assert bool(points) == (said is None), value
@@ -490,21 +489,6 @@ def test_a_problem_sheet_has_its_pencil_exercises_and_points_of_its_own() -> Non
     root = ET.fromstring(files["week1.xml"])
     assert root.findtext("question/category/text") == f"{BOOK_CATEGORY}/week1"
     assert MARK.encode() in files["week1.xml"]
-
-
-def test_numbers_drawn_for_each_student_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = exercise("cache_budget")
-    monkeypatch.setattr(
-        "classroom.adapters.questions.exercise",
-        lambda i: type("Drawn", (), {**_fields(drawn), "parameters": lambda rng: {}}),
-    )
-    with pytest.raises(ConfigError, match="draws numbers for each student"):
-        asked_of(chosen(exercises="cache_budget", name="one"))
-
-
-def _fields(task: Any) -> dict[str, Any]:
-    names = (*task.__dataclass_fields__, "points", "name")
-    return {name: getattr(task, name) for name in names}
 
 
 def test_the_title_of_a_category_may_hold_a_slash(monkeypatch: pytest.MonkeyPatch) -> None:

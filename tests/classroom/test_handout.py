@@ -150,6 +150,8 @@ def test_markdown_and_mathematics() -> None:
     assert "&lt;b&gt;no&lt;/b&gt;" in page
     with pytest.raises(ValueError, match=r"cannot be set.*ParseError"):
         formula(r"\frac{1")
+    with pytest.raises(ValueError, match=r"^'a & b' cannot be set: ParseError: .{1,99}$"):
+        formula("a & b")  # in a line, and without the whole of KaTeX
 
 
 # The command
