@@ -7,15 +7,18 @@ def decode_bound(
     batch, context, weight_bytes, cache_bytes, row_flops, pair_flops,
     bytes_per_second, flops_per_second,
 ):  # fmt: skip
-    moved = weight_bytes + batch * context * cache_bytes
-    flops = batch * (row_flops + context * pair_flops)
-    return np.maximum(moved / bytes_per_second, flops / flops_per_second)
+    weights = np.maximum(weight_bytes / bytes_per_second, batch * row_flops / flops_per_second)
+    attention = np.maximum(
+        batch * context * cache_bytes / bytes_per_second,
+        batch * context * pair_flops / flops_per_second,
+    )
+    return weights + attention
 
 
 REFERENCE = decode_bound
 
 
-def _variant(join=np.maximum, *, per_batch=False, **change):
+def _variant(join=np.maximum, *, end=np.add, per_batch=False, **change):
     """The bound with some of its factors changed."""
 
     def answer(
@@ -23,14 +26,16 @@ def _variant(join=np.maximum, *, per_batch=False, **change):
         bytes_per_second, flops_per_second,
     ):  # fmt: skip
         named = {"one": np.ones_like(batch), "batch": batch, "none": 0 * batch}
-        weights = named[change.get("weights", "one")]
-        caches = named[change.get("caches", "batch")]
-        rows = named[change.get("rows", "batch")]
+        weights = named[change.get("weights", "one")] * weight_bytes
         seen = context if change.get("seen", True) else 1
         met = context if change.get("met", True) else 1
-        moved = weights * weight_bytes + caches * seen * cache_bytes
-        flops = rows * (row_flops + change.get("pairs", 1) * met * pair_flops)
-        seconds = join(moved / bytes_per_second, flops / flops_per_second)
+        caches = named[change.get("caches", "batch")] * seen * cache_bytes
+        rows = named[change.get("rows", "batch")]
+        pairs = named[change.get("pairs", "batch")] * met * pair_flops
+        seconds = end(
+            join(weights / bytes_per_second, rows * row_flops / flops_per_second),
+            join(caches / bytes_per_second, pairs / flops_per_second),
+        )
         return seconds / batch if per_batch else seconds
 
     return answer
@@ -66,33 +71,34 @@ def _times(inputs):
 
 def _one_side(**inputs):
     weights, caches, rows, pairs = _times(inputs)
-    reading, computing = weights + caches, rows + pairs
-    return reading if reading.max() > computing.max() else computing
+    products = weights if weights.max() > rows.max() else rows
+    return products + np.maximum(caches, pairs)
 
 
-def _part_by_part(**inputs):
+def _totals(**inputs):
     weights, caches, rows, pairs = _times(inputs)
-    return np.maximum(weights, rows) + np.maximum(caches, pairs)
+    return np.maximum(weights + caches, rows + pairs)
 
 
 def _prompt(**inputs):
     weights, caches, rows, pairs = _times(inputs)
-    return np.maximum(weights + caches, (rows + pairs) * inputs["context"])
+    context = inputs["context"]
+    return np.maximum(weights, rows * context) + np.maximum(caches, pairs * context)
 
 
 def _pairs_once(**inputs):
     weights, caches, rows, pairs = _times(inputs)
-    return np.maximum(weights + caches, rows + pairs / inputs["batch"])
+    return np.maximum(weights, rows) + np.maximum(caches, pairs / inputs["batch"])
 
 
 def _row_once(**inputs):
     weights, caches, rows, pairs = _times(inputs)
-    return np.maximum(weights + caches, rows / inputs["batch"] + pairs)
+    return np.maximum(weights, rows / inputs["batch"]) + np.maximum(caches, pairs)
 
 
 def _twice(**inputs):
     weights, caches, rows, pairs = _times(inputs)
-    return np.maximum(weights + caches, 2 * (rows + pairs))
+    return np.maximum(weights, 2 * rows) + np.maximum(caches, 2 * pairs)
 
 
 WRONG = [
@@ -104,15 +110,18 @@ WRONG = [
     ("weights for each", _variant(weights="batch"), "by hand", "serves the whole batch"),
     ("one token read", _variant(seen=False), "by hand", "all of the context"),
     ("one token met", _variant(met=False), "by hand", "meets all of the context"),
-    ("one row", _variant(rows="one"), "by hand", "single sequence"),
+    ("one row", _variant(rows="one", pairs="one"), "by hand", "single sequence"),
     ("no cache", _variant(caches="none"), "by hand", "not read"),
-    ("no pairs", _variant(pairs=0), "by hand", "left out"),
+    ("no pairs", _variant(pairs="none"), "by hand", "left out"),
     ("reading only", _variant(lambda a, b: a), "by hand", "Only the reading"),
     ("arithmetic only", _variant(lambda a, b: b), "by hand", "Only the arithmetic"),
     ("each token", _variant(per_batch=True), "by hand", "for each token"),
     ("rates swapped", _rates_swapped, "by hand", "should be"),
     ("one side for all", _one_side, "by hand", "entry by entry"),
-    ("part by part", _part_by_part, "by hand", "totals"),
+    ("totals first", _totals, "by hand", "nothing multiplies weights"),
+    ("longer operation", _variant(end=np.maximum), "by hand", "follow one another"),
+    ("no attention", _variant(caches="none", pairs="none"), "by hand", "Attention is left out"),
+    ("totals, each token", lambda **i: _totals(**i) / i["batch"], "by hand", "Two things"),
     ("a prompt's arithmetic", _prompt, "by hand", "arithmetic of a prompt"),
     ("pairs of one sequence", _pairs_once, "by hand", "one sequence's pairs"),
     ("row of one sequence", _row_once, "by hand", "one sequence's row"),

@@ -27,7 +27,13 @@ from mini_attn.cost.roofline import (
     roofline_seconds,
 )
 from mini_attn.cost.rotary import rotary_flops
-from mini_attn.cost.steps import activation_bytes, cache_intensity, step_bytes, step_seconds
+from mini_attn.cost.steps import (
+    activation_bytes,
+    cache_intensity,
+    step_bytes,
+    step_operations,
+    step_seconds,
+)
 from mini_attn.cost.storage import Contiguous, Paged, Quantized, Ring
 from mini_attn.cost.work import (
     attention_flops,
@@ -77,6 +83,7 @@ __all__ = [
     "roofline_seconds",
     "rotary_flops",
     "step_bytes",
+    "step_operations",
     "step_seconds",
     "token_passes",
     "visible_pairs",

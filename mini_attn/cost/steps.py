@@ -15,24 +15,30 @@ from mini_attn.cost.memory import (
 )
 from mini_attn.cost.parameters import expert_parameters, looked_up, parameter_count
 from mini_attn.cost.roofline import Device, roofline_seconds
-from mini_attn.cost.work import matmul_flops
+from mini_attn.cost.work import matmul_flops, routed_flops
 from mini_attn.shapes import check_choice, check_count
 from mini_attn.variants import variant
 
-__all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_seconds"]
+__all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_operations", "step_seconds"]
 
 _DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
 
 
-def _read_parameters(model: Any, tokens: int, experts: str) -> int:
-    """Parameters that a pass over so many tokens reads; an average is rounded up."""
-    whole = parameter_count(model) - looked_up(model)
+def _expert_parameters_read(model: Any, tokens: int, experts: str) -> int:
+    """Of routed experts, the parameters that so many tokens wake; an average is rounded up."""
     if not model.n_experts:
-        return whole
+        return 0
     choice = (model.n_experts, model.experts_per_token, tokens)
     least, most = expert_bounds(*choice)
     woken = {"least": least, "most": most, "expected": expected_experts(*choice)}[experts]
-    return whole - int((model.n_experts - woken) * expert_parameters(model))
+    return ceil(woken * expert_parameters(model))
+
+
+def _read_parameters(model: Any, tokens: int, experts: str) -> int:
+    """Parameters that a pass over so many tokens reads."""
+    whole = parameter_count(model) - looked_up(model)
+    routed = model.n_experts * expert_parameters(model)
+    return whole - routed + _expert_parameters_read(model, tokens, experts)
 
 
 def step_bytes(
@@ -227,6 +233,82 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     return float(2 * model.n_heads * met / (dtype_bytes * numbers_per_token(model)))
 
 
+def step_operations(
+    model: Any,
+    *,
+    kv_len: int,
+    q_len: int = 1,
+    batch: int = 1,
+    dtype_bytes: float = 2,
+    cache_dtype_bytes: float | None = None,
+    experts: str = "expected",
+) -> dict[str, tuple[int, int]]:
+    """FLOPs and bytes of one pass, by kind of operation.
+
+    ``sums over the kinds = (sum(matmul_flops(causal="exact")), sum(step_bytes))``
+
+    Parameters
+    ----------
+    model : ModelConfig
+        Sizes.
+    kv_len, q_len, batch : int
+        As in `step_bytes`.
+    dtype_bytes, cache_dtype_bytes : float, float or None
+        As in `step_bytes`.
+    experts : {"expected", "least", "most"}
+        As in `step_bytes`.
+
+    Returns
+    -------
+    dict
+        ``products`` (all products with weights but the following), ``experts`` (the routed ones,
+        if the model has any; shared experts and the choice are products), ``attention`` (scores
+        and weighted sums; the cache), ``logits`` (of one row a sequence): a tuple of FLOPs and
+        bytes each.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range or ``experts`` is unknown.
+
+    Notes
+    -----
+    Each kind stands for all layers. Norms and biases move their bytes with the products.
+
+    References
+    ----------
+    pope2022scaling, section 2
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> step = step_operations(MODELS["llama-3-8b"], kv_len=8192, batch=16)
+    >>> {name: round(flops / size, 1) for name, (flops, size) in step.items()}
+    {'products': 16.0, 'attention': 4.0, 'logits': 16.0}
+    """
+    sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
+    moved = step_bytes(
+        model, **sizes, dtype_bytes=dtype_bytes, cache_dtype_bytes=cache_dtype_bytes,
+        experts=experts,
+    )  # fmt: skip
+    flops = matmul_flops(model, **sizes, causal="exact")
+    woken = _expert_parameters_read(model, batch * q_len, experts)
+    routed = (routed_flops(model, batch * q_len), ceil(woken * dtype_bytes))
+    logits = (flops["logits"], ceil(model.vocab_size * model.d_model * dtype_bytes))
+    attention = (
+        flops["scores"] + flops["weighted sum"], moved["cache read"] + moved["cache written"],
+    )  # fmt: skip
+    others = [routed, attention, logits]
+    work = sum(flops.values()) - sum(done for done, _ in others)
+    size = sum(moved.values()) - sum(size for _, size in others)
+    return {
+        "products": (work, size),
+        **({"experts": routed} if model.n_experts else {}),
+        "attention": attention,
+        "logits": logits,
+    }
+
+
 def step_seconds(
     model: Any,
     device: Device,
@@ -239,7 +321,7 @@ def step_seconds(
 ) -> float:
     """The least time that one pass takes on a device.
 
-    ``max(matmul FLOPs / FLOPs per second, (weights + cache) bytes / bytes per second)``
+    ``sum over operations of max(FLOPs / FLOPs per second, bytes / bytes per second)``
 
     Parameters
     ----------
@@ -264,6 +346,13 @@ def step_seconds(
     ConfigError
         If a number is out of range or the device has no rate for the data type.
 
+    Notes
+    -----
+    The operations are those of `step_operations`. Each needs the result of the one before, so
+    nothing multiplies weights while attention waits for its caches. The maximum of the totals
+    is a weaker bound: only a program that reads the weights of the next operation during the
+    present one could reach it.
+
     References
     ----------
     williams2009roofline, The Roofline Model
@@ -277,6 +366,5 @@ def step_seconds(
     """
     check_choice("dtype", dtype, tuple(_DTYPE_BYTES))
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-    moved = step_bytes(model, **sizes, dtype_bytes=_DTYPE_BYTES[dtype], experts=experts)
-    flops = sum(matmul_flops(model, **sizes, causal="exact").values())
-    return roofline_seconds(flops, sum(moved.values()), device, dtype=dtype)
+    operations = step_operations(model, **sizes, dtype_bytes=_DTYPE_BYTES[dtype], experts=experts)
+    return sum(roofline_seconds(*each, device, dtype=dtype) for each in operations.values())

@@ -194,6 +194,14 @@ def _mlp_widths(model: Any) -> tuple[int, int]:
     return inner, sparse * model.n_experts
 
 
+def routed_flops(model: Any, rows: int) -> int:
+    """FLOPs of the routed experts that so many rows take; a part of ``mlp`` below."""
+    if not model.n_experts:
+        return 0
+    inner = (model.n_layers - model.n_dense_layers) * model.experts_per_token * model.expert_d_ff
+    return int(2 * rows * model.d_model * model.mlp_matrices * inner)
+
+
 def matmul_flops(
     model: Any,
     *,

@@ -33,8 +33,12 @@ def _flops(model: ModelConfig, kv_len: int) -> int:
 
 
 def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
-    """What a step costs: a part for each token that runs, and one for each key that it meets."""
+    """What a step costs: a part for each token that runs, and one for each key that it meets.
+
+    ``read`` and ``row_flops`` are those of all weights; the logits' share stands beside them.
+    """
     pair = _flops(model, 2) - _flops(model, 1)
+    logit_flops, logit_read = cost.step_operations(model, kv_len=1, dtype_bytes=1)["logits"]
     entry = REGISTRY[name]
     return {
         "name": name,
@@ -47,6 +51,8 @@ def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
         "read": cost.step_bytes(model, kv_len=1, dtype_bytes=1)["weights"],
         "row_flops": _flops(model, 1) - pair,
         "pair_flops": pair,
+        "logit_flops": logit_flops,
+        "logit_read": logit_read,
     }
 
 

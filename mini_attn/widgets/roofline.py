@@ -8,7 +8,7 @@ __all__ = ["Roofline"]
 
 
 class Roofline(LivingWidget):
-    """A pass under a device's roof: products with weights, attention, and both together.
+    """A pass under a device's roof: products with weights, attention, logits, and their sum.
 
     Parameters
     ----------

@@ -17,16 +17,18 @@ def _model(name: str) -> dict[str, Any]:
     """A model's work taken apart; the widget multiplies by rows, pairs and sequences."""
     model = MODELS[name]
     work = cost.matmul_flops(model, q_len=1, kv_len=1, batch=1)
+    moved = cost.step_operations(model, kv_len=1, dtype_bytes=1)
     return {
         "name": name,
         "title": model.title,
         "n_heads": model.n_heads,
         "n_kv_heads": model.n_kv_heads,
         "parameters": cost.parameter_count(model),
-        "read": cost.step_bytes(model, kv_len=1, dtype_bytes=1)["weights"],
+        "read": moved["products"][1],
         "row_flops": work["projections"] + work["output"] + work["mlp"],
         "pair_flops": work["scores"] + work["weighted sum"],
         "logit_flops": work["logits"],
+        "logit_read": moved["logits"][1],
         "kept": cost.cache_bytes_per_token(model, dtype_bytes=1),
     }
 

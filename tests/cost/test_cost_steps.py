@@ -214,17 +214,97 @@ def test_a_decode_step_is_bound_by_memory_and_a_prefill_by_products():
         device = cost.DEVICES[key]
         decode = cost.step_bytes(LLAMA, kv_len=2048)
         seconds = cost.step_seconds(LLAMA, device, kv_len=2048)
-        assert seconds == sum(decode.values()) / device.bytes_per_second
-        flops = sum(cost.matmul_flops(LLAMA, q_len=2048, kv_len=2048, causal="exact").values())
+        assert seconds == pytest.approx(sum(decode.values()) / device.bytes_per_second)
+        flops = cost.matmul_flops(LLAMA, q_len=2048, kv_len=2048, causal="exact")
+        work = sum(flops.values()) - flops["logits"]
+        # One row of logits waits for its matrix, in a prefill too.
+        waits = 2 * LLAMA.vocab_size * LLAMA.d_model / device.bytes_per_second
         seconds = cost.step_seconds(LLAMA, device, q_len=2048, kv_len=2048)
-        assert seconds == flops / device.flops_per_second["bfloat16"]
+        expected = work / device.flops_per_second["bfloat16"] + waits
+        assert seconds == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_operations_add_up_to_the_step(name):
+    """No FLOP and no byte is lost or counted twice, whatever the phase, the bits, the experts."""
+    model = MODELS[name]
+    for q_len, kv_len, batch in ((1, 100, 3), (1, 100_000, 1), (2, 777, 64), (500, 501, 2)):
+        sizes = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
+        flops = cost.matmul_flops(model, **sizes, causal="exact")
+        for bits, kept, which in ((2, None, "expected"), (0.5, 1, "most"), (1, 2, "least")):
+            use = {**sizes, "dtype_bytes": bits, "cache_dtype_bytes": kept, "experts": which}
+            parts = cost.step_operations(model, **use)
+            moved = cost.step_bytes(model, **use)
+            assert sum(done for done, _ in parts.values()) == sum(flops.values())
+            assert sum(size for _, size in parts.values()) == sum(moved.values())
+            assert all(done > 0 and size > 0 for done, size in parts.values())
+            cached = moved["cache read"] + moved["cache written"]
+            assert parts["attention"] == (flops["scores"] + flops["weighted sum"], cached)
+            assert parts["logits"][0] == flops["logits"]
+            assert ("experts" in parts) == bool(model.n_experts)
+
+
+@pytest.mark.parametrize("name", [n for n, m in MODELS.items() if m.biases == "none"])
+def test_dense_products_do_one_flop_a_byte_for_each_row(name):
+    """At 2 bytes: every weight serves every row. Norms, which only move, are less than 0.2 %."""
+    model = MODELS[name]
+    for batch in (1, 24, 256):
+        parts = cost.step_operations(model, kv_len=100, batch=batch)
+        for part in ("products", "logits"):
+            assert cost.arithmetic_intensity(*parts[part]) == pytest.approx(batch, rel=2e-3)
+
+
+def test_experts_spread_the_rows():
+    """Once all are awake a row serves ``experts_per_token / n_experts`` of them."""
+    for name, share in (
+        ("deepseek-v3", 8 / 256),
+        ("gpt-oss-120b", 4 / 128),
+        ("mixtral-8x7b", 1 / 4),
+    ):
+        model = MODELS[name]
+        work, size = cost.step_operations(model, kv_len=100, batch=2048)["experts"]
+        assert work / size == pytest.approx(2048 * share, rel=2e-2)
+        work, size = cost.step_operations(model, kv_len=100)["experts"]
+        assert work / size == pytest.approx(1, rel=2e-2)  # one row has its experts for itself
+    work, size = cost.step_operations(SPARSE, kv_len=5, batch=3, experts="least")["experts"]
+    weights = 3 * SPARSE.d_model * SPARSE.expert_d_ff * (SPARSE.n_layers - 1)
+    assert (work, size) == (3 * 2 * 2 * weights, 2 * 2 * weights)
+
+
+def test_a_step_is_the_sum_of_its_operations():
+    """2,048 x 256 tokens: weights compute for 31 ms while attention waits 21 ms for its caches."""
+    h100 = cost.DEVICES["h100"]
+    sizes = {"kv_len": 256, "batch": 2048}
+    flops = sum(cost.matmul_flops(LLAMA, q_len=1, **sizes, causal="exact").values())
+    totals = cost.roofline_seconds(flops, sum(cost.step_bytes(LLAMA, **sizes).values()), h100)
+    step = cost.step_seconds(LLAMA, h100, **sizes)
+    assert (round(1e3 * step), round(1e3 * totals)) == (52, 31)
+    parts = cost.step_operations(LLAMA, **sizes)
+    attention = parts["attention"][1] / h100.bytes_per_second
+    computing = (parts["products"][0] + parts["logits"][0]) / h100.flops_per_second["bfloat16"]
+    assert step == pytest.approx(computing + attention)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_sum_is_no_less_than_the_maximum_of_totals(name):
+    model, h100 = MODELS[name], cost.DEVICES["h100"]
+    for q_len, kv_len, batch in ((1, 256, 2048), (1, 8192, 16), (512, 512, 1)):
+        sizes = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
+        flops = sum(cost.matmul_flops(model, **sizes, causal="exact").values())
+        moved = sum(cost.step_bytes(model, **sizes).values())
+        whole = cost.roofline_seconds(flops, moved, h100)
+        step = cost.step_seconds(model, h100, **sizes)
+        assert whole * (1 - 1e-12) <= step
+        apart = flops / h100.flops_per_second["bfloat16"] + moved / h100.bytes_per_second
+        assert step <= apart * (1 + 1e-12)
 
 
 def test_time_of_a_step_on_a_measured_machine():
     mine = cost.measured_device({"float32": 1e11}, 1e10, memory_bytes=4 * 10**9)
     assert (mine.name, mine.source) == ("This machine", "measured")
     moved = sum(cost.step_bytes(GPT2, kv_len=64, dtype_bytes=4).values())
-    assert cost.step_seconds(GPT2, mine, kv_len=64, dtype="float32") == moved / 1e10
+    seconds = cost.step_seconds(GPT2, mine, kv_len=64, dtype="float32")
+    assert seconds == pytest.approx(moved / 1e10)
     few, many = (
         cost.step_seconds(MODELS["mixtral-8x7b"], mine, kv_len=64, dtype="float32", experts=which)
         for which in ("least", "most")
@@ -245,7 +325,8 @@ def test_time_of_a_step_on_a_measured_machine():
 def test_a_step_moves_numbers_of_its_own_type(dtype, size):
     slow = cost.measured_device({dtype: 1e18}, 1.0, memory_bytes=1)
     moved = cost.step_bytes(LLAMA, kv_len=7, batch=3, dtype_bytes=size)
-    assert cost.step_seconds(LLAMA, slow, kv_len=7, batch=3, dtype=dtype) == sum(moved.values())
+    seconds = cost.step_seconds(LLAMA, slow, kv_len=7, batch=3, dtype=dtype)
+    assert seconds == pytest.approx(sum(moved.values()), rel=1e-12)
 
 
 def test_nothing_but_the_last_rows_needs_logits():
@@ -340,6 +421,11 @@ BAD = {
         lambda: cost.step_seconds(GPT2, cost.DEVICES["a100"], kv_len=1, experts="few"),
         "experts must be one of .* got 'few'",
     ),
+    "which operations": (
+        lambda: cost.step_operations(GPT2, kv_len=1, experts="some"),
+        "experts must be one of .* got 'some'",
+    ),
+    "operations of no key": (lambda: cost.step_operations(GPT2, kv_len=0), "kv_len .* got 0"),
     "later keys": (
         lambda: cost.step_seconds(GPT2, cost.DEVICES["a100"], q_len=2, kv_len=1),
         "kv_len .* least 2, got 1",

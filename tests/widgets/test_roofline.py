@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import product
 from typing import Any
 
@@ -51,9 +52,21 @@ def test_work_and_time_equal_the_package(results: list[dict[str, Any]]) -> None:
         parts = result["parts"]
         pairs = flops["scores"] + flops["weighted sum"]
         assert math.isclose(parts["attention"]["flops"], pairs)
-        assert math.isclose(parts["weights"]["flops"], sum(flops.values()) - pairs)
-        assert parts["weights"]["bytes"] == moved["weights"]
+        weights, logits = parts["weights"], parts["logits"]
+        assert math.isclose(weights["flops"] + logits["flops"], sum(flops.values()) - pairs)
+        assert weights["bytes"] + logits["bytes"] == moved["weights"]
         assert parts["attention"]["bytes"] == moved["cache read"] + moved["cache written"]
+        operations = cost.step_operations(model, **sizes)
+        for key, name in (
+            ("weights", "products"),
+            ("attention", "attention"),
+            ("logits", "logits"),
+        ):
+            part, (done, size) = parts[key], operations[name]
+            assert math.isclose(part["flops"], done)
+            assert part["bytes"] == size
+            assert math.isclose(part["seconds"], cost.roofline_seconds(done, size, device))
+            assert part["seconds"] == part[part["side"]] == max(part["reading"], part["computing"])
         seconds = cost.step_seconds(model, device, **sizes)
         assert math.isclose(result["seconds"], seconds)
         assert math.isclose(result["tokens_per_second"], result["tokens"] / seconds)
@@ -87,6 +100,27 @@ def test_what_the_picture_teaches() -> None:
     assert prefill["parts"]["attention"]["intensity"] > prefill["ridge"]
 
 
+def test_the_pass_is_the_sum_of_its_operations() -> None:
+    """Weights compute while attention waits, one after the other: both sides are in the sum."""
+    body = """
+      const { compute, describe, draw, explain } = living.registry.roofline;
+      const result = compute(input);
+      const picture = [720, 346].map((width) => draw(result, { width, live: true }));
+      return { result, said: describe(result), picture, sum: explain(result, "bar-whole").text };"""
+    got = run(body, {**DEFAULTS, "batch": 1024, "context": 256})
+    whole = got["result"]["parts"]["whole"]
+    assert whole["seconds"] > 1.6 * max(whole["reading"], whole["computing"])
+    assert math.isclose(whole["share"], whole["computing"] / whole["seconds"])
+    assert "bound by arithmetic for 15.5 ms and by reading for 10.3 ms: at least" in got["said"]
+    assert "14.4 ms + 10.3 ms + 1.09 ms = 25.8 ms" in got["sum"]
+    for picture in got["picture"]:
+        counts = re.findall(r'class="roof-bar (roof-\w+) roof-counts"', picture)
+        assert len(counts) == 6  # one of each pair, and the pieces of the sum
+        assert picture.count("roof-hollow") == 3
+        for words in ("arithmetic 14.4 ms", "reading 4.17 ms", "reading 10.3 ms", "25.8 ms in all"):
+            assert words in picture
+
+
 def test_schema_lists_what_the_package_knows() -> None:
     assert SCHEMA["model"]["values"] == list(SHOWN)
     assert SCHEMA["device"]["values"] == list(cost.DEVICES)
@@ -107,7 +141,7 @@ def test_words_carry_the_numbers() -> None:
     assert "1,665 tokens a second" in decode["said"]
     mark, reading, computing, roof = decode["words"]
     assert "16.0 FLOP a byte" in mark
-    assert "15.0 GB / 3.35 TB/s = 4.48 ms" in reading
+    assert "14.0 GB / 3.35 TB/s = 4.17 ms" in reading
     assert "once for all sequences" in reading
     assert "989 TFLOP/s" in computing
     assert "3.35 TB/s" in roof

@@ -55,6 +55,10 @@ def test_equals_the_cost_functions(results: list[dict[str, Any]], name: str) -> 
         assert row["flops"] == pytest.approx(parts["scores"] + parts["weighted sum"], rel=1e-12)
         step = cost.step_seconds(model, device, kv_len=context, batch=batch)
         assert row["step"] == pytest.approx(step, rel=1e-9)
+        operations = cost.step_operations(model, kv_len=context, batch=batch)
+        for part, (flops, size) in zip(row["parts"], operations.values(), strict=True):
+            assert part["flops"] == pytest.approx(flops, rel=1e-12)
+            assert part["bytes"] == size
         assert row["intensity"] == pytest.approx(cost.cache_intensity(model), rel=1e-12)
         room = device.memory_bytes - 2 * cost.parameter_count(model)
         assert row["fit"] == max(0, room // one)
@@ -91,7 +95,13 @@ def test_texts_carry_the_numbers() -> None:
     assert f"{sizes['gqa'] / 1e9:.1f} GB" in got["said"][f"cache-{place}"]
     bound = cost.step_seconds(ONE_SHAPE["gqa"], cost.DEVICES["h100"], kv_len=8192, batch=16)
     assert got["table"]["rows"][place][5] == f"{1e3 * bound:.2f} ms"
-    assert "memory" in got["said"][f"step-{place}"]
+    said = got["said"][f"step-{place}"]
+    assert "memory" in said
+    assert "products with weights 4.17 ms" in said
+    assert f"= {1e3 * bound:.2f} ms, one after the other" in said
+    mixed = words({"context": 256, "batch": 1024, "device": "h100"})
+    assert mixed["table"]["rows"][0][6] == "memory, mostly"
+    assert mixed["table"]["rows"][place][6] == "arithmetic, mostly"
 
 
 def test_says_what_does_not_fit() -> None:

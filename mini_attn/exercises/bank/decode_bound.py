@@ -10,16 +10,17 @@ import numpy as np
 
 from mini_attn import cost
 from mini_attn.exercises.comparing import close
-from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.guesses import TWO, with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 from mini_attn.models import MODELS
 
 TEXT = """
-Write equation {eq}`eq-roofline-step` for several batch sizes at once. `batch` is an array of
-numbers of sequences, each with `context` cached tokens. `weight_bytes` are read once;
-`cache_bytes` is what one cached token takes in one sequence. One row through the weights takes
-`row_flops`, one pair of a query and a cached token takes `pair_flops`. Return an array of the
-shape of `batch`: the seconds of a decode step, at the least.
+Write equation {eq}`eq-roofline-step` for several batch sizes at once, with two operations: the
+products with weights, and attention. `batch` is an array of numbers of sequences, each with
+`context` cached tokens. `weight_bytes` are read once; `cache_bytes` is what one cached token takes
+in one sequence. One row through the weights takes `row_flops`, one pair of a query and a cached
+token takes `pair_flops`. Return an array of the shape of `batch`: the seconds of a decode step, at
+the least.
 """
 STARTER = '''
 def decode_bound(
@@ -52,14 +53,17 @@ def _published(name: str, device_name: str, batch: list[int], context: int) -> I
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: 1,000 bytes of weights, 2 of cache a token. Property: both sides of the ridge."""
+    """By hand: attention waits in one case and computes in the other, weights do both in each."""
     drawn = []
     for _ in range(4):
         batch = sorted(int(n) for n in rng.integers(1, 300, 5))
         low, high = rng.integers(20, 200, 4), rng.integers(2, 9, 2)
         drawn.append(_case(batch, int(rng.integers(5, 60)), *low, *high))
     return {
-        "by hand": [_case([1, 2, 10, 100], 5, 1000, 2, 300, 40, 10, 20)],
+        "by hand": [
+            _case([1, 2, 10, 100], 5, 1000, 8, 300, 4, 10, 20),
+            _case([1, 2, 10, 100], 5, 1000, 2, 300, 40, 10, 20),
+        ],
         "random": drawn,
         "property": [
             _published("llama-3-8b", "h100", [1, 16, 256, 4096], 1),
@@ -87,18 +91,23 @@ def _sides(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def _seconds(
-    inputs: Inputs, *, join: Callable[..., np.ndarray] = np.maximum, **times: Any
-) -> np.ndarray:
+    inputs: Inputs, *, join: Callable[..., np.ndarray] = np.maximum,
+    end: Callable[..., np.ndarray] = np.add, **times: Any,
+) -> np.ndarray:  # fmt: skip
     """The step with its pieces multiplied by something, and its sides joined in some way."""
     t = {name: piece * times.get(name, 1) for name, piece in _sides(inputs).items()}
-    return np.asarray(join(t["weights"] + t["cache"], t["rows"] + t["pairs"]))
+    return np.asarray(end(join(t["weights"], t["rows"]), join(t["cache"], t["pairs"])))
 
 
 def _parts(batch: np.ndarray, context: int) -> list[tuple[dict[str, Any], str]]:
     return [
         ({"join": np.add},
-         "Reading and arithmetic are added. They go on side by side: the longer one counts."),
-        ({"join": np.minimum}, "The shorter of the two is taken. A step is done when both are."),
+         "Reading and arithmetic of an operation are added. They go on side by side: the longer "
+         "one counts."),
+        ({"join": np.minimum},
+         "The shorter of the two is taken. An operation is done when both are."),
+        ({"end": np.maximum},
+         "Only the longer operation is counted. They follow one another: their times add up."),
         ({"cache": 1 / batch}, "One cache is read for the whole batch. Each sequence has its own."),
         ({"weights": batch},
          "The weights are read once for every sequence. One reading serves the whole batch."),
@@ -115,31 +124,45 @@ def _parts(batch: np.ndarray, context: int) -> list[tuple[dict[str, Any], str]]:
         ({"rows": 1 / batch}, "Only one sequence's row is counted. Each has its own."),
         ({"rows": 1 / batch, "pairs": 1 / batch},
          "The arithmetic of a single sequence is counted. All sequences of the batch need theirs."),
+        ({"cache": 0, "pairs": 0},
+         "Attention is left out. It comes after the products with weights, and takes time too."),
+        ({"weights": 0, "rows": 0},
+         "The products with weights are left out. Only attention is counted."),
     ]  # fmt: skip
+
+
+def _one_side(reading: np.ndarray, computing: np.ndarray) -> np.ndarray:
+    """The side that is longer at its longest, for all batch sizes."""
+    return reading if reading.max() > computing.max() else computing
 
 
 def slips(inputs: Inputs) -> Slips:
     """What the times would be with one idea missing, or two."""
     batch, t = inputs["batch"], _sides(inputs)
     reading, computing = t["weights"] + t["cache"], t["rows"] + t["pairs"]
+    totals = np.maximum(reading, computing)
+    one_side = "One of the two sides is taken for all batch sizes. Each batch size has its own "
+    one_side += "longer side: compare entry by entry."
     return [
         (reading, "Only the reading is counted, or the arithmetic of a single sequence. With many "
          "sequences the arithmetic of all can be longer."),
         (computing, "Only the arithmetic is counted. With few sequences the reading is longer."),
+        (totals, "The bytes and the FLOPs of both operations are added up first, and the longer of "
+         "the two totals counts. While attention reads its caches nothing multiplies weights: "
+         "take the longer time of each operation, then add."),
         *with_pairs(partial(_seconds, inputs), _parts(batch, inputs["context"])),
-        (np.maximum(reading, computing) / batch,
+        (_seconds(inputs) / batch,
          "That is the time for each token. The question is the step."),
-        (reading if reading.max() > computing.max() else computing,
-         "One of the two sides is taken for all batch sizes. Each batch size has its own longer "
-         "side: compare entry by entry."),
-        (np.maximum(t["weights"], t["rows"]) + np.maximum(t["cache"], t["pairs"]),
-         "The longer side is taken separately for the weights and for the caches. Add up all bytes "
-         "and all FLOPs first; the longer of the two totals counts."),
+        (totals / batch,
+         f"{TWO} That is the time for each token; the question is the step. And: totals are "
+         "compared, where each operation has a longer time of its own."),
+        (_one_side(t["weights"], t["rows"]) + _one_side(t["cache"], t["pairs"]), one_side),
+        (_one_side(reading, computing), one_side),
     ]  # fmt: skip
 
 
 def right(inputs: Inputs) -> np.ndarray:
-    """The longer of reading and arithmetic."""
+    """The longer of reading and arithmetic, of each operation."""
     return _seconds(inputs)
 
 
@@ -157,15 +180,16 @@ EXERCISE = Exercise(
     letters="$n$ is `context`, $\\beta$ is `bytes_per_second`, and $\\pi$ is `flops_per_second`.",
     starter=STARTER,
     hints=(
-        "Two clocks run at once: one for the bytes, one for the FLOPs. The step ends when both "
-        "have stopped.",
-        "Bytes: the weights once, and for each sequence its cache of `context` tokens. FLOPs: for "
-        "each sequence a row through the weights and `context` pairs. Divide, take the maximum.",
+        "For each operation two clocks run at once: one for the bytes, one for the FLOPs. It ends "
+        "when both have stopped; then the other operation begins.",
+        "Products with weights: the weights once; for each sequence a row. Attention: for each "
+        "sequence its cache of `context` tokens, and as many pairs. Of each the maximum of bytes "
+        "and FLOPs, each divided by its rate. Then the sum.",
     ),
     common_errors=(
-        "Adding the two times.",
+        "Adding up all bytes and all FLOPs, and comparing the totals.",
+        "Adding the two times of an operation.",
         "Letting the batch share the cache as it shares the weights.",
-        "Counting one row whatever the batch.",
     ),
     cases=cases,
     expected=expected,

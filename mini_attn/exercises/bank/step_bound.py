@@ -10,10 +10,10 @@ from mini_attn.exercises.comparing import close
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-Compute the column *step* and what binds it. `flops` and `n_bytes` are arrays of the same shape
-with what each step does and moves; the rates are numbers. Return `(seconds, memory_bound)`: the
-roofline's bound, and a boolean array that is true where reading takes at least as long as
-computing.
+Compute the column *step* and what binds it, as if each step were a single operation. `flops` and
+`n_bytes` are arrays of the same shape with what each step does and moves; the rates are numbers.
+Return `(seconds, memory_bound)`: the roofline's bound, and a boolean array that is true where
+reading takes at least as long as computing.
 """
 STARTER = '''
 def step_bound(flops, n_bytes, flops_per_second, bytes_per_second):

@@ -92,10 +92,11 @@ def _half() -> Question:
 def _prefill() -> Question:
     context = 8192
     sizes: dict[str, Any] = {"q_len": context, "kv_len": context}
-    seconds = cost.step_seconds(LLAMA, DEVICE, **sizes)
+    parts = cost.step_operations(LLAMA, **sizes)
+    flops, moved = (sum(part[i] for part in parts.values()) for i in (0, 1))
+    seconds = flops / PEAK
     answer = round(1e3 * seconds)
-    flops = sum(cost.matmul_flops(LLAMA, **sizes, causal="exact").values())
-    moved = sum(cost.step_bytes(LLAMA, **sizes).values())
+    waits = 1e3 * (cost.step_seconds(LLAMA, DEVICE, **sizes) - seconds)
     return Question(
         key="decoding-roofline/prefill",
         text=f"The prefill of {context:,} tokens takes {flops / 1e12:.0f} TFLOP in Llama-3-8B and "
@@ -106,7 +107,8 @@ def _prefill() -> Question:
         kind="quotient",
         tolerance=0.02,
         explanation=f"Arithmetic takes {flops / 1e12:.0f} / {PEAK / 1e12:.0f} s = {answer} ms, "
-        f"reading {1e3 * moved / RATE:.1f} ms; both go on at once, so the longer one counts.",
+        f"reading {1e3 * moved / RATE:.1f} ms. In layers and attention alike the arithmetic takes "
+        f"longer, so it counts; only the logits wait for their matrix, {waits:.1f} ms more.",
         mistakes=(
             Mistake(
                 round(1e3 * moved / RATE, 1),
@@ -114,7 +116,8 @@ def _prefill() -> Question:
             ),
             Mistake(
                 round(1e3 * (seconds + moved / RATE)),
-                "That adds the two. They go on side by side: the longer one counts.",
+                "That adds the two. Within an operation they go on side by side: the longer one "
+                "counts.",
             ),
             Mistake(
                 round(1e3 * context * moved / RATE),

@@ -1,9 +1,10 @@
 // The roofline's picture: the roof on logarithmic axes, a mark for each part of a pass with its name
-// below, and two bars of time. Pure: numbers in, SVG out, in CSS pixels of the given width.
+// below, two bars of time for each operation, and one for their sum. Pure: numbers in, SVG out, in
+// CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
 import { duration, scaled } from "../core/units.js";
-import { PARTS, intensity } from "./words.js";
+import { OPERATIONS, PARTS, SIDES, intensity } from "./words.js";
 
 const WIDE = 560;
 const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond stands at its end
@@ -11,10 +12,11 @@ const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
 const target = targets("roof");
 
-// Square, triangle, disc: told apart without colour.
+// Square, triangle, diamond, disc: told apart without colour.
 function mark(key, x, y) {
   if (key === "weights") return box(x - 6, y - 6, 12, 12, "roof-mark roof-weights");
   if (key === "attention") return `<path d="M${round(x)} ${round(y - 8)} l8 14 h-16 Z" class="roof-mark roof-attention"/>`;
+  if (key === "logits") return `<path d="M${round(x)} ${round(y - 8)} l7 8 l-7 8 l-7 -8 Z" class="roof-mark roof-logits"/>`;
   return `<circle cx="${round(x)}" cy="${round(y)}" r="7" class="roof-mark roof-whole"/>`;
 }
 
@@ -51,20 +53,21 @@ function roof(result, at, { x, y }) {
   const start = [x(X[0]), y(rate * X[0])];
   const under = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} V${round(at.bottom)} H${round(start[0])} Z" class="roof-wait"/>`;
   const line = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} H${round(at.right)}" class="roof-line"/>`;
-  const words = text(corner[0] + 8, corner[1] + 20, `ridge ${intensity(result.ridge)}`, "roof-name");
+  const words = text(corner[0], corner[1] - 11, `ridge ${intensity(result.ridge)}`, "roof-name", MIDDLE);
   const waits = at.wide ? text(corner[0] - 8, at.bottom - 12, "memory is the limit", "roof-quiet", END) : "";
   return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge, at ${intensity(result.ridge)} FLOP a byte`);
 }
 
+const SHORT = { weights: "weights", attention: "attention", logits: "logits", whole: "whole pass" };
 const laneAt = (lane, at) => at.bottom + 54 + lane * 26;
 
-// A mark on the roof, and under the axis a lane with its name.
+// A mark on the roof, or below it for the whole pass, and under the axis a lane with its name.
 function point(result, key, lane, at, { x, y }) {
   const part = result.parts[key];
   const here = x(part.intensity);
-  const over = y(part.speed);
+  const over = y(part.share * result.device.flops_per_second);
   const below = laneAt(lane, at);
-  const words = `${at.wide ? PARTS[key] : key === "weights" ? "weights" : key === "attention" ? "attention" : "whole pass"}: ${intensity(part.intensity)}${part.intensity > X[1] ? " →" : ""}`;
+  const words = `${at.wide ? PARTS[key] : SHORT[key]}: ${intensity(part.intensity)}${part.intensity > X[1] ? " →" : ""}`;
   const long = 7.2 * words.length + 16;
   const right = here + long < at.width;
   return mark(key, here, over) + mark(key, here, below)
@@ -72,48 +75,74 @@ function point(result, key, lane, at, { x, y }) {
     + target(at, `mark-${key}`, right ? here - 11 : here + 11 - long, below - 12, long, 24, `${PARTS[key]}: ${intensity(part.intensity)} FLOP a byte`);
 }
 
-// Reading and arithmetic go on side by side: the longer of the two bars is the time of the pass.
-function bars(result, y, at) {
-  const { reading, computing } = result.parts.whole;
-  const start = at.wide ? 92 : 0;
-  const room = at.width - start - 4;
-  const scale = scaleLinear([0, Math.max(reading, computing)], [0, room]);
-  const step = at.wide ? 34 : 54;
-  const lines = [["reading", "Reading"], ["computing", "Arithmetic"]].map(([side, name], n) => {
-    const top = y + 18 + n * step + (at.wide ? 0 : 18);
-    const total = result.parts.whole[side];
-    let from = start;
-    const pieces = ["weights", "attention"].map((key) => {
-      const long = scale(result.parts[key][side]);
-      const label = `${name}, ${key === "weights" ? "weights" : side === "reading" ? "cache" : "attention"}: ${duration(result.parts[key][side])}`;
-      const piece = box(from, top, Math.max(0.5, long), 22, `roof-bar roof-${key}`) + target(at, `bar-${side}-${key}`, from, top, Math.max(1, long), 22, label);
-      from += long;
-      return piece;
-    });
-    const says = `${duration(total)}${side === result.bound ? ", the time of the pass" : ""}`;
-    const beside = at.width - from > 8 * says.length + 12;
-    const title = at.wide ? text(0, top + 15, name, "roof-name") : text(0, top - 6, `${name}: ${says}`, "roof-name");
-    const number = !at.wide ? "" : beside ? text(from + 8, top + 15, says, "roof-name") : text(from - 8, top + 15, says, "roof-inside", END);
-    return title + pieces.join("") + number;
+// What a bar says: beside it where there is room, else inside.
+function said(words, from, to, top, at, style) {
+  if (at.width - to > 7.4 * words.length + 12) return text(to + 8, top + 15, words, style);
+  return text(Math.max(to - 8, from + 7.4 * words.length), top + 15, words, `${style} roof-in`, END);
+}
+
+const STEP = 25; // from bar to bar: room for a finger
+const HIGH = 20;
+
+// The two times of an operation. The longer one is filled and counts, the other one hollow.
+function pair(result, key, top, at, { start, scale }) {
+  const part = result.parts[key];
+  const name = OPERATIONS[key];
+  const lines = Object.entries(SIDES).map(([side, label], n) => {
+    const [y, counts] = [top + n * STEP, side === part.side];
+    const long = Math.max(1, scale(part[side]));
+    const words = `${label} ${duration(part[side])}`;
+    const bar = box(start, y, long, HIGH, `roof-bar roof-${key} ${counts ? "roof-counts" : "roof-hollow"}`);
+    return bar + said(counts && at.wide ? `${words}, counts` : words, start, start + long, y, at, counts ? "roof-name" : "roof-quiet")
+      + target(at, `bar-${side}-${key}`, start, y - 2, Math.max(24, long), 24, `${name}, ${words}${counts ? ", which counts" : ""}`);
   });
-  const key = `${at.wide ? "Time, side by side; the longer bar counts. " : ""}Plain: weights. Dashed frame: cache and attention.`;
-  return { inside: text(0, y, key, "roof-quiet") + lines.join(""), bottom: y + 20 + 2 * step + (at.wide ? 0 : 8) };
+  const [first, ...more] = name.split(" ");
+  const title = at.wide ? text(0, top + 15, first, "roof-name") + text(0, top + STEP + 13, more.join(" "), "roof-quiet") : text(0, top - 6, name, "roof-name");
+  return title + lines.join("");
+}
+
+// The times that count, end to end: operations follow one another.
+function whole(result, top, at, { start, scale }) {
+  let from = start;
+  const pieces = Object.keys(OPERATIONS).map((key) => {
+    const long = scale(result.parts[key].seconds);
+    const piece = box(from, top, Math.max(1, long), HIGH, `roof-bar roof-${key} roof-counts`);
+    from += long;
+    return piece;
+  });
+  const words = `${duration(result.seconds)} in all`;
+  const title = at.wide ? text(0, top + 15, "whole pass", "roof-name") + text(start, top + HIGH + 16, `${words}, at least`, "roof-name")
+    : text(0, top - 6, `whole pass: ${words}, at least`, "roof-name");
+  return title + pieces.join("") + target(at, "bar-whole", start, top - 2, from - start, 24, `the whole pass: ${words}`);
+}
+
+// An operation takes the longer of its two times, and the pass the sum of its operations.
+function bars(result, y, at) {
+  const start = at.wide ? 118 : 0;
+  const scales = { start, scale: scaleLinear([0, result.seconds], [0, at.width - start - 4]) };
+  const [lead, tall] = at.wide ? [16, 2 * STEP + 10] : [34, 2 * STEP + 24];
+  const notes = ["Of an operation the longer time counts (filled).", "The pass is the sum of its operations."];
+  const key = at.wide ? text(0, y, notes.join(" "), "roof-quiet") : notes.map((note, n) => text(0, y + 16 * n, note, "roof-quiet")).join("");
+  const top = y + lead + (at.wide ? 0 : 16);
+  const pairs = Object.keys(OPERATIONS).map((name, n) => pair(result, name, top + n * tall, at, scales));
+  const end = top + pairs.length * tall;
+  return { inside: key + pairs.join("") + whole(result, end, at, scales), bottom: end + HIGH + (at.wide ? 24 : 6) };
 }
 
 // From the roof down to the lane; drawn first, so that the numbers of the axis stay legible.
 function drop(result, key, lane, at, { x, y }) {
-  const { intensity: value, speed } = result.parts[key];
-  return stroke(x(value), y(speed), x(value), laneAt(lane, at), `roof-drop roof-${key}`);
+  const { intensity: value, share } = result.parts[key];
+  return stroke(x(value), y(share * result.device.flops_per_second), x(value), laneAt(lane, at), `roof-drop roof-${key}`);
 }
 
 // The part furthest to the right first: no line of a lower lane crosses a name.
 const lanes = ({ parts }) => Object.keys(PARTS).sort((a, b) => parts[b].intensity - parts[a].intensity);
 
-export function draw(result, { width = 720, live = false, label = "A roofline with the parts of a pass, and two bars of time" } = {}) {
+export function draw(result, { width = 720, live = false, label = "A roofline with the parts of a pass, and their times" } = {}) {
   const wide = width >= WIDE;
   const at = { width, wide, live, entry: "mark-whole", left: 50, right: width - 14, top: 26, bottom: wide ? 230 : 190 };
   const both = scales(result, at);
-  const times = bars(result, at.bottom + 54 + 3 * 26 + 18, at);
+  const times = bars(result, at.bottom + 54 + Object.keys(PARTS).length * 26 + 18, at);
   const height = Math.ceil(times.bottom);
   const { grid, labels } = axes(result, at, both);
   const [drops, points] = [drop, point].map((part) => lanes(result).map((key, lane) => part(result, key, lane, at, both)).join(""));

@@ -2,7 +2,9 @@
 import { count, decimal, whole } from "../core/text.js";
 import { duration, scaled } from "../core/units.js";
 
-export const PARTS = { weights: "products with weights", attention: "attention with the cache", whole: "the whole pass" };
+export const OPERATIONS = { weights: "products with weights", attention: "attention with the cache", logits: "logits of the last token" };
+export const PARTS = { ...OPERATIONS, whole: "the whole pass" };
+export const SIDES = { reading: "reading", computing: "arithmetic" };
 
 export const intensity = (value) => (value >= 100 ? whole(Math.round(value)) : decimal(value, 1));
 export const percent = (share) => (share >= 0.995 ? "100 %" : share >= 0.1 ? `${Math.round(100 * share)} %` : `${decimal(100 * share, 1)} %`);
@@ -11,29 +13,40 @@ function pass({ phase, batch, context, model }) {
   return `${phase === "decode" ? "A decode step" : "A prefill"} of ${model.title}, ${count(batch, "sequence")} of ${whole(context)} tokens`;
 }
 
+// One side where the other takes less than a twentieth; else both, each with its time.
+function binds({ seconds, waiting, side }) {
+  const times = { reading: waiting, computing: seconds - waiting };
+  if (times[side] > 0.95 * seconds) return `bound by ${SIDES[side]}`;
+  const other = side === "reading" ? "computing" : "reading";
+  return `bound by ${SIDES[side]} for ${duration(times[side])} and by ${SIDES[other]} for ${duration(times[other])}`;
+}
+
+const times = ({ parts }) => Object.keys(OPERATIONS).map((key) => duration(parts[key].seconds)).join(" + ");
+
 export function describe(result) {
-  const { parts, device, bound, seconds, tokens_per_second: rate, fits, needed } = result;
-  const why = bound === "reading" ? "bound by reading" : "bound by arithmetic";
+  const { parts, device, seconds, tokens_per_second: rate, fits, needed } = result;
   const memory = fits ? "" : ` It does not fit: weights and cache take ${scaled(needed, "B")}, the device has ${scaled(device.memory_bytes, "B")}.`;
-  return `${pass(result)}: ${intensity(parts.whole.intensity)} FLOP a byte, and the ridge of this device is at ${intensity(result.ridge)}. So it is ${why}: at least ${duration(seconds)}, at most ${whole(Math.round(rate))} tokens a second, with ${percent(parts.whole.computing / seconds)} of the arithmetic in use.${memory}`;
+  return `${pass(result)}: its products with weights do ${intensity(parts.weights.intensity)} FLOP a byte, its attention ${intensity(parts.attention.intensity)}, and the ridge of this device is at ${intensity(result.ridge)}. So it is ${binds(parts.whole)}: at least ${duration(seconds)}, at most ${whole(Math.round(rate))} tokens a second, with ${percent(parts.whole.share)} of the arithmetic in use.${memory}`;
 }
 
 export function table(result) {
   const row = (key) => {
     const part = result.parts[key];
-    return [PARTS[key], scaled(part.flops, "FLOP"), scaled(part.bytes, "B"), intensity(part.intensity), duration(part.reading), duration(part.computing)];
+    return [PARTS[key], scaled(part.flops, "FLOP"), scaled(part.bytes, "B"), intensity(part.intensity), duration(part.reading), duration(part.computing), duration(part.seconds)];
   };
   return {
-    caption: `${pass(result)}, bfloat16, on ${result.device.name}`,
-    head: ["", "FLOPs", "bytes", "FLOP a byte", "reading takes", "arithmetic takes"],
+    caption: `${pass(result)}, bfloat16, on ${result.device.name}. An operation takes the longer of its two times; the pass takes the sum of its operations.`,
+    head: ["", "FLOPs", "bytes", "FLOP a byte", "reading takes", "arithmetic takes", "at least"],
     rows: Object.keys(PARTS).map(row),
   };
 }
 
 function explainMark(result, key) {
   const { flops, bytes, intensity: value, share } = result.parts[key];
+  const start = `${PARTS[key][0].toUpperCase()}${PARTS[key].slice(1)}: ${scaled(flops, "FLOP")} / ${scaled(bytes, "B")} = ${intensity(value)} FLOP a byte`;
+  if (key === "whole") return `${start}. Its operations take ${times(result)}, one after the other, so it reaches ${percent(share)} of the peak at most.`;
   const side = value < result.ridge ? `below the ridge, so the roof is the slope: ${percent(share)} of the peak at most` : "above the ridge: the peak can be reached";
-  return `${PARTS[key][0].toUpperCase()}${PARTS[key].slice(1)}: ${scaled(flops, "FLOP")} / ${scaled(bytes, "B")} = ${intensity(value)} FLOP a byte, ${side}.`;
+  return `${start}, ${side}.`;
 }
 
 function explainRoof({ device, ridge }) {
@@ -41,15 +54,23 @@ function explainRoof({ device, ridge }) {
 }
 
 function explainBar(result, side, key) {
-  const { flops, bytes, reading, computing } = result.parts[key];
-  const what = key === "weights" ? "the weights, once for all sequences" : `the cache of ${count(result.batch, "sequence")}`;
-  if (side === "reading") return `Reading ${what}: ${scaled(bytes, "B")} / ${scaled(result.device.bytes_per_second, "B/s")} = ${duration(reading)}.`;
-  return `Arithmetic of ${PARTS[key]}: ${scaled(flops, "FLOP")} / ${scaled(result.device.flops_per_second, "FLOP/s")} = ${duration(computing)}.`;
+  const { flops, bytes, reading, computing, side: longer } = result.parts[key];
+  const what = { weights: "the layers' weights, once for all sequences", attention: `the cache of ${count(result.batch, "sequence")}`, logits: "the logits' matrix, once for all sequences" }[key];
+  const counts = side === longer ? "This is the longer of the two times: it counts." : "The other time is longer, and counts.";
+  if (side === "reading") return `Reading ${what}: ${scaled(bytes, "B")} / ${scaled(result.device.bytes_per_second, "B/s")} = ${duration(reading)}. ${counts}`;
+  return `Arithmetic of ${PARTS[key]}: ${scaled(flops, "FLOP")} / ${scaled(result.device.flops_per_second, "FLOP/s")} = ${duration(computing)}. ${counts}`;
+}
+
+// Each operation needs the result of the one before, so their times add up.
+function explainSum(result) {
+  return `The whole pass: ${times(result)} = ${duration(result.seconds)}. Each operation needs the result of the one before, so nothing multiplies weights while attention reads its caches.`;
 }
 
 // What stands behind a part of the picture, and the other parts that belong to it.
 export function explain(result, id) {
   const [name, first, second] = id.split("-");
+  if (id === "bar-whole") return { text: explainSum(result), also: ["mark-whole"] };
+  if (id === "mark-whole") return { text: explainMark(result, first), also: ["bar-whole"] };
   if (name === "mark") return { text: explainMark(result, first), also: [`bar-reading-${first}`, `bar-computing-${first}`] };
   if (name === "bar") return { text: explainBar(result, first, second), also: [`mark-${second}`] };
   return { text: explainRoof(result), also: [] };

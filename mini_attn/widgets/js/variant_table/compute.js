@@ -5,6 +5,20 @@ import roofline from "../data/roofline.json" with { type: "json" };
 const NUMBER_BYTES = 2; // bfloat16
 export const DEVICES = new Map(roofline.devices.map((device) => [device.key, device]));
 
+// The operations of a step, one after the other: each takes the longer of its two times.
+function operations(variant, kept, moved, batch, device) {
+  const { row_flops, pair_flops, logit_flops, logit_read, read } = variant;
+  const all = [
+    ["products with weights", batch * (row_flops - logit_flops), (read - logit_read) * NUMBER_BYTES],
+    ["attention", batch * pair_flops * kept, moved],
+    ["logits", batch * logit_flops, logit_read * NUMBER_BYTES],
+  ];
+  return all.map(([name, flops, bytes]) => {
+    const [reading, computing] = [bytes / device.bytes_per_second, flops / device.flops_per_second];
+    return { name, flops, bytes, reading, computing, seconds: Math.max(reading, computing) };
+  });
+}
+
 // One variant at a context and a batch: bytes, FLOPs, the bound of a step, and what fits.
 function rowOf(variant, { context, batch }, device) {
   const kept = variant.window ? Math.min(context, variant.window) : context;
@@ -13,16 +27,15 @@ function rowOf(variant, { context, batch }, device) {
   const cache = batch * one;
   const written = batch * variant.n_layers * numbers * NUMBER_BYTES;
   const weights = variant.parameters * NUMBER_BYTES;
-  const read = variant.read * NUMBER_BYTES;
-  const flops = batch * (variant.row_flops + variant.pair_flops * kept);
-  const reading = (read + cache + written) / device.bytes_per_second;
-  const computing = flops / device.flops_per_second;
+  const parts = operations(variant, kept, cache + written, batch, device);
+  const step = parts.reduce((sum, part) => sum + part.seconds, 0);
+  const waiting = parts.reduce((sum, { reading, computing, seconds }) => sum + (reading >= computing ? seconds : 0), 0);
   const room = device.memory_bytes - weights;
   return {
-    ...variant, kept, numbers, one, cache, weights, read, written, step_flops: flops, reading, computing, room,
+    ...variant, kept, numbers, one, cache, weights, parts, room,
     flops: variant.pair_flops * kept,
     intensity: variant.pair_flops / (variant.n_layers * numbers * NUMBER_BYTES),
-    step: Math.max(reading, computing), bound: reading >= computing ? "memory" : "arithmetic",
+    step, bound: waiting === step ? "memory" : waiting > step - waiting ? "memory, mostly" : "arithmetic, mostly",
     fit: Math.max(0, Math.floor(room / one)), fits: weights + cache <= device.memory_bytes,
   };
 }

@@ -49,12 +49,15 @@ function explainCache(result, row) {
   return `${row.title}: ${count(result.batch, "sequence")} × ${kept} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${fields}) numbers = ${bytes(row.cache)}.`;
 }
 
-function explainStep(result, row) {
-  const { device } = result;
-  const read = `weights ${bytes(row.read)} + cache ${bytes(row.cache + row.written)} at ${bytes(device.bytes_per_second)}/s take ${seconds(row.reading)}`;
-  const work = `${amount(row.step_flops, "FLOP")} at ${amount(device.flops_per_second, "FLOP")}/s take ${seconds(row.computing)}`;
+function explainPart({ name, flops, bytes: moved, reading, computing, seconds: longer }, device) {
+  const work = reading >= computing ? `${bytes(moved)} at ${bytes(device.bytes_per_second)}/s` : `${amount(flops, "FLOP")} at ${amount(device.flops_per_second, "FLOP")}/s`;
+  return `${name} ${seconds(longer)} (${work})`;
+}
+
+function explainStep({ device }, row) {
   const fits = row.fits ? "" : " The cache does not fit on the device, so this step cannot run there.";
-  return `${row.title}: ${read}; ${work}. The longer of the two bounds the step: ${row.bound}.${fits}`;
+  const parts = row.parts.map((part) => explainPart(part, device)).join(" + ");
+  return `${row.title}: ${parts} = ${seconds(row.step)}, one after the other. The limit is ${row.bound}.${fits}`;
 }
 
 // What stands behind a bar.
