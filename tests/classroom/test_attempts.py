@@ -203,6 +203,9 @@ def test_one_is_graded_again_and_nothing_of_the_others_moves(
         assert "Graded again, alone" in written(tmp_path, f"summary.{kind}")
     assert again(tmp_path, "ada", "cy")["cy"]["points"] == 1
     assert len(list((tmp_path / "out/work").glob("*.json"))) == 3
+    quick.clear()
+    again(tmp_path, "cy")  # the same answer, the same grader
+    assert quick == ["cy"]
     run(tmp_path, None)
     assert "Graded again" not in written(tmp_path, "summary.md")
 
