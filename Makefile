@@ -6,6 +6,7 @@ READY := .venv/.ready
 HTML := _build/html
 PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(OUT),--out '$(OUT)')
+OWN := $(if $(ROSTER),--roster '$(ROSTER)') $(if $(DRAW),--draw '$(DRAW)')
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
@@ -42,16 +43,16 @@ test: book  ## everything that must hold: style, types, units, notebooks, the bu
 soak: book  ## what repeats: every exercise by keyboard, random cases by the thousand, every fault (hours)
 	@$(BIN)/python -m tools.test soak
 
-release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1; POINTS="id=6", PARTIAL=1)
-	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(if $(POINTS),--points '$(POINTS)') $(PART)
+release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1; POINTS="id=6", PARTIAL=1; ROSTER= DRAW=)
+	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(if $(POINTS),--points '$(POINTS)') $(PART) $(OWN)
 
-handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=)
+handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=; ROSTER= DRAW=)
 	@$(BIN)/python -m tools.browser --install >/dev/null
-	@$(BIN)/python -m tools.handout $(SHEET_OF)
+	@$(BIN)/python -m tools.handout $(SHEET_OF) $(OWN)
 
-grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, PARTIAL=1)
+grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, DRAW=, PARTIAL=1)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
-	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)') $(PART)
+	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(OWN) $(if $(SEED),--seed '$(SEED)') $(PART)
 
 lms: $(READY)  ## grades into a Moodle, Canvas or Blackboard export: DIR=grades/week1 FROM=export.csv (COLUMN=, SCALE=1, OUT=)
 	@test -n '$(DIR)' -a -n '$(FROM)' || { echo "[lms] make lms DIR=grades/week1 FROM=export.csv" >&2; exit 2; }

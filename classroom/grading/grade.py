@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from classroom import ROOT
 from classroom.grading.credit import credited
+from classroom.grading.drawn import borrowed, draw_for
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
@@ -92,6 +93,7 @@ def _bar(total: int) -> Callable[[int], None]:
 def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
     jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
+    draw: str | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -111,6 +113,8 @@ def grade_folder(
         Names of everybody in the class, as the files name them: who sent nothing is listed too.
     partial : bool
         Whether groups of checks count one by one, also where the sheet does not say so.
+    draw : str or None
+        Seed of the numbers that everybody on the roster was given; None for the book's.
 
     Returns
     -------
@@ -121,8 +125,8 @@ def grade_folder(
     ------
     ConfigError
         If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
-        ``out`` cannot be written to, this machine cannot run answers, or there is no sheet and
-        what came in disagrees.
+        ``out`` cannot be written to, this machine cannot run answers, there is no sheet and what
+        came in disagrees, or the seed of the numbers is missing or another one.
     """
     if out.resolve().is_relative_to(folder.resolve()):
         raise ConfigError("the grades would lie among the submissions: choose another OUT")
@@ -130,6 +134,7 @@ def grade_folder(
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or sheet_of_all(sent)
+    students = draw_for(sent, sheet, roster, draw)
     partial = partial or sheet.partial
     in_force = probe()
     for line in spoken(in_force):
@@ -140,7 +145,9 @@ def grade_folder(
             make_table(out / FILE)
             marks = read_marks(out / FILE, sent, {i: sheet.worth(i) for i in sheet.exercises})
             secret = secret_seed(out, seed)
-            settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
+            settings = Settings(
+                sheet.name, sheet.exercises, secret, digest_of_graders(), draw is not None
+            )
             results = _grade_all(
                 sent, settings, out / "work", jobs or os.cpu_count() or 1, _bar(len(sent))
             )
@@ -149,7 +156,7 @@ def grade_folder(
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
-                "unfit": lost, "partial": partial,
+                "unfit": lost, "partial": partial, "borrowed": borrowed(sent, students),
             }  # fmt: skip
             write_reports(out, run, results, roster=roster, write=write_kept)
             write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
@@ -173,6 +180,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
     parser.add_argument("--roster", type=Path, help="names, one a line, or a CSV file")
+    parser.add_argument("--draw", help="seed of the numbers that each student was given")
     asked = parser.parse_args()
     out = asked.out or ROOT / "grades" / (asked.folder.resolve().name or "grades")
     try:
@@ -190,6 +198,7 @@ def main() -> None:
             jobs=asked.jobs,
             roster=roster,
             partial=asked.partial,
+            draw=asked.draw,
         )
     except ConfigError as error:
         sys.exit(f"[grade] {error}")

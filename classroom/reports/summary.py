@@ -188,6 +188,7 @@ def summary(
         **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],
         "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
+        "borrowed": [clean(words, MESSAGE) for words in run.get("borrowed", ())],
         **measures(run["isolation"]),
         **_persons(results, names),
     }

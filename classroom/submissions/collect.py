@@ -41,6 +41,10 @@ class Submission:
         Where the notebooks define a name, in words, for all their code.
     checked : dict of str to str
         What was given to the check of an exercise, by name.
+    keys : list of str
+        Of the numbers that the notebooks say they have; anybody can write any.
+    key : str
+        Of the numbers that were drawn for this student; empty if none were.
     """
 
     student: str
@@ -50,6 +54,8 @@ class Submission:
     cells: dict[str, list[str]] = field(default_factory=dict)
     defined: dict[str, str] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
+    key: str = ""
 
 
 def _of_one_student(notebooks: list[Notebook]) -> bool:
@@ -131,6 +137,8 @@ def _add(sent: Submission, notebook: Notebook) -> None:
     sent.written_name = sent.written_name or notebook.written_name
     sent.defined |= {name: f"cell {n} of {place}" for name, n in notebook.defined.items()}
     sent.checked |= notebook.checked
+    if notebook.key and notebook.key not in sent.keys:
+        sent.keys.append(notebook.key)
 
 
 def read(folder: Path) -> list[Submission]:

@@ -167,6 +167,7 @@ class Notebook:
     written_name: str | None = None
     defined: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    key: str = ""
 
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -209,8 +210,8 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     parsed = read_cells(file.content) if file.content is not None else str(file.problem)
     if isinstance(parsed, str):
         return Notebook(file.parts, {}, [f"{place}: {parsed}"])
-    cells, made, problems = parsed
-    if made not in (None, __version__):
+    cells, own, problems = parsed
+    if (made := own.get("version", __version__)) != __version__:
         problems.append(f"handed out by version {made}, graded by {__version__}")
     found, odd = _answers(cells, known)
     problems += odd
@@ -225,4 +226,5 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     if not found:
         problems.append("no exercise in this notebook")
     said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
-    return Notebook(file.parts, kept, said, _name(cells), defined(cells), given_to_check(cells))
+    names, checked = defined(cells), given_to_check(cells)
+    return Notebook(file.parts, kept, said, _name(cells), names, checked, own.get("student", ""))

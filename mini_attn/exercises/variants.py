@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,12 +17,44 @@ import numpy as np
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import Exercise
 
-__all__ = ["KEY", "drawn", "in_words", "key_of", "told_apart"]
+__all__ = ["KEY", "drawn", "in_words", "key_of", "mine", "told_apart", "variant"]
 
-KEY = 12  # hexadecimal digits of a student's key
+KEY = re.compile("[0-9a-f]{12}")  # of a student
 TRIES = 200
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
          "eleven", "twelve", "thirteen")  # fmt: skip
+
+_session = {"key": ""}  # of the notebook that runs
+
+
+def variant(key: str) -> None:
+    """Take the numbers that were drawn for one student: `check` and `hint` go by them.
+
+    Parameters
+    ----------
+    key : str
+        Stands in the first cell of a sheet whose numbers were drawn; empty for the book's.
+
+    Raises
+    ------
+    ConfigError
+        If it is none.
+
+    Examples
+    --------
+    >>> variant("ada")
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: 'ada' is no key to drawn numbers: restore its line
+    """
+    if not isinstance(key, str) or not (key == "" or KEY.fullmatch(key)):
+        words = "is no key to drawn numbers: restore its line"
+        raise ConfigError(f"{str(key)[:40]!r} {words}")
+    _session["key"] = key
+
+
+def mine(task: Exercise) -> Exercise:
+    """The exercise with the numbers of the notebook that runs."""
+    return task.for_student(_session["key"])
 
 
 def in_words(number: int) -> str:
@@ -55,7 +88,7 @@ def key_of(seed: str, name: str) -> str:
     >>> key_of("autumn", "ada") == key_of("autumn", "ada") != key_of("autumn", "bo")
     True
     """
-    return _digest(seed, name)[:KEY]
+    return _digest(seed, name)[:12]
 
 
 def _digest(*values: Any) -> str:
