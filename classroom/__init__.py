@@ -12,7 +12,8 @@ it, because a teacher has the checkout with the solutions and a student has the 
   Moodle, Canvas and Blackboard.
 
 A room imports those above it, and what stands beside the rooms: ``atomic``, which writes files
-whole, and ``drawing``, which says who gets which numbers. What is tried against all this stands in ``tests/classroom``.
+whole, and ``drawing``, which says who gets which numbers. What is tried against all this stands in
+``tests/classroom``.
 """
 
 from pathlib import Path

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
+
+import numpy as np
 
 from classroom.drawing import forms, seal, students_of
 from classroom.reports.sanitize import clean
@@ -11,8 +16,9 @@ from classroom.sheets.sheet import Sheet
 from classroom.sheets.students import Student
 from classroom.submissions.collect import COPY, Submission, moodle_name
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import Exercise, exercise
 
-__all__ = ["borrowed", "draw_for"]
+__all__ = ["borrowed", "draw_for", "number_in"]
 
 NOBODY = (
     "nobody on the roster is called like this, so no numbers are known: their pencil exercises "
@@ -20,6 +26,9 @@ NOBODY = (
 )
 NOT_YOURS = "its numbers were drawn for somebody else"
 SHOWN = 80  # characters of a name
+FEW = 2  # whose number it may be: one that many should find is found by chance
+NUMBER = re.compile(r"answer *= *([-+]?\d[\d_]*(?:\.\d*)?(?:e[-+]?\d{1,3})?)(?: *#[^\n]*)?", re.I)
+NUMBER_LENGTH = 200  # characters of such an answer
 
 
 def _refuse(sent: Sequence[Submission], sheet: Sheet, draw: str | None) -> None:
@@ -93,12 +102,65 @@ def _found(one: Submission, by_form: dict[str, Student]) -> Student | None:
     return None
 
 
-def borrowed(sent: Sequence[Submission], students: Sequence[Student]) -> list[str]:
-    """Words for each submission whose notebook has the numbers of somebody else."""
+def borrowed(
+    sent: Sequence[Submission], students: Sequence[Student], exercises: Sequence[str]
+) -> list[str]:
+    """What has the numbers of somebody else, for the teacher: notebooks, and single answers.
+
+    Parameters
+    ----------
+    sent : sequence of Submission
+        All of the run, as `draw_for` left them.
+    students : sequence of Student
+        As it gave them.
+    exercises : sequence of str
+        The sheet.
+
+    Returns
+    -------
+    list of str
+        Words for each.
+    """
+    if not students:
+        return []
     names = {s.key: s.name for s in students}
     found = []
     for one in sent:
-        if students and one.keys and one.key not in one.keys:
+        if one.keys and one.key not in one.keys:
             whose = [names.get(key, "nobody on the roster") for key in one.keys[:3]]
-            found.append(f"{clean(one.student, SHOWN)} has the numbers of {' and '.join(whose)}")
+            found.append(f"{clean(one.student, SHOWN)} has the notebook of {' and '.join(whose)}")
+    for key in exercises:
+        if exercise(key).draw:
+            found += _right_for_others(key, sent, names)
     return found
+
+
+def _right_for_others(key: str, sent: Sequence[Submission], names: dict[str, str]) -> list[str]:
+    """Wrong numbers that no foreseen mistake explains, and that one or two others should find."""
+    tasks = {own: exercise(key).for_student(own) for own in names}
+    having: dict[str, list[str]] = defaultdict(list)
+    for own, task in tasks.items():
+        having[f"{task.right({}) if task.right else 0:.3g}"].append(own)
+    found = []
+    for one in sent:
+        number = number_in(one.cells.get(key, []))
+        if number is None or not one.key:
+            continue
+        said = _said(tasks[one.key], number)
+        whose = [own for own in having[f"{number:.3g}"] if _said(tasks[own], number) is None]
+        if said is None or said in tasks[one.key].mistakes.values() or not 0 < len(whose) <= FEW:
+            continue
+        others = " or ".join(names[own] for own in whose)
+        found.append(f"{clean(one.student, SHOWN)} answers {key} with the number of {others}")
+    return found
+
+
+def _said(task: Exercise, number: float) -> str | None:
+    return task.judge({}, {"answer": np.asarray(number)})
+
+
+def number_in(cells: Sequence[str]) -> float | None:
+    """The number that an answer writes down, if it is nothing but that; nothing is run."""
+    found = NUMBER.fullmatch("\n".join(cells).strip()[:NUMBER_LENGTH])
+    value = float(found[1].replace("_", "")) if found else math.nan
+    return value if math.isfinite(value) else None

@@ -22,6 +22,7 @@ from classroom.grading.drawn import borrowed, draw_for
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
+from classroom.grading.likeness import alike
 from classroom.grading.marked import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.process import end_all
@@ -156,7 +157,8 @@ def grade_folder(
             run = {
                 "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
                 "version": __version__, "isolation": in_force, "students": len(results),
-                "unfit": lost, "partial": partial, "borrowed": borrowed(sent, students),
+                "unfit": lost, "partial": partial, "alike": alike(sent, sheet.exercises),
+                "borrowed": borrowed(sent, students, sheet.exercises),
             }  # fmt: skip
             write_reports(out, run, results, roster=roster, write=write_kept)
             write_data(out / RECORD, record)  # last: what was shown is what the teacher marks

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from classroom.atomic import replace_file
 from classroom.reports.feedback import by_hand, feedback
+from classroom.reports.likeness import likeness_table
 from classroom.reports.sanitize import (
     clean,
     file_names,
@@ -193,7 +194,8 @@ def write_reports(
     Parameters
     ----------
     out : Path
-        Folder that gets ``grades.csv``, ``feedback/``, ``summary.md`` and ``summary.html``.
+        Folder that gets ``grades.csv``, ``feedback/``, ``summary.md``, ``summary.html`` and,
+        where answers are alike, ``likeness.csv``.
     run, results
         As the grader writes them.
     roster : sequence of str
@@ -217,4 +219,6 @@ def write_reports(
     whole = summary(run, ordered, names, missing(ordered, roster))
     files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
+    if run.get("alike"):
+        files["likeness.csv"] = likeness_table(run["alike"])
     write(out, files)

@@ -20,6 +20,7 @@ from classroom.reports.feedback import (
     shortened,
 )
 from classroom.reports.isolation import measures
+from classroom.reports.likeness import likeness
 from classroom.reports.sanitize import clean, shown_names
 
 __all__ = ["summary"]
@@ -189,6 +190,7 @@ def summary(
         "missing": [clean(name, NAME) for name in missing],
         "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
         "borrowed": [clean(words, MESSAGE) for words in run.get("borrowed", ())],
+        **likeness(run.get("alike", ())),
         **measures(run["isolation"]),
         **_persons(results, names),
     }

@@ -150,8 +150,8 @@ def test_a_neighbours_notebook_is_named_as_such(tmp_path: Path) -> None:
     assert answers["bo"]["tiled_heads"]["state"] == "solved"
     for kind in ("md", "html"):
         summary = (tmp_path / "out" / f"summary.{kind}").read_text()
-        assert "bo has the numbers of Ada Lovelace" in summary
-        assert "the numbers of" not in (tmp_path / "out/feedback" / f"bo.{kind}").read_text()
+        assert "bo has the notebook of Ada Lovelace" in summary
+        assert "notebook of Ada" not in (tmp_path / "out/feedback" / f"bo.{kind}").read_text()
     assert "drawn for somebody else" in (tmp_path / "out/grades.csv").read_text()
 
 
