@@ -15,12 +15,14 @@ import nbformat
 import pytest
 
 from classroom.drawing import asked_students, seal, students_of
+from classroom.grading.drawn import borrowed, number_in
 from classroom.grading.grade import grade_folder
 from classroom.sheets import handout, release
 from classroom.sheets.key import number
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen, sheet_of_file
 from classroom.sheets.students import Student
+from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import check, exercise, exercise_ids, hint, variant
 from tests.classroom.test_grade import tree
@@ -153,6 +155,51 @@ def test_a_neighbours_notebook_is_named_as_such(tmp_path: Path) -> None:
         assert "bo has the notebook of Ada Lovelace" in summary
         assert "notebook of Ada" not in (tmp_path / "out/feedback" / f"bo.{kind}").read_text()
     assert "drawn for somebody else" in (tmp_path / "out/grades.csv").read_text()
+
+
+def test_a_single_number_of_somebody_else_is_named_if_nothing_else_explains_it(
+    tmp_path: Path,
+) -> None:
+    """Ada answers with Bo's number, Bo with a mistake that gives hers by chance, Çelik rightly."""
+    task = exercise("cache_budget").for_student(BO.key)
+    (mistake, *_) = task.mistakes
+    made = {"Ada-Lovelace": (ADA, right("cache_budget", BO)), "bo": (BO, float(mistake)),
+            "Çelik-Ömer": (CELIK, right("cache_budget", CELIK))}  # fmt: skip
+    for file, (student, value) in made.items():
+        data = handed_in(student, student)
+        for cell in data["cells"]:
+            if cell["metadata"].get("exercise") == {"id": "cache_budget", "role": "starter"}:
+                cell["source"] = f"answer = {value!r}  # as I found"
+        save(tmp_path / "in" / f"{file}.ipynb", data)
+    graded(tmp_path / "in", tmp_path / "out")
+    summary = (tmp_path / "out/summary.html").read_text()
+    assert "Ada-Lovelace answers cache_budget with the number of bo<" in summary
+    assert summary.count("with the number of") == 1
+    assert "the number of bo" not in (tmp_path / "out/feedback/Ada-Lovelace.md").read_text()
+
+
+def test_a_mistake_that_a_check_names_is_nobodys_number() -> None:
+    """Bo's mistake gives what Ada should find: the check knows whence it came."""
+    foreign = next(
+        student
+        for student in students_of([f"s{n}" for n in range(3_000)], SEED)
+        if right("cache_budget", student) in exercise("cache_budget").for_student(BO.key).mistakes
+    )
+    value = right("cache_budget", foreign)
+    bo = Submission("bo", cells={"cache_budget": [f"answer = {value}"]}, key=BO.key)
+    assert borrowed([bo], [BO, foreign], ["cache_budget"]) == []
+    ada = Submission("ada", cells=bo.cells, key=ADA.key)
+    assert len(borrowed([ada], [ADA, foreign], ["cache_budget"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("answer = 30", 30), ("answer = -1_0.5e2 # x", -1050), ("answer=.5", None),
+     ("answer = 3 * 10", None), ("answer = 1e999", None), ("x", None), ("", None),
+     ("answer = 1\nprint(answer)", None)],
+)  # fmt: skip
+def test_a_number_is_read_and_never_computed(cell: str, value: float | None) -> None:
+    assert number_in([cell]) == value
 
 
 def test_the_notebooks_own_word_is_not_believed(tmp_path: Path) -> None:

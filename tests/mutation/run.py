@@ -25,7 +25,8 @@ from typing import Any
 
 from tests.mutation.faults import ROOT, Fault, all_faults, changed
 
-COPIED = ("mini_attn", "tests", "solutions", "benchmarks", "tools", "book", "pyproject.toml")
+COPIED = ("mini_attn", "tests", "solutions", "classroom", "benchmarks", "tools", "book",
+          "pyproject.toml", "_toc.yml")  # fmt: skip
 RESULTS = ROOT / "benchmarks/results/mutation"
 IMPORTED = ("numpy", "torch")  # once, for all faults; pytest wants its plugins for itself
 ENVIRONMENT = {
