@@ -7,6 +7,7 @@ HTML := _build/html
 PORT ?= 8000
 SHEET_OF := $(if $(CH),--chapter '$(CH)') $(if $(EX),--exercises '$(EX)') $(if $(NAME),--name '$(NAME)') $(if $(POINTS),--points '$(POINTS)') $(if $(OUT),--out '$(OUT)')
 TERM_OF := $(if $(DUE),--due '$(DUE)') $(if $(LATE),--late '$(LATE)') $(if $(TIMES),--times '$(TIMES)') $(if $(EXTENSIONS),--extensions '$(EXTENSIONS)') $(if $(ATTEMPTS),--attempts '$(ATTEMPTS)') $(if $(AGAIN),--again '$(AGAIN)') $(if $(filter-out 0,$(ANONYMOUS)),--anonymous)
+OWN := $(if $(ROSTER),--roster '$(ROSTER)') $(if $(DRAW),--draw '$(DRAW)')
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
@@ -43,16 +44,16 @@ test: book  ## everything that must hold: style, types, units, notebooks, the bu
 soak: book  ## what repeats: every exercise by keyboard, random cases by the thousand, every fault (hours)
 	@$(BIN)/python -m tools.test soak
 
-release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1; POINTS="id=6", PARTIAL=1)
-	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(PART)
+release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1; POINTS="id=6", PARTIAL=1; ROSTER= DRAW=)
+	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(PART) $(OWN)
 
-handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=)
+handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=; ROSTER= DRAW=)
 	@$(BIN)/python -m tools.browser --install >/dev/null
-	@$(BIN)/python -m tools.handout $(SHEET_OF)
+	@$(BIN)/python -m tools.handout $(SHEET_OF) $(OWN)
 
-grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, SEED=, PARTIAL=1, DUE=, LATE=, TIMES=, EXTENSIONS=, ATTEMPTS=, AGAIN=, ANONYMOUS=1)
+grade: $(READY)  ## grade a folder of notebooks: DIR=submissions/ (OUT=, SHEET=week1.json, CH=, EX=, ROSTER=, DRAW=, SEED=, PARTIAL=1, DUE=, LATE=, TIMES=, EXTENSIONS=, ATTEMPTS=, AGAIN=, ANONYMOUS=1)
 	@test -n '$(DIR)' || { echo "[grade] say where the submissions are: make grade DIR=submissions/" >&2; exit 2; }
-	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(if $(ROSTER),--roster '$(ROSTER)') $(if $(SEED),--seed '$(SEED)') $(PART) $(TERM_OF)
+	@$(BIN)/python -m classroom.grading.grade '$(DIR)' $(SHEET_OF) $(if $(SHEET),--sheet '$(SHEET)') $(OWN) $(if $(SEED),--seed '$(SEED)') $(PART) $(TERM_OF)
 
 totals: $(READY)  ## one grade from several sheets: DIR="grades/week1 grades/week2" (OUT=, WEIGHTS="week1=2", BEST=n, OF=100, MISSING=excused, EXCUSED=table.csv)
 	@test -n '$(DIR)' || { echo '[totals] make totals DIR="grades/week1 grades/week2"' >&2; exit 2; }

@@ -11,8 +11,9 @@ it, because a teacher has the checkout with the solutions and a student has the 
 - ``adapters``: the same sheets for nbgrader, otter-grader and JupyterHub, chapters for learning
   platforms, and the grades for Moodle, Canvas and Blackboard.
 
-A room imports those above it, and ``atomic``, which writes files whole, and ``packed``, which
-makes zip files. What is tried against all this stands in ``tests/classroom``.
+A room imports those above it, and what stands beside the rooms: ``atomic``, which writes files
+whole, ``packed``, which makes zip files, and ``drawing``, which says who gets which numbers. What
+is tried against all this stands in ``tests/classroom``.
 """
 
 from pathlib import Path

@@ -57,12 +57,14 @@ class Reader:
     Parameters
     ----------
     function : callable
-        A judge, or a function that it calls.
+        A judge, or a function that it calls. Of a `partial` the first values are known.
     inputs : dict
         What is given to the judge beside the answer.
     """
 
     def __init__(self, function: Callable[..., Any], inputs: dict[str, Any]) -> None:
+        given = function.args if isinstance(function, partial) else ()
+        function = function.func if isinstance(function, partial) else function
         if not inspect.isfunction(function):
             raise Unknown(f"a call of {function!r:.60}")
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
@@ -70,7 +72,9 @@ class Reader:
             raise Unknown("a function without a name")
         self.tree, self.inputs = tree, inputs
         self.names: dict[str, Any] = {**vars(builtins), **function.__globals__}
-        self.parameters = [argument.arg for argument in tree.args.args]
+        names = [argument.arg for argument in tree.args.args]
+        self.names |= dict(zip(names, given, strict=False))
+        self.parameters = names[len(given) :]
         self.local = {*self.parameters, *self._assigned()}
 
     def _assigned(self) -> Iterator[str]:

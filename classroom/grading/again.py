@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from classroom.drawing import seal
 from classroom.grading.late import Late
 from classroom.grading.people import named_one
 from classroom.reports.sanitize import clean
@@ -18,7 +19,7 @@ RECORD = ".run.json"
 
 
 def as_asked(
-    sheet: Sheet, *, partial: bool, attempts: str | None, late: Late | None
+    sheet: Sheet, *, partial: bool, attempts: str | None, late: Late | None, draw: str | None
 ) -> dict[str, str]:
     """The choices on which everybody's points depend, under the names of ``make``."""
     return {
@@ -27,6 +28,7 @@ def as_asked(
         "ATTEMPTS": attempts or "",
         "DUE": late.due if late else "",
         "LATE": late.rule.text if late else "",
+        "DRAW": seal(draw) if draw else "",
     }
 
 

@@ -23,10 +23,12 @@ from classroom.grading.again import as_asked, to_grade_again
 from classroom.grading.anonymous import anonymous
 from classroom.grading.batch import grade_all
 from classroom.grading.credit import credited
+from classroom.grading.drawn import borrowed, draw_for
 from classroom.grading.guess import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.keep import write_kept
 from classroom.grading.late import Late, Times, read_late, take_off
+from classroom.grading.likeness import alike
 from classroom.grading.marked import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.options import late_of, read_options, sheet_of
@@ -69,6 +71,7 @@ class _Plan:
     times: Times | None
     again: frozenset[str]
     jobs: int
+    drawn: bool
 
 
 def _results(
@@ -82,7 +85,7 @@ def _results(
     worth = {i: sheet.worth(i) for i in sheet.exercises}
     marks = read_marks(out / FILE, sent, worth, others)
     secret = secret_seed(out, seed)
-    settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders())
+    settings = Settings(sheet.name, sheet.exercises, secret, digest_of_graders(), plan.drawn)
     chosen = to_grade(sent, plan.attempts)
     graded = grade_all(chosen, settings, out / "work", plan.jobs, plan.again)
     credit = credited(graded, sheet, partial=plan.partial)
@@ -96,7 +99,7 @@ def grade_folder(
     folder: Path, out: Path, *, sheet: Sheet | None = None, seed: str | None = None,
     jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
     late: Late | None = None, attempts: str | None = None, again: Sequence[str] = (),
-    nameless: bool = False,
+    nameless: bool = False, draw: str | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
@@ -125,6 +128,8 @@ def grade_folder(
         Students who alone are graded, again; all others keep what they have.
     nameless : bool
         Whether grades and answers are also written under pseudonyms.
+    draw : str or None
+        Seed of the numbers that everybody on the roster was given; None for the book's.
 
     Returns
     -------
@@ -136,8 +141,8 @@ def grade_folder(
     ConfigError
         If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
         ``out`` cannot be written to, this machine cannot run answers, there is no sheet and what
-        came in disagrees, or a date, a mark or a student to be graded again is not what it must
-        be; then nothing is graded.
+        came in disagrees, the seed of the numbers is missing or another one, or a date, a mark or
+        a student to be graded again is not what it must be; then nothing is graded.
     """
     if out.resolve().is_relative_to(folder.resolve()):
         raise ConfigError("the grades would lie among the submissions: choose another OUT")
@@ -147,11 +152,13 @@ def grade_folder(
     if not sent:
         raise ConfigError(f"there is no notebook and no zip file in {str(folder)!r}")
     sheet = sheet or sheet_of_all(sent)
+    students = draw_for(sent, sheet, roster, draw)
     partial = partial or sheet.partial
     times = read_late(late, sent, roster) if late else None
-    choices = as_asked(sheet, partial=partial, attempts=attempts, late=late)
+    choices = as_asked(sheet, partial=partial, attempts=attempts, late=late, draw=draw)
     only = to_grade_again(again, names_of(sent), out, choices)
-    plan = _Plan(sheet, partial, attempts, times, only, jobs or os.cpu_count() or 1)
+    jobs = jobs or os.cpu_count() or 1
+    plan = _Plan(sheet, partial, attempts, times, only, jobs, bool(students))
     in_force = probe()
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
@@ -162,6 +169,8 @@ def grade_folder(
             "version": __version__, "isolation": in_force, "students": len(results),
             "unfit": lost, "partial": plan.partial, "attempts": attempts,
             "again": sorted(plan.again), "late": times.facts() if times else None,
+            "alike": alike(counting, sheet.exercises),
+            "borrowed": borrowed(sent, students, sheet.exercises),
         }  # fmt: skip
         files = reports(run, results, roster=roster)
         names = pseudonyms(secret_key(out), counting) if nameless else {}
@@ -189,6 +198,7 @@ def main() -> None:
             late=late_of(asked),
             attempts=asked.attempts,
             nameless=asked.anonymous,
+            draw=asked.draw,
             again=[n.strip() for n in (asked.again or "").split(";") if n.strip()],
         )
     except ConfigError as error:

@@ -33,6 +33,7 @@ class Settings:
     exercises: tuple[str, ...]
     seed: str
     graders: str  # digest of the code that grades
+    drawn: bool = False  # whether pencil exercises have numbers by student
 
     def case_seed(self, exercise_id: str, attempt: int = 1) -> int:
         """All students of a run get the same cases, and others at each attempt."""

@@ -15,6 +15,14 @@ __all__ = ["grade_student"]
 
 LOST = re.compile(r"NameError: name '(\w{1,60})' is not defined")
 NOT_CHANGED = "The cell is as it was handed out."
+NOT_YOURS = (
+    "These numbers are not yours: the notebook was handed out to somebody else. Answer with those "
+    "of the notebook that you were given."
+)
+NOBODY = (
+    "Numbers are drawn for each student by name, and nobody on the list is called like what you "
+    "handed in. Tell your teacher."
+)
 
 
 def _where(asked: Exercise, message: str, sent: Submission) -> str:
@@ -44,12 +52,19 @@ def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dic
     if untouched(exercise_id, cells):
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
+    if settings.drawn and asked.draw:
+        if not sent.key:
+            return {**about, "state": "not yet", "failed": "attempted", "message": NOBODY}
+        asked = asked.for_student(sent.key)
     seed = settings.case_seed(exercise_id, sent.attempt)
     judged = judge(asked, cells, asked.name, seed=seed)
     report = judged.report
     state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
     if report.failed == "attempted":
         state = "not attempted"
+    foreign = asked is not exercise(exercise_id) and sent.keys and sent.key not in sent.keys
+    if foreign and report.failed == "by hand":
+        report.message = NOT_YOURS
     notes = list(dict.fromkeys([*report.notes, *judged.notes]))
     return {
         **about, "state": state, "points": report.points, "partial": report.partial,

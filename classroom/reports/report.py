@@ -20,6 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from classroom.reports.feedback import NAME, by_hand, feedback
+from classroom.reports.likeness import likeness_table
 from classroom.reports.sanitize import (
     clean,
     file_names,
@@ -216,4 +217,6 @@ def reports(
     whole = summary(run, ordered, names, missing(ordered, roster))
     files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
+    if run.get("alike"):
+        files["likeness.csv"] = likeness_table(run["alike"])
     return files

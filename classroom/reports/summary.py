@@ -18,6 +18,7 @@ from classroom.reports.feedback import (
     place_of,
 )
 from classroom.reports.isolation import measures
+from classroom.reports.likeness import likeness
 from classroom.reports.persons import persons
 from classroom.reports.sanitize import clean
 
@@ -161,6 +162,8 @@ def summary(
         **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],
         "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
+        "borrowed": [clean(words, MESSAGE) for words in run.get("borrowed", ())],
+        **likeness(run.get("alike", ())),
         **measures(run["isolation"]),
         **persons(run, results, names),
     }

@@ -6,23 +6,26 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from classroom import ROOT
+from classroom.atomic import replace_file
+from classroom.drawing import add_drawing, asked_students
 from classroom.sheets.commands import add_choice, choice
-from classroom.sheets.key import key
+from classroom.sheets.key import key, own_key
 from classroom.sheets.notebook import title
 from classroom.sheets.sheet import Sheet
 from classroom.sheets.standalone import source_line, standalone
+from classroom.sheets.students import Student, with_numbers
 from classroom.sheets.typeset import fonts, html
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise
@@ -42,14 +45,14 @@ def pencils(sheet: Sheet) -> list[tuple[int, str]]:
     return [(number, exercise_id) for number, exercise_id, kind in kinds if kind == "pencil"]
 
 
-def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
+def _item(number: int, exercise_id: str, *, of_chapter: bool, own: str) -> dict[str, Any]:
     """What both papers say of an exercise; a chapter's own sheet does not name it again."""
-    found = exercise(exercise_id)
+    found = exercise(exercise_id).for_student(own)
     source = source_line(exercise_id).replace("*", "")
     if of_chapter:
         _, _, section = source.partition("; see its section ")
         source = f"See the section {section}" if section else ""
-    text = PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id))
+    text = PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id, own))
     return {
         "number": number,
         "id": exercise_id,
@@ -61,7 +64,7 @@ def _item(number: int, exercise_id: str, *, of_chapter: bool) -> dict[str, Any]:
     }
 
 
-def _render(kind: str, sheet: Sheet, items: list[dict[str, Any]]) -> str:
+def _render(kind: str, sheet: Sheet, papers: list[dict[str, Any]]) -> str:
     """One page from its template, with everything that it needs in it."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
@@ -69,34 +72,51 @@ def _render(kind: str, sheet: Sheet, items: list[dict[str, Any]]) -> str:
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    items = papers[0]["items"]
     mathematics = any('class="katex' in item["text"] for item in items)
     own = Markup((HERE / "paper.css").read_text(encoding="utf-8"))
     return environment.get_template(f"{kind}.html.jinja").render(
         kind=kind,
         title=title(sheet).removesuffix(" · exercises"),
         points=sum(item["points"] for item in items),
-        pages=[items[at : at + A_PAGE] for at in range(0, len(items), A_PAGE)],
+        items=items,
+        papers=papers,
+        a_page=A_PAGE,
+        letters=ascii_uppercase,
         style=fonts(mathematics=mathematics) + own,
     )
 
 
-def _items(sheet: Sheet) -> list[dict[str, Any]]:
+def _items(sheet: Sheet, own: str = "") -> list[dict[str, Any]]:
     of_chapter = title(sheet) != f"Problem sheet: {sheet.name}"
-    return [_item(n, i, of_chapter=of_chapter) for n, i in pencils(sheet)]
+    return [_item(n, i, of_chapter=of_chapter, own=own) for n, i in pencils(sheet)]
 
 
-def sheet_page(sheet: Sheet) -> str:
-    """The sheet that students get, as HTML in one file."""
-    return _render("sheet", sheet, _items(sheet))
+def sheet_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
+    """The sheet that students get, as HTML in one file; with names, one for each of them."""
+    papers = [{"name": s.name, "items": _items(sheet, s.key)} for s in students]
+    return _render("sheet", sheet, papers or [{"name": "", "items": _items(sheet)}])
 
 
-def key_page(sheet: Sheet) -> str:
-    """The key to it, for the marker."""
-    more = [{"key": key(i), "hints": exercise(i).hints} for _, i in pencils(sheet)]
-    return _render("key", sheet, [a | b for a, b in zip(_items(sheet), more, strict=True)])
+def key_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
+    """The key to it, for the marker; with names, a table of everybody's numbers."""
+    items = []
+    for item in _items(sheet):
+        task = exercise(item["id"])
+        own = [{"name": s.name, "key": own_key(task.id, s.key)} for s in students if task.draw]
+        ideas = list(task.mistakes.values())
+        more = {"key": key(task.id), "hints": task.hints, "own": own, "ideas": ideas}
+        items.append(item | more)
+    return _render("key", sheet, [{"name": "", "items": items}])
 
 
-def write(sheets: list[Sheet], out: Path = OUT, *, printer: Printer | None = None) -> list[Path]:
+def write(
+    sheets: list[Sheet],
+    out: Path = OUT,
+    *,
+    printer: Printer | None = None,
+    students: Sequence[Student] = (),
+) -> list[Path]:
     """Write sheets and keys, each into a folder of its own.
 
     Parameters
@@ -107,6 +127,8 @@ def write(sheets: list[Sheet], out: Path = OUT, *, printer: Printer | None = Non
         Gets the folders ``sheets`` and ``keys``.
     printer : callable or None
         Gets each page's path and content and puts a PDF beside it; None writes HTML alone.
+    students : sequence of Student
+        Who gets a paper with numbers of one's own; nobody for one paper with the book's.
 
     Returns
     -------
@@ -129,15 +151,15 @@ def write(sheets: list[Sheet], out: Path = OUT, *, printer: Printer | None = Non
             for kind, make in (("sheets", sheet_page), ("keys", key_page)):
                 path = folder / kind / f"{sheet.name}{'-key' if kind == 'keys' else ''}.html"
                 path.parent.mkdir(exist_ok=True)
-                pages[path] = make(sheet)
+                pages[path] = make(sheet, students)
                 path.write_text(pages[path], encoding="utf-8")
         if printer:
             printer(pages)
         written = []
         for path in sorted(folder.glob("*/*")):
             target = out / path.relative_to(folder)
-            target.parent.mkdir(exist_ok=True)
-            os.replace(path, target)
+            private = bool(students) or path.parent.name == "keys"
+            replace_file(target, path.read_bytes(), private=private)
             written.append(target)
     return written
 
@@ -146,12 +168,15 @@ def main(arguments: list[str] | None = None, *, printer: Printer | None = None) 
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="handout", description=__doc__)
     add_choice(parser)
+    add_drawing(parser)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of sheets and keys")
     parser.add_argument("--no-pdf", action="store_true", help="HTML alone, without a browser")
     options = parser.parse_args(arguments)
     try:
-        sheets = choice(options)
-        paths = write(sheets, options.out, printer=None if options.no_pdf else printer)
+        sheets, students = choice(options), asked_students(options)
+        sheets = [with_numbers(sheets)] if students else sheets
+        given = None if options.no_pdf else printer
+        paths = write(sheets, options.out, printer=given, students=students)
     except ConfigError as problem:
         print(f"[handout] {problem}", file=sys.stderr)
         return 2
@@ -160,6 +185,8 @@ def main(arguments: list[str] | None = None, *, printer: Printer | None = None) 
         print(f"[handout] not on paper, because answered with code: {other} of the exercises")
     count = sum(path.parent.name == "sheets" and path.suffix == ".html" for path in paths)
     print(f"[handout] {count} sheet{'s' * (count > 1)} in {options.out / 'sheets'}")
+    if students:
+        print(f"[handout] with a paper for each of {len(students)} students, by name")
     print(f"[handout] keys, for the marker alone, in {options.out / 'keys'}")
     return 0
 

@@ -12,9 +12,9 @@ from types import ModuleType
 
 import numpy as np
 
-from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.spec import Exercise, exercise
 
-__all__ = ["Key", "Slip", "key", "number"]
+__all__ = ["Key", "OwnKey", "Slip", "key", "number", "own_key"]
 
 
 @dataclass(frozen=True)
@@ -65,23 +65,23 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.1f}"
 
 
-def _said(exercise_id: str, value: float) -> str | None:
+def _said(task: Exercise, value: float) -> str | None:
     """What the check says to a number."""
-    return exercise(exercise_id).judge({}, {"answer": np.asarray(float(value))})
+    return task.judge({}, {"answer": np.asarray(float(value))})
 
 
-def _edge(exercise_id: str, answer: float, towards: float) -> float:
+def _edge(task: Exercise, answer: float, towards: float) -> float:
     """The last number in a direction that is still right."""
     right, wrong = answer, towards
     for _ in range(60):
         middle = (right + wrong) / 2
-        right, wrong = (right, middle) if _said(exercise_id, middle) else (middle, wrong)
+        right, wrong = (right, middle) if _said(task, middle) else (middle, wrong)
     return right
 
 
-def _accepted(exercise_id: str, answer: float) -> str:
+def _accepted(task: Exercise, answer: float) -> str:
     """The range of right numbers, rounded inwards; empty for exactly one."""
-    low, high = (_edge(exercise_id, answer, answer * far) for far in (0.8, 1.2))
+    low, high = (_edge(task, answer, answer * far) for far in (0.8, 1.2))
     if high - low < 1e-6 * answer:
         return ""
     unit = 10.0 ** (math.floor(math.log10(answer)) - 3)
@@ -97,12 +97,13 @@ def _repeats(message: str, value: float) -> bool:
 
 def _slips(exercise_id: str, solutions: ModuleType) -> tuple[Slip, ...]:
     """From the wrong answers, and from mistakes that the check knows beyond these."""
-    known = exercise(exercise_id).mistakes.items()
+    task = exercise(exercise_id)
+    known = task.mistakes.items()
     foreseen = [(float(value), message) for value, message in known]
     messages = {message for _, message in foreseen}
     found: list[tuple[float, Slip]] = []
     for name, value, check, _ in solutions.WRONG:
-        said = _said(exercise_id, value) if check == "by hand" else None
+        said = _said(task, value) if check == "by hand" else None
         if said and (said in messages or (value > 0 and not _repeats(said, value))):
             found.append((value, Slip(name[:1].upper() + name[1:], number(value), said)))
     seen = {slip.idea for _, slip in found}
@@ -131,8 +132,43 @@ def key(exercise_id: str) -> Key:
     return Key(
         answer=number(solutions.REFERENCE),
         unit=exercise(exercise_id).unit,
-        accepted=_accepted(exercise_id, float(solutions.REFERENCE)),
+        accepted=_accepted(exercise(exercise_id), float(solutions.REFERENCE)),
         summary=(inspect.getdoc(solutions) or "").split("\n", 1)[0],
         working=working.strip(),
         slips=_slips(exercise_id, solutions),
     )
+
+
+@dataclass(frozen=True)
+class OwnKey:
+    """The answer for one student: the number, what is accepted, and foreseen wrong numbers."""
+
+    answer: str
+    accepted: str
+    wrong: tuple[str, ...]
+
+
+_own: dict[tuple[str, str], OwnKey] = {}  # many students get the same numbers
+
+
+def own_key(exercise_id: str, student_key: str) -> OwnKey:
+    """The answer of an exercise whose numbers are drawn.
+
+    Parameters
+    ----------
+    exercise_id : str
+        Which exercise.
+    student_key : str
+        Of the student.
+
+    Returns
+    -------
+    OwnKey
+        Its wrong numbers in the order of the book's mistakes.
+    """
+    task = exercise(exercise_id).for_student(student_key)
+    if (exercise_id, task.text) not in _own:
+        right = float(task.right({})) if task.right else math.nan
+        wrong = tuple(number(float(value)) for value in task.mistakes)
+        _own[exercise_id, task.text] = OwnKey(number(right), _accepted(task, right), wrong)
+    return _own[exercise_id, task.text]

@@ -8,6 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from classroom.sheets.chapter import chapter_title
 from classroom.sheets.sheet import Sheet, chapters, tasks_of
 from classroom.sheets.standalone import source_line, standalone
+from classroom.sheets.students import Student
 from mini_attn.exercises.spec import exercise
 
 __all__ = ["student_notebook", "title"]
@@ -24,6 +25,10 @@ here.
 
 *{points} points · made from mini_attn {version}*"""
 SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, progress"
+OWN = """
+
+*The numbers of some exercises were drawn for you alone: those of others are no answer here. Their \
+line in the first code cell stays as it is.*"""
 
 
 def title(sheet: Sheet) -> str:
@@ -33,12 +38,13 @@ def title(sheet: Sheet) -> str:
     return f"Problem sheet: {sheet.name}"
 
 
-def _cells(number: int, exercise_id: str, points: int) -> list[nbformat.NotebookNode]:
+def _cells(number: int, exercise_id: str, points: int, key: str) -> list[nbformat.NotebookNode]:
     """The three cells of an exercise."""
     found = exercise(exercise_id)
     heading = f"### Exercise {number}: {found.title}"
     line = f"*{found.label.rpartition(' · ')[0]} · {points} points*"
-    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n{standalone(exercise_id)}"
+    text = f"{heading}\n\n{line}\n\n{source_line(exercise_id)}\n\n"
+    text += standalone(exercise_id, key)
     cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
     for role, source in (("starter", found.starter), ("check", found.check)):
         metadata = {"exercise": {"id": exercise_id, "role": role}}
@@ -46,13 +52,15 @@ def _cells(number: int, exercise_id: str, points: int) -> list[nbformat.Notebook
     return cells
 
 
-def student_notebook(sheet: Sheet) -> nbformat.NotebookNode:
+def student_notebook(sheet: Sheet, student: Student | None = None) -> nbformat.NotebookNode:
     """The notebook of a sheet, as a student gets it.
 
     Parameters
     ----------
     sheet : Sheet
         Which exercises, in which order.
+    student : Student or None
+        Whose it is, if numbers are drawn.
 
     Returns
     -------
@@ -61,16 +69,22 @@ def student_notebook(sheet: Sheet) -> nbformat.NotebookNode:
     """
     how = HOW.format(first=sheet.exercises[0], points=sheet.points, version=sheet.version)
     name = {"exercise": {"role": "name"}}
+    key = student.key if student else ""
+    own = {"student": key} if student else {}
     cells = [
-        new_markdown_cell(f"# {title(sheet)}\n\n{how}", id="sheet-title"),
-        new_markdown_cell("**Name:** ", id="sheet-name", metadata=name),
-        new_code_cell(SETUP, id="sheet-setup"),
+        new_markdown_cell(f"# {title(sheet)}\n\n{how}{OWN if student else ''}", id="sheet-title"),
+        new_markdown_cell(
+            f"**Name:** {student.name if student else ''}", id="sheet-name", metadata=name
+        ),
+        new_code_cell(
+            f'{SETUP}, variant\n\nvariant("{key}")' if student else SETUP, id="sheet-setup"
+        ),
     ]
     for number, exercise_id in enumerate(sheet.exercises, 1):
-        cells += _cells(number, exercise_id, sheet.worth(exercise_id))
+        cells += _cells(number, exercise_id, sheet.worth(exercise_id), key)
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},
-        "mini_attn": sheet.as_data(),
+        "mini_attn": {**sheet.as_data(), **own},
     }
     return new_notebook(cells=cells, metadata=metadata)

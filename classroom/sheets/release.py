@@ -9,17 +9,21 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 
 from classroom import ROOT
+from classroom.atomic import replace_file
+from classroom.drawing import add_drawing, asked_students, seal
 from classroom.packed import packed
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.leaks import leaks
 from classroom.sheets.notebook import student_notebook, title
 from classroom.sheets.sheet import Sheet, chapters, sheet_of_file
+from classroom.sheets.students import Student, with_numbers
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises.spec import exercise
@@ -38,21 +42,22 @@ def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
          "points": sheet.worth(e.id), "minutes": e.minutes, "difficulty": e.difficulty}
         for e in tasks
     ]  # fmt: skip
+    file = {"notebook": f"{sheet.name}.ipynb", "sha256": hashlib.sha256(notebook).hexdigest()}
     return {
         **sheet.as_data(),
         "title": title(sheet),
         "points": dict(sheet.weights) or sheet.points,
         "minutes": sum(e.minutes for e in tasks),
         "tasks": rows,
-        "notebook": f"{sheet.name}.ipynb",
-        "sha256": hashlib.sha256(notebook).hexdigest(),
+        **({} if sheet.drawn else file),
     }
 
 
 def readme(sheets: list[Sheet], wheel: str) -> str:
     """How a student begins, with a table of what is here."""
     rows = [
-        f"| [{s.name}.ipynb]({s.name}.ipynb) | {title(s)} | {len(s.exercises)} | {s.points} |"
+        f"| {f'[{s.name}.ipynb]({s.name}.ipynb)' if not s.drawn else 'one of your own'} "
+        f"| {title(s)} | {len(s.exercises)} | {s.points} |"
         for s in sheets
     ]
     count = "one notebook" if len(sheets) == 1 else f"{len(sheets)} notebooks"
@@ -81,7 +86,8 @@ def write(sheets: list[Sheet], folder: Path) -> None:
     for sheet in sheets:
         text = nbformat.writes(student_notebook(sheet)) + "\n"
         data = text.encode()
-        (folder / f"{sheet.name}.ipynb").write_bytes(data)
+        if not sheet.drawn:
+            (folder / f"{sheet.name}.ipynb").write_bytes(data)
         facts = json.dumps(manifest(sheet, data), indent=1, ensure_ascii=False) + "\n"
         (folder / f"{sheet.name}.json").write_text(facts, encoding="utf-8")
     wheel = build_wheel(folder)
@@ -128,7 +134,29 @@ def _refuse_changed(folder: Path, target: Path) -> None:
             raise ConfigError(f"nothing was released: {notebook} {words}")
 
 
-def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
+def own_notebooks(sheet: Sheet, students: Sequence[Student], target: Path) -> dict[Path, str]:
+    """The notebook of each student, by its place; one that is there and differs stays.
+
+    Raises
+    ------
+    ConfigError
+        If one does.
+    """
+    folder = target / f"{sheet.name}-students"
+    texts = {
+        folder / f"{s.file}.ipynb": nbformat.writes(student_notebook(sheet, s)) + "\n"
+        for s in students
+    }
+    for path, text in texts.items():
+        if path.exists() and path.read_bytes() != text.encode():
+            words = "is another one: move it away, or choose another NAME="
+            raise ConfigError(f"nothing was released: {path} {words}")
+    return texts
+
+
+def release(
+    sheets: list[Sheet], out: Path = OUT, *, students: Sequence[Student] = ()
+) -> list[Path]:
     """Write a release, unless a solution is in it.
 
     Parameters
@@ -137,11 +165,13 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
         What to hand out.
     out : Path
         The release goes into a folder of its version in here, beside others.
+    students : sequence of Student
+        Who gets a notebook with numbers of one's own, of the one sheet; nobody for the book's.
 
     Returns
     -------
     list of Path
-        The files, by name.
+        The files, by name; of the students' none.
 
     Raises
     ------
@@ -154,7 +184,9 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
         folder = Path(name)
         write(sheets, folder)
         paths = sorted(folder.iterdir())
-        found = [place for path in paths for place in leaks(path)]
+        own = own_notebooks(sheets[0], students, target)
+        contents = {**dict.fromkeys(paths), **{path: text.encode() for path, text in own.items()}}
+        found = [place for path, content in contents.items() for place in leaks(path, content)]
         if found:
             raise ConfigError(f"nothing was released: a solution stands in {', '.join(found)}")
         _refuse_changed(folder, target)
@@ -167,6 +199,8 @@ def release(sheets: list[Sheet], out: Path = OUT) -> list[Path]:
         target.mkdir(exist_ok=True)
         for path in sorted(folder.iterdir()):
             os.replace(path, target / path.name)
+        for path, text in own.items():
+            replace_file(path, text, private=True)
     return [target / path.name for path in paths]
 
 
@@ -174,21 +208,29 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
     add_choice(parser)
+    add_drawing(parser)
     parser.add_argument("--out", type=Path, default=OUT, help="folder of the releases")
     parser.add_argument("--partial", action="store_true", help="groups of checks count one by one")
     options = parser.parse_args(arguments)
     try:
         sheets = choice(options)
         sheets = [replace(sheet, partial=options.partial) for sheet in sheets]
-        paths = release(sheets, options.out)
-    except MiniAttnError as problem:
+        students = asked_students(options)
+        if students:
+            sheets = [replace(with_numbers(sheets), drawn=seal(options.draw))]
+        paths = release(sheets, options.out, students=students)
+    except (MiniAttnError, OSError) as problem:
         print(f"[release] {problem}", file=sys.stderr)
         return 2
     folder = paths[0].parent
     exercises = sum(len(sheet.exercises) for sheet in sheets)
-    count = f"{len(sheets)} notebook{'s' * (len(sheets) > 1)}"
+    many = len(students) or len(sheets)
+    count = f"{many} notebook{'s' * (many > 1)}"
     print(f"[release] {count} with {exercises} exercises in all; no file holds a solution")
     print(f"[release] hand out {folder / archive_name(sheets)}")
+    if students:
+        own = folder / f"{sheets[0].name}-students"
+        print(f"[release] and to each of {len(students)} students the one notebook in {own}")
     return 0
 
 

@@ -40,6 +40,9 @@ class Sheet:
         Exercises with other points than in the book.
     partial : bool
         Whether the groups of checks that an answer passes count one by one.
+    drawn : str
+        Says of which seed its numbers were drawn, see `classroom.drawing.seal`; empty for the
+        book's numbers.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Sheet:
     version: str
     weights: tuple[tuple[str, int], ...] = ()
     partial: bool = False
+    drawn: str = ""
 
     def worth(self, exercise_id: str) -> int:
         """What an exercise earns on this sheet."""
@@ -61,7 +65,8 @@ class Sheet:
         """For the notebook's metadata and for the file beside it."""
         data = {"sheet": self.name, "version": self.version, "exercises": list(self.exercises)}
         weights = {"points": dict(self.weights)} if self.weights else {}
-        return {**data, **weights, **({"partial": True} if self.partial else {})}
+        flags = {"partial": self.partial, "drawn": self.drawn}
+        return {**data, **weights, **{key: value for key, value in flags.items() if value}}
 
 
 def chapters() -> list[str]:
@@ -162,7 +167,11 @@ def sheet_of_file(path: Path) -> Sheet:
         points, partial = data.get("points"), data.get("partial", False)
         if type(partial) is not bool:
             raise ConfigError(f'"partial" is true or false, not {str(partial)[:40]!r}')
+        drawn = data.get("drawn", "")
+        if not isinstance(drawn, str):
+            raise ConfigError(f'"drawn" is a text, not {str(drawn)[:40]!r}')
         # A release without weights has the total there.
-        return replace(weighted(sheet, points if isinstance(points, dict) else {}), partial=partial)
+        sheet = weighted(sheet, points if isinstance(points, dict) else {})
+        return replace(sheet, partial=partial, drawn=drawn)
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise ConfigError(f"{path} is not the file of a sheet: {error}") from None

@@ -25,15 +25,22 @@ def source_line(exercise_id: str) -> str:
     return f"{line}; see its section *{found.definition}*." if found.definition else f"{line}."
 
 
-def standalone(exercise_id: str) -> str:
+def standalone(exercise_id: str, key: str = "") -> str:
     """The task in plain Markdown, with the equation that it speaks of.
+
+    Parameters
+    ----------
+    exercise_id : str
+        Which exercise.
+    key : str
+        Of the student whose numbers it has; empty for the book's.
 
     Raises
     ------
     ConfigError
         If there is no such exercise.
     """
-    found = exercise(exercise_id)
+    found = exercise(exercise_id).for_student(key)
     text = found.text.replace(*found.standalone)
     labels = dict.fromkeys(REFERENCE.findall(text))
     text = REFERENCE.sub("the equation below", text)

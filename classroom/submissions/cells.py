@@ -46,16 +46,17 @@ def _cell(data: Any) -> Cell | None:
     )
 
 
-def _version(data: dict[str, Any]) -> str | None:
-    """The version of the project that a notebook was handed out by, if it says so."""
+def _said(data: dict[str, Any]) -> dict[str, str]:
+    """The version of the project that a notebook was handed out by, and the key to its numbers."""
     metadata = data.get("metadata")
     own = metadata.get("mini_attn") if isinstance(metadata, dict) else None
-    made = own.get("version") if isinstance(own, dict) else None
-    return made[:20] if isinstance(made, str) else None
+    own = own if isinstance(own, dict) else {}
+    texts = {name: own.get(name) for name in ("version", "student")}
+    return {name: text[:20] for name, text in texts.items() if isinstance(text, str)}
 
 
-def read_cells(content: bytes) -> tuple[list[Cell], str | None, list[str]] | str:
-    """The cells of a notebook, its version and what is odd about it, or why it is none."""
+def read_cells(content: bytes) -> tuple[list[Cell], dict[str, str], list[str]] | str:
+    """The cells of a notebook, what it says of itself and what is odd, or why it is none."""
     if content.count(b"{") + content.count(b"[") > PARTS or content.count(b",") > 10 * PARTS:
         return "this file has far more parts than a notebook"
     odd = []
@@ -72,4 +73,4 @@ def read_cells(content: bytes) -> tuple[list[Cell], str | None, list[str]] | str
         return "saved in notebook format 3: open it in a current Jupyter and save it again"
     if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
         return "this file is no notebook (it has no cells)"
-    return [cell for cell in map(_cell, data["cells"]) if cell is not None], _version(data), odd
+    return [cell for cell in map(_cell, data["cells"]) if cell is not None], _said(data), odd

@@ -53,6 +53,10 @@ class Submission:
         Other names of the student, from other attempts.
     time : datetime or None
         When the last of its notebooks was written.
+    keys : list of str
+        Of the numbers that the notebooks say they have; anybody can write any.
+    key : str
+        Of the numbers that were drawn for this student; empty if none were.
     """
 
     student: str
@@ -65,6 +69,8 @@ class Submission:
     attempt: int = 1
     aliases: list[str] = field(default_factory=list)
     time: datetime | None = None
+    keys: list[str] = field(default_factory=list)
+    key: str = ""
 
     def graded(self) -> dict[str, Any]:
         """All of it that a grade depends on."""
@@ -156,6 +162,8 @@ def _add(sent: Submission, notebook: Notebook) -> None:
     sent.written_name = sent.written_name or notebook.written_name
     sent.defined |= {name: f"cell {n} of {place}" for name, n in notebook.defined.items()}
     sent.checked |= notebook.checked
+    if notebook.key and notebook.key not in sent.keys:
+        sent.keys.append(notebook.key)
 
 
 def _merged(student: str, notebooks: Iterable[Notebook], **about: Any) -> Submission:

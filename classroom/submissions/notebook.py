@@ -164,6 +164,7 @@ class Notebook:
     defined: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
     time: datetime | None = None
+    key: str = ""
 
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
@@ -206,8 +207,8 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     parsed = read_cells(file.content) if file.content is not None else str(file.problem)
     if isinstance(parsed, str):
         return Notebook(file.parts, {}, [f"{place}: {parsed}"])
-    cells, made, problems = parsed
-    if made not in (None, __version__):
+    cells, own, problems = parsed
+    if (made := own.get("version", __version__)) != __version__:
         problems.append(f"handed out by version {made}, graded by {__version__}")
     found, odd = _answers(cells, known)
     problems += odd
@@ -223,4 +224,4 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
         problems.append("no exercise in this notebook")
     said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
     names = _name(cells), defined(cells), given_to_check(cells)
-    return Notebook(file.parts, kept, said, *names, file.time)
+    return Notebook(file.parts, kept, said, *names, file.time, own.get("student", ""))

@@ -9,6 +9,7 @@ from mini_attn.exercises.progress_transfer import (
 )
 from mini_attn.exercises.progress_view import progress
 from mini_attn.exercises.spec import Exercise, exercise, exercise_ids
+from mini_attn.exercises.variants import variant
 
 __all__ = [
     "Exercise",
@@ -21,4 +22,5 @@ __all__ = [
     "import_progress",
     "progress",
     "reset_progress",
+    "variant",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise
+from mini_attn.exercises.variants import mine
 
 __all__ = ["hint"]
 
@@ -25,7 +26,7 @@ def hint(exercise_id: str, number: int | None = None) -> None:
     ConfigError
         If there is no such exercise or hint.
     """
-    hints = exercise(exercise_id).hints
+    hints = mine(exercise(exercise_id)).hints
     if number is None:
         number = min(_shown.get(exercise_id, 0) + 1, len(hints))
     if number not in range(1, len(hints) + 1):

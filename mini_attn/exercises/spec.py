@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,8 @@ class Exercise:
     common_errors : tuple of str
         What often goes wrong, for the page.
     right : callable (inputs) -> array or mapping of str to array
-        The right answer; of several outputs, the one that is judged first comes first.
+        The right answer; of several outputs, the one that is judged first comes first. Of a
+        pencil exercise whose numbers are drawn, the right number, beside its judge.
     slips : callable (inputs) -> sequence of (answer, str)
         Foreseen mistakes, the simplest first: what the answer would be with one idea missing, in
         the form of `right`, and that idea. The same mistakes in the same order for all inputs,
@@ -132,9 +133,9 @@ class Exercise:
         What the letters of the equation that the text speaks of are called in the task.
     definition : str
         Heading of the section with a definition that is too long for a sheet.
-    parameters : callable (rng) -> dict of str to number, or None
-        Numbers that each student gets drawn: the text and the starter name one as
-        ``{{name}}``, and `judge` finds it among its inputs. For pencil exercises.
+    draw : callable (key) -> Exercise, or None
+        For pencil exercises: the same one with numbers that each student gets drawn.
+        `mini_attn.exercises.variants` draws them.
     rubric : mapping of str to int
         Points for what a person has to read, by what it should hold.
 
@@ -173,7 +174,7 @@ class Exercise:
     standalone: tuple[str, str] = ("", "")
     letters: str = ""
     definition: str = ""
-    parameters: Callable[[np.random.Generator], dict[str, int | float]] | None = None
+    draw: Callable[[str], Exercise] | None = None
     rubric: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -212,30 +213,20 @@ class Exercise:
         """Source of the second cell."""
         return f'check("{self.id}", {self.name})'
 
-    def for_student(self, seed: int) -> Exercise:
+    def for_student(self, key: str) -> Exercise:
         """The exercise with the numbers that one student gets.
 
         Parameters
         ----------
-        seed : int
-            The student's own.
+        key : str
+            The student's own; empty for the numbers of the book.
 
         Returns
         -------
         Exercise
             Itself, where nothing is drawn.
         """
-        if self.parameters is None:
-            return self
-        drawn = self.parameters(np.random.default_rng(seed))
-        text, starter = self.text, self.starter
-        for name, value in drawn.items():
-            place = f"{{{{{name}}}}}"
-            text, starter = text.replace(place, f"{value:,}"), starter.replace(place, repr(value))
-        return replace(
-            self, text=text, starter=starter, cases=lambda rng: {"by hand": [dict(drawn)]},
-            parameters=None,
-        )  # fmt: skip
+        return self.draw(f"{key} {self.id}") if self.draw and key else self
 
 
 def exercise_ids() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from dataclasses import replace
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -202,23 +203,27 @@ def test_what_a_person_reads_earns_points_too() -> None:
 
 
 def test_each_student_may_get_numbers_of_their_own() -> None:
-    def parameters(rng: np.random.Generator) -> dict[str, int | float]:
-        return {"layers": int(rng.integers(1_000, 9_000))}
+    def made(layers: int) -> Exercise:
+        def judge(inputs: Any, outputs: Any) -> str | None:
+            return None if float(outputs["answer"]) == 2 * layers else "Twice as many."
 
-    def judge(inputs: Any, outputs: Any) -> str | None:
-        return None if float(outputs["answer"]) == 2 * inputs["layers"] else "Twice as many."
+        return Exercise(
+            **DATA | {"judge": judge, "text": rf"Of {layers:,} $\{{x\}}$?",
+                      "starter": f"answer = {layers} * ..."}
+        )  # fmt: skip
 
-    task = Exercise(
-        **DATA | {"parameters": parameters, "judge": judge, "text": r"Of {{layers}} $\{x\}$?",
-                  "starter": "answer = {{layers}} * ..."}
-    )  # fmt: skip
-    drawn = [task.for_student(seed) for seed in (1, 2)]
+    def draw(key: str) -> Exercise:
+        return made(int(np.random.default_rng(key.encode()[0]).integers(1_000, 9_000)))
+
+    task = replace(made(7), draw=draw)
+    drawn = [task.for_student(key) for key in "ab"]
     numbers = [int(re.sub(r"\D", "", one.text)) for one in drawn]
     assert len(set(numbers)) == 2
     assert [one.text for one in drawn] == [rf"Of {n:,} $\{{x\}}$?" for n in numbers]
     assert drawn[0].starter == f"answer = {numbers[0]} * ..."
-    assert task.for_student(1).text == drawn[0].text
+    assert task.for_student("a").text == drawn[0].text
     assert examine_number(drawn[0], 2 * numbers[0]).failed is None
     assert examine_number(drawn[1], 2 * numbers[0]).message == "Twice as many."
-    plain = exercise("cache_budget")
-    assert plain.for_student(1) is plain
+    assert task.for_student("") is task
+    plain = exercise("cached_step")
+    assert plain.for_student("a") is plain

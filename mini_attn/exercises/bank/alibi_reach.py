@@ -3,106 +3,166 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from operator import eq
+from typing import Any, NamedTuple
 
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 from mini_attn.numpy.position import alibi_slopes
 
-TEXT = """
-With pencil and paper (and a calculator for one logarithm): ALiBi with 8 heads, last head, slope
-1/256. All keys have the same content. What is the smallest distance at which a key has less than
-a tenth of the weight of the key at distance 0?
+N_HEADS = 8
+SLOPES = [float(slope) for slope in alibi_slopes(N_HEADS)]
+NAMES = {7: "last", 6: "seventh", 5: "sixth"}  # of heads, by their places
+PARTS = {
+    4: "a quarter", 7: "a seventh", 10: "a tenth", 11: "an eleventh", 14: "a fourteenth",
+    15: "a fifteenth", 20: "a twentieth", 25: "a twenty-fifth", 40: "a fortieth",
+}  # fmt: skip
+CHOICES = {"head": tuple(NAMES), "part": tuple(PARTS)}
+
+
+class Numbers(NamedTuple):
+    """Which head, and one over the share that a key may have left."""
+
+    head: int = 7
+    part: int = 10
+
+    @property
+    def slope(self) -> float:
+        """Of the head."""
+        return SLOPES[self.head]
+
+    @property
+    def steps(self) -> int:
+        """Tokens for which the score falls by 1."""
+        return round(1 / self.slope)
+
+    @property
+    def share(self) -> str:
+        """In words."""
+        return PARTS[self.part]
+
+    @property
+    def name(self) -> str:
+        """Of the head."""
+        return NAMES[self.head]
+
+    def reach(self, part: float, slope: float | None = None) -> int:
+        """First distance at which the weight is below one over this."""
+        return math.floor(math.log(part) / (slope or self.slope)) + 1
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.reach(self.part)
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper (and a calculator for one logarithm): ALiBi with {N_HEADS} heads, {n.name}
+head, slope 1/{n.steps}. All keys have the same content. What is the smallest distance at which a
+key has less than {n.share} of the weight of the key at distance 0?
 """
 
-N_HEADS, SHARE = 8, 0.1
-SLOPES = alibi_slopes(N_HEADS)
-
-
-def _reach(slope: float, share: float = SHARE) -> int:
-    """First distance at which the weight is below the share."""
-    return math.floor(-math.log(share) / slope) + 1
-
-
-ANSWER = _reach(float(SLOPES[-1]))
 
 _LINE = (
     "That lets the weight itself fall in a line. It is the score that does; the weight is its "
     "exponential."
 )
 _BASE_2 = "That is the logarithm to base 2. The weight is a power of e."
-MISTAKES: dict[float, str] = {
-    ANSWER - 1: "There the weight is still a little more than a tenth. Which distance is next?",
-    _reach(float(SLOPES[0])): "That is the first head, with slope 1/2. The last has 1/256.",
-    _reach(float(SLOPES[-1]), 0.5): "That is where the weight falls below one half.",
-    _reach(float(SLOPES[-1]), math.exp(-1)): "There it falls below 1/e, and not below a tenth.",
-    round(1 / float(SLOPES[-1])): "There 1 is subtracted from the score, and the weight is 1/e.",
-    round((1 / SHARE) / float(SLOPES[-1])): (
-        "There 10 is subtracted from the score. The weight is its exponential: e to the −10."
-    ),
-    round((1 - SHARE) / float(SLOPES[-1])): _LINE,
-    math.floor((1 - SHARE) / float(SLOPES[-1])) + 1: _LINE,
-    round(SHARE / float(SLOPES[-1])): (
-        "There 0.1 is subtracted from the score. The weight, its exponential, has to be a tenth."
-    ),
-    _reach(float(SLOPES[-1]), 1 - SHARE): (
-        "There the weight has lost a tenth. Find where only a tenth is left."
-    ),
-    _reach(float(SLOPES[-1]), SHARE**2): "There a hundredth is left. You look for a tenth.",
-    **dict.fromkeys(
-        (round(math.log(1 / SHARE), digits) for digits in (1, 2, 3, 4)),
-        "That is ln 10, by which the score has to fall. At 1/256 for each token, how far is that?",
-    ),
-    ANSWER + 1: (
-        "One token too far: the query's own key is at distance 0, so nothing has to be added."
-    ),
-    _reach(float(SLOPES[-1]) * 2): "That is the last head but one: the slopes halve eight times.",
-    math.floor(256 * math.log2(10)): _BASE_2,
-    math.floor(256 * math.log2(10)) + 1: _BASE_2,
-    round(256 * math.log10(10)) - 1: "One number off, and the logarithm is the natural one.",
-}
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _mistakes(n: Numbers) -> dict[float, str]:
+    part, steps, share = n.part, n.steps, n.share
+    before = f"{n.name} head but one: the slopes halve eight times."
+    if n.name != "last":
+        before = f"head before the {n.name}: the slopes halve with each head."
+    return {
+        n.right - 1: f"There the weight is still a little more than {share}. Which distance is "
+        "next?",
+        n.reach(part, SLOPES[0]): f"That is the first head, with slope 1/2. The {n.name} has "
+        f"1/{steps}.",
+        n.reach(2): "That is where the weight falls below one half.",
+        n.reach(math.e): f"There it falls below 1/e, and not below {share}.",
+        steps: "There 1 is subtracted from the score, and the weight is 1/e.",
+        part * steps: f"There {part} is subtracted from the score. The weight is its exponential: "
+        f"e to the −{part}.",
+        round((1 - 1 / part) * steps): _LINE,
+        math.floor((1 - 1 / part) * steps) + 1: _LINE,
+        round(steps / part): f"There {1 / part:.2g} is subtracted from the score. The weight, its "
+        f"exponential, has to be {share}.",
+        n.reach(part / (part - 1)): f"There the weight has lost {share}. Find where only {share} "
+        "is left.",
+        n.reach(part**2): f"There {_square(part)} is left. You look for {share}.",
+        **dict.fromkeys(
+            (round(math.log(part), digits) for digits in (1, 2, 3, 4)),
+            f"That is ln {part}, by which the score has to fall. At 1/{steps} for each token, how "
+            "far is that?",
+        ),
+        n.right + 1: (
+            "One token too far: the query's own key is at distance 0, so nothing has to be added."
+        ),
+        n.reach(part, 2 * n.slope): f"That is the {before}",
+        math.floor(steps * math.log2(part)): _BASE_2,
+        math.floor(steps * math.log2(part)) + 1: _BASE_2,
+        round(steps * math.log10(part)) - 1: "One number off, and the logarithm is the natural "
+        "one.",
+    }
+
+
+def _square(part: int) -> str:
+    return "a hundredth" if part == 10 else f"1/{part**2}"
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or where to begin."""
     value = float(outputs["answer"])
-    if value == ANSWER:
+    if value == n.right:
         return None
-    if idea := explain(value, MISTAKES.items(), eq):
+    if idea := explain(value, _mistakes(n).items(), eq):
         return idea
     if value != int(value):
         return "Distances are counted in tokens: the answer is a whole number."
     if value < 1:
         return "At distance 0 the weight is the reference itself."
     return (
-        f"Not {value:,.0f}. At distance r the score is r/256 lower, so the weight is e^(−r/256) "
-        "times that at distance 0. Where is this a tenth?"
+        f"Not {value:,.0f}. At distance r the score is r/{n.steps} lower, so the weight is "
+        f"e^(−r/{n.steps}) times that at distance 0. Where is this {n.share}?"
     )
 
 
-EXERCISE = Exercise(
-    id="alibi_reach",
-    page="position",
-    title="How far the last head looks",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=6,
-    difficulty=1,
-    assessed=False,
-    section="ALiBi: a penalty that grows",
-    definition="ALiBi: a penalty that grows",
-    text=TEXT,
-    unit="tokens",
-    mistakes=MISTAKES,
-    hints=(
-        "All keys have the same content, so their scores differ by the bias alone. What does the "
-        "softmax make of a difference of two scores?",
-        "The ratio of two weights is e to the difference of their scores. Solve e^(−r/256) = 1/10 "
-        "for r, and take the next whole number.",
-    ),
-    common_errors=(
-        "Assuming that the weight falls linearly. It is the score that does.",
-        "Taking the logarithm to base 10 or 2.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="alibi_reach",
+        page="position",
+        title="How far the last head looks",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=6,
+        difficulty=1,
+        assessed=False,
+        section="ALiBi: a penalty that grows",
+        definition="ALiBi: a penalty that grows",
+        text=_text(n),
+        unit="tokens",
+        mistakes=_mistakes(n),
+        hints=(
+            "All keys have the same content, so their scores differ by the bias alone. "
+            "What does the softmax make of a difference of two scores?",
+            "The ratio of two weights is e to the difference of their scores. Solve "
+            f"e^(−r/{n.steps}) = 1/{n.part} for r, and take the next whole number.",
+        ),
+        common_errors=(
+            "Assuming that the weight falls linearly. It is the score that does.",
+            "Taking the logarithm to base 10 or 2.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

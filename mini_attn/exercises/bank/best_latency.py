@@ -1,50 +1,101 @@
-"""Pencil: the least time for a token of a model that eight devices hold together."""
+"""Pencil: the least time for a token of a model that several devices hold together."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
+from typing import Any, NamedTuple
 
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn, in_words
 from mini_attn.models import MODELS
 
-TEXT = """
-With pencil and paper: Llama-3-70B has 70.55 billion parameters in bfloat16. Eight H100s hold an
-eighth of them each and read 3.35 TB/s each, all eight at once. What is the least time for one
-token of one short conversation, in milliseconds?
+DEVICE = cost.DEVICES["h100"]
+PARTS = {4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
+LLAMA = ("Llama-3-70B", cost.parameter_count(MODELS["llama-3-70b"]))
+CHOICES = {
+    "model": [("a dense model", n * 10**8) for n in (342, 526, 678, 820, 916, 1048, 1236)],
+    "devices": tuple(PARTS),
+}
+
+
+class Numbers(NamedTuple):
+    """A model with its parameters, and the devices that hold it."""
+
+    model: tuple[str, int] = LLAMA
+    devices: int = 8
+
+    @property
+    def billions(self) -> str:
+        """Of parameters."""
+        return f"{self.model[1] / 1e9:.4g}"
+
+    @property
+    def part(self) -> str:
+        """Of one device."""
+        return PARTS[self.devices]
+
+    @property
+    def right(self) -> float:
+        """The answer, in milliseconds."""
+        return 1e3 * 2 * self.model[1] / (self.devices * DEVICE.bytes_per_second)
+
+
+def _text(n: Numbers) -> str:
+    every = in_words(n.devices)
+    return f"""
+With pencil and paper: {n.model[0]} has {n.billions} billion parameters in bfloat16.
+{every.capitalize()} H100s hold {n.part} of them each and read 3.35 TB/s each, all {every} at once.
+What is the least time for one token of one short conversation, in milliseconds?
 """
 
-MODEL, DEVICE, DEVICES = MODELS["llama-3-70b"], cost.DEVICES["h100"], 8
-PARAMETERS = cost.parameter_count(MODEL)
-ANSWER = 1e3 * 2 * PARAMETERS / (DEVICES * DEVICE.bytes_per_second)  # milliseconds
 
-_WORK = 2 * PARAMETERS / (DEVICES * DEVICE.flops_per_second["bfloat16"])
-_FACTORS = {
-    DEVICES: "That is one device alone. Eight devices read their eighths at once.",
-    1 / DEVICES: (
-        "The eighth is taken twice: each device holds an eighth, and reads it at its full rate."
-    ),
-    1 / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
-    2: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
-    1e-3: "That is seconds.",
-    1e3: "That is microseconds.",
-    1e12 / 2**40: "A TB is 1e12 bytes, not 2^40.",
-}
-MISTAKES = {
-    **{ANSWER * factor: idea for factor, idea in _FACTORS.items()},
-    DEVICES * ANSWER: (
-        "That is one device alone, or bits for bytes. Eight devices read their eighths at once."
-    ),
-    1e3 / ANSWER: "That is tokens a second: the question is the time of one.",
-    1e3 * _WORK: "That is the arithmetic. The weights take longer to arrive.",
-    ANSWER * DEVICES**2: "The bytes are multiplied by the devices. Each reads its own eighth.",
-}
-PAIRS = {
-    ANSWER * one * other: f"Two things. {idea} And: {also}"
-    for (one, idea), (other, also) in combinations(_FACTORS.items(), 2)
-    if abs(one * other - 1) > 0.5
-}
+def _factors(n: Numbers) -> dict[float, str]:
+    """Mistakes that multiply the answer."""
+    every, part = in_words(n.devices).capitalize(), n.part.split()[1]
+    return {
+        n.devices: f"That is one device alone. {every} devices read their {_many(part)} at once.",
+        1 / n.devices: (
+            f"The {part} is taken twice: each device holds {n.part}, and reads it at its full rate."
+        ),
+        1 / 2: "Half of the bytes are missing: a weight in bfloat16 has 2.",
+        2: "Twice too long: a weight in bfloat16 has 2 bytes, not 4.",
+        1e-3: "That is seconds.",
+        1e3: "That is microseconds.",
+        1e12 / 2**40: "A TB is 1e12 bytes, not 2^40.",
+    }
+
+
+def _many(part: str) -> str:
+    return f"{part}s"
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    every, part = in_words(n.devices).capitalize(), n.part.split()[1]
+    work = 2 * n.model[1] / (n.devices * DEVICE.flops_per_second["bfloat16"])
+    alone = "That is one device alone"
+    return {
+        **{n.right * factor: idea for factor, idea in _factors(n).items()},
+        n.devices * n.right: (
+            f"{alone}{', or bits for bytes' * (n.devices == 8)}. {every} devices read their "
+            f"{_many(part)} at once."
+        ),
+        1e3 / n.right: "That is tokens a second: the question is the time of one.",
+        1e3 * work: "That is the arithmetic. The weights take longer to arrive.",
+        n.right * n.devices**2: "The bytes are multiplied by the devices. Each reads its own "
+        f"{part}.",
+    }
+
+
+def _pairs(n: Numbers) -> dict[float, str]:
+    """Two of them at once."""
+    return {
+        n.right * one * other: f"Two things. {idea} And: {also}"
+        for (one, idea), (other, also) in combinations(_factors(n).items(), 2)
+        if abs(one * other - 1) > 0.5
+    }
 
 
 def _near(value: float, number: float) -> bool:
@@ -52,43 +103,52 @@ def _near(value: float, number: float) -> bool:
     return abs(value / number - 1) < 0.02
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if _near(value, ANSWER):
+    if _near(value, n.right):
         return None
-    if idea := explain(value, [*MISTAKES.items(), *PAIRS.items()], _near):
+    if idea := explain(value, [*_mistakes(n).items(), *_pairs(n).items()], _near):
         return idea
     if value <= 0:
         return "A time is above 0."
     return (
-        f"{value:,.4g} ms is {value / ANSWER:,.3g} times the least time. Bytes of all weights, "
-        "over the bytes that eight devices read in a second."
+        f"{value:,.4g} ms is {value / n.right:,.3g} times the least time. Bytes of all weights, "
+        f"over the bytes that {in_words(n.devices)} devices read in a second."
     )
 
 
-EXERCISE = Exercise(
-    id="best_latency",
-    page="decoding-roofline",
-    title="As fast as the weights arrive",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=8,
-    difficulty=2,
-    assessed=True,
-    section="The step-time bound",
-    text=TEXT,
-    starter="answer = ...  # milliseconds",
-    unit="ms",
-    mistakes=MISTAKES,
-    hints=(
-        "One sequence: hardly any arithmetic, and no cache to speak of. What has to be read for a "
-        "token, and how fast do eight devices read?",
-        "Parameters times 2 bytes, divided by 8 times the rate of one device. Then milliseconds.",
-    ),
-    common_errors=(
-        "Dividing by the rate of one device.",
-        "Using the arithmetic rate, which is hundreds of times too optimistic here.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="best_latency",
+        page="decoding-roofline",
+        title="As fast as the weights arrive",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=2,
+        assessed=True,
+        section="The step-time bound",
+        text=_text(n),
+        starter="answer = ...  # milliseconds",
+        unit="ms",
+        mistakes=_mistakes(n),
+        hints=(
+            "One sequence: hardly any arithmetic, and no cache to speak of. What has to be "
+            f"read for a token, and how fast do {in_words(n.devices)} devices read?",
+            f"Parameters times 2 bytes, divided by {n.devices} times the rate of one "
+            "device. Then milliseconds.",
+        ),
+        common_errors=(
+            "Dividing by the rate of one device.",
+            "Using the arithmetic rate, which is hundreds of times too optimistic here.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

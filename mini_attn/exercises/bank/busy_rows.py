@@ -2,93 +2,128 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 from operator import eq
+from typing import Any, NamedTuple
 
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 
-TEXT = """
-With pencil and paper: an accelerator needs 300 FLOPs for each byte, to be bound by arithmetic.
-Its weights are 4,096 × 4,096 numbers in bfloat16. `m` rows of 4,096 numbers in bfloat16 are read,
-multiplied by them, and the result is written in bfloat16; each number moves once. What is the
-smallest `m` for which the product does at least 300 FLOPs for each byte?
-"""
-
-SIZE, NUMBER_BYTES, RIDGE = 4096, 2, 300
-
-
-def _least(ridge: float, dtype_bytes: int, moved: int = 3) -> int:
-    """Fewest rows with 2 m d² FLOPs over the bytes of d², m d and m d numbers at least `ridge`."""
-    per_row = 2 * SIZE**2 - ridge * dtype_bytes * (moved - 1) * SIZE
-    return ceil(ridge * dtype_bytes * SIZE**2 / per_row)
-
-
-ANSWER = _least(RIDGE, NUMBER_BYTES)
-assert cost.product_flops(ANSWER, SIZE, SIZE) >= RIDGE * cost.product_bytes(
-    ANSWER, SIZE, SIZE, dtype_bytes=NUMBER_BYTES
-)
-
-MISTAKES = {
-    _least(RIDGE, NUMBER_BYTES, 1): "That counts the bytes of the weight matrix only. The rows "
-    "are read and the result is written as well, and with hundreds of rows it shows.",
-    _least(RIDGE, NUMBER_BYTES, 2): "One of the two is missing: the rows are read, and the result "
-    "is written.",
-    _least(RIDGE, 4): "Twice too little work for each byte: in bfloat16 a number takes 2 bytes, "
-    "not 4, and a multiply-add is 2 FLOPs, not 1.",
-    _least(RIDGE, 1): "In bfloat16 a number takes 2 bytes, not 1.",
-    ANSWER - 1: "With that many rows the intensity is still a little below 300: round up.",
-    ANSWER + 1: "One too many: one row less is enough already.",
-    512: "That is the next power of 2. The smallest number that is enough need not be one.",
-    _least(RIDGE, 4, 1): "Two things are missing: the rows and the result are moved as well, and a "
-    "multiply-add is 2 FLOPs, not 1, at 2 bytes a number.",
-    _least(RIDGE, 1, 1): "Two things are missing: the rows and the result are moved as well, and a "
-    "number in bfloat16 takes 2 bytes, not 1.",
-    SIZE: "That is the size of the matrix. The number of rows m is what you look for.",
+NUMBER_BYTES = 2
+CHOICES = {
+    "size": (2560, 3072, 3584, 4096, 5120, 6144),
+    "ridge": (140, 160, 180, 210, 240, 260, 300, 350),
 }
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+class Numbers(NamedTuple):
+    """Rows and columns of the weights, and FLOPs that the device needs for each byte."""
+
+    size: int = 4096
+    ridge: int = 300
+
+    def least(self, dtype_bytes: int = NUMBER_BYTES, moved: int = 3) -> int:
+        """Fewest rows with 2 m d² FLOPs over the bytes of d², m d and m d numbers at the ridge."""
+        per_row = 2 * self.size**2 - self.ridge * dtype_bytes * (moved - 1) * self.size
+        return ceil(self.ridge * dtype_bytes * self.size**2 / per_row)
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.least()
+
+    @property
+    def power(self) -> int:
+        """The next power of 2."""
+        return 1 << (self.right - 1).bit_length()
+
+
+assert cost.product_flops(Numbers().right, 4096, 4096) >= 300 * cost.product_bytes(
+    Numbers().right, 4096, 4096, dtype_bytes=NUMBER_BYTES
+)
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: an accelerator needs {n.ridge} FLOPs for each byte, to be bound by
+arithmetic. Its weights are {n.size:,} × {n.size:,} numbers in bfloat16. `m` rows of {n.size:,}
+numbers in bfloat16 are read, multiplied by them, and the result is written in bfloat16; each
+number moves once. What is the smallest `m` for which the product does at least {n.ridge} FLOPs for
+each byte?
+"""
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    moved = "Two things are missing: the rows and the result are moved as well, and a"
+    return {
+        n.least(moved=1): "That counts the bytes of the weight matrix only. The rows "
+        "are read and the result is written as well, and with hundreds of rows it shows.",
+        n.least(moved=2): "One of the two is missing: the rows are read, and the result is "
+        "written.",
+        n.least(4): "Twice too little work for each byte: in bfloat16 a number takes 2 bytes, "
+        "not 4, and a multiply-add is 2 FLOPs, not 1.",
+        n.least(1): "In bfloat16 a number takes 2 bytes, not 1.",
+        n.right - 1: f"With that many rows the intensity is still a little below {n.ridge}: round "
+        "up.",
+        n.right + 1: "One too many: one row less is enough already.",
+        n.power: "That is the next power of 2. The smallest number that is enough need not be one.",
+        n.least(4, 1): f"{moved} multiply-add is 2 FLOPs, not 1, at 2 bytes a number.",
+        n.least(1, 1): f"{moved} number in bfloat16 takes 2 bytes, not 1.",
+        n.size: "That is the size of the matrix. The number of rows m is what you look for.",
+    }
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or which way another one is off."""
     value = float(outputs["answer"])
-    if value == ANSWER:
+    if value == n.right:
         return None
-    if idea := explain(value, MISTAKES.items(), eq):
+    if idea := explain(value, _mistakes(n).items(), eq):
         return idea
-    if ceil(value) == ANSWER:
+    if ceil(value) == n.right:
         return "Rows are whole: round up to the first number that is enough."
     if value < 1:
         return "At least one row is multiplied."
-    word = "few" if value < ANSWER else "many"
+    word = "few" if value < n.right else "many"
     return (
         f"{value:,.6g} is too {word}. Write down FLOPs and bytes for m rows, set their quotient to "
-        f"{RIDGE}, and solve for m."
+        f"{n.ridge}, and solve for m."
     )
 
 
-EXERCISE = Exercise(
-    id="busy_rows",
-    page="matmul",
-    title="How many rows keep it busy?",
-    kind="pencil",
-    groups={"by hand": 3},
-    minutes=10,
-    difficulty=3,
-    assessed=False,
-    section="Counting what moves",
-    text=TEXT,
-    unit="rows",
-    mistakes=MISTAKES,
-    hints=(
-        "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs grow in "
-        "proportion to it.",
-        "FLOPs: 2 m d². Bytes: 2 (d² + 2 m d). Set 2 m d² = 300 · 2 (d² + 2 m d), solve for m, and "
-        "round up.",
-    ),
-    common_errors=(
-        "Leaving out the rows themselves and the result.",
-        "Using 4 bytes a number.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="busy_rows",
+        page="matmul",
+        title="How many rows keep it busy?",
+        kind="pencil",
+        groups={"by hand": 3},
+        minutes=10,
+        difficulty=3,
+        assessed=False,
+        section="Counting what moves",
+        text=_text(n),
+        unit="rows",
+        mistakes=_mistakes(n),
+        hints=(
+            "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs grow in "
+            "proportion to it.",
+            f"FLOPs: 2 m d². Bytes: 2 (d² + 2 m d). Set 2 m d² = {n.ridge} · 2 (d² + 2 m "
+            "d), solve for m, and round up.",
+        ),
+        common_errors=(
+            "Leaving out the rows themselves and the result.",
+            "Using 4 bytes a number.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

@@ -2,98 +2,149 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from operator import eq
+from typing import Any, NamedTuple
 
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain, times_too_many
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
 
-TEXT = """
-With pencil and paper: Llama-2-7B has 6,738,415,616 parameters, 32 layers, 32 query heads, as many
+MODEL, NUMBER_BYTES = MODELS["llama-2-7b"], 2
+PARAMETERS = cost.parameter_count(MODEL)
+CHOICES = {
+    "context": (1024, 1280, 1536, 2048, 2560, 3072, 4096),
+    "memory": (48, 64, 80, 96, 128, 141),
+}
+
+
+class Numbers(NamedTuple):
+    """Tokens of a sequence, and GB of the device."""
+
+    context: int = 4096
+    memory: int = 80
+
+    @property
+    def whole(self) -> int:
+        """Bytes of the device."""
+        return self.memory * 10**9
+
+    @property
+    def one(self) -> int:
+        """Bytes of the cache of one sequence."""
+        return cost.cache_bytes(MODEL, batch=1, context=self.context, dtype_bytes=NUMBER_BYTES)
+
+    @property
+    def weights(self) -> int:
+        """Their bytes."""
+        return PARAMETERS * NUMBER_BYTES
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return (self.whole - self.weights) // self.one
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: Llama-2-7B has {PARAMETERS:,} parameters, 32 layers, 32 query heads, as many
 key/value heads, and `head_dim` 128. Weights and cache are stored in float16. How many sequences
-of 4,096 tokens fit on a device with 80 GB beside the weights?
+of {n.context:,} tokens fit on a device with {n.memory} GB beside the weights?
 """
 
-MODEL = MODELS["llama-2-7b"]
-CONTEXT, NUMBER_BYTES, MEMORY = 4096, 2, 80 * 10**9
 
-_ONE = cost.cache_bytes(MODEL, batch=1, context=CONTEXT, dtype_bytes=NUMBER_BYTES)
-_WEIGHTS = cost.parameter_count(MODEL) * NUMBER_BYTES
-_LEFT = MEMORY - _WEIGHTS
-ANSWER = _LEFT // _ONE
-
-_GIB = 80 * 2**30 - _WEIGHTS
-_OF_WEIGHTS = {  # what the weights are taken for, and the idea that is missing
-    0: "The weights need their place too.",
-    _WEIGHTS // 2: "The weights take 2 bytes each.",
-    2 * _WEIGHTS: "The weights take 2 bytes each, not 4.",
-}
-_OF_ONE = {  # and one sequence's cache
-    _ONE // 2: "There are keys and values.",
-    2 * _ONE: "A number of the cache takes 2 bytes, not 4.",
-    _ONE // MODEL.n_layers: f"There are {MODEL.n_layers} layers.",
-}
-MISTAKES = {
-    MEMORY // _ONE: "That fills the whole device with caches: the weights need their place too.",
-    _LEFT // (_ONE // 2): "Half of each cache is missing: there are keys and values.",
-    _LEFT // (_ONE * 2): "Each number takes 2 bytes in float16, not 4.",
-    (MEMORY - 2 * _WEIGHTS) // (_ONE * 2): "That is float32: in float16 a number takes 2 bytes.",
-    _LEFT // (_ONE * 8): "Those are bits: a float16 number has 16 bits, which are 2 bytes.",
-    _LEFT // (_ONE // MODEL.n_layers): "That is the cache of one layer: there are 32 of them.",
-    _LEFT // (_ONE // 4): "That is 8 key/value heads: this model has one for each of its 32 heads.",
-    _GIB // _ONE: "A GB is 1e9 bytes; this is 80 GiB, 7.4 % more.",
-    (MEMORY - _WEIGHTS // 2) // _ONE: "The weights are stored in float16 too: 2 bytes for each.",
-    (MEMORY - 2 * _WEIGHTS) // _ONE: "The weights are stored in float16: 2 bytes for each, not 4.",
-    _LEFT * CONTEXT // _ONE: f"Those are tokens. A sequence has {CONTEXT:,} of them.",
-    -(-_LEFT // _ONE): "Rounded up, the last sequence does not fit any more: round down.",
-}
-PAIRS = {
-    (MEMORY - weights) // one: f"Two things. {idea} And: {also}"
-    for (weights, idea), (one, also) in product(_OF_WEIGHTS.items(), _OF_ONE.items())
-}
+def _mistakes(n: Numbers) -> dict[float, str]:
+    one, weights, left = n.one, n.weights, n.whole - n.weights
+    more = 100 * (2**30 / 1e9 - 1)
+    return {
+        n.whole // one: "That fills the whole device with caches: the weights need their place "
+        "too.",
+        left // (one // 2): "Half of each cache is missing: there are keys and values.",
+        left // (one * 2): "Each number takes 2 bytes in float16, not 4.",
+        (n.whole - 2 * weights) // (one * 2): "That is float32: in float16 a number takes 2 bytes.",
+        left // (one * 8): "Those are bits: a float16 number has 16 bits, which are 2 bytes.",
+        left // (one // MODEL.n_layers): "That is the cache of one layer: there are 32 of them.",
+        left // (one // 4): "That is 8 key/value heads: this model has one for each of its 32 "
+        "heads.",
+        (n.memory * 2**30 - weights) // one: f"A GB is 1e9 bytes; this is {n.memory} GiB, "
+        f"{more:.1f} % more.",
+        (n.whole - weights // 2) // one: "The weights are stored in float16 too: 2 bytes for each.",
+        (n.whole - 2 * weights) // one: "The weights are stored in float16: 2 bytes for each, not "
+        "4.",
+        left * n.context // one: f"Those are tokens. A sequence has {n.context:,} of them.",
+        n.right + 1: "Rounded up, the last sequence does not fit any more: round down.",
+    }
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _pairs(n: Numbers) -> dict[float, str]:
+    """Two things at once: what the weights are taken for, and one sequence's cache."""
+    of_weights = {
+        0: "The weights need their place too.",
+        n.weights // 2: "The weights take 2 bytes each.",
+        2 * n.weights: "The weights take 2 bytes each, not 4.",
+    }
+    of_one = {
+        n.one // 2: "There are keys and values.",
+        2 * n.one: "A number of the cache takes 2 bytes, not 4.",
+        n.one // MODEL.n_layers: f"There are {MODEL.n_layers} layers.",
+    }
+    return {
+        (n.whole - weights) // one: f"Two things. {idea} And: {also}"
+        for (weights, idea), (one, also) in product(of_weights.items(), of_one.items())
+    }
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if value == ANSWER:
+    if value == n.right:
         return None
-    if idea := explain(value, [*MISTAKES.items(), *PAIRS.items()], eq):
+    if idea := explain(value, [*_mistakes(n).items(), *_pairs(n).items()], eq):
         return idea
-    if value != int(value) and int(value) == ANSWER:
+    if value != int(value) and int(value) == n.right:
         return "A sequence fits whole or not at all: give the whole number."
     if value <= 0:
         return "At least one sequence fits: the weights leave most of the device free."
     return (
-        f"{value:,.6g} is {times_too_many(value, ANSWER)}. "
+        f"{value:,.6g} is {times_too_many(value, n.right)}. "
         "Bytes of the weights first, then bytes of one sequence's cache."
     )
 
 
-EXERCISE = Exercise(
-    id="cache_budget",
-    page="kv-cache",
-    title="How many fit?",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=8,
-    difficulty=1,
-    assessed=False,
-    section="What the cache costs",
-    text=TEXT,
-    unit="sequences",
-    mistakes=MISTAKES,
-    hints=(
-        "The device holds the weights once and a cache for every sequence.",
-        "Bytes of the weights: parameters times 2. Bytes of one cache: 2 (K and V) times layers, "
-        "heads, head_dim, tokens, times 2 bytes. Subtract, divide, round down.",
-    ),
-    common_errors=(
-        "Forgetting the weights.",
-        "Counting keys but not values.",
-        "Taking a GB for 2**30 bytes.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="cache_budget",
+        page="kv-cache",
+        title="How many fit?",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=1,
+        assessed=False,
+        section="What the cache costs",
+        text=_text(n),
+        unit="sequences",
+        mistakes=_mistakes(n),
+        hints=(
+            "The device holds the weights once and a cache for every sequence.",
+            "Bytes of the weights: parameters times 2. Bytes of one cache: 2 (K and V) "
+            "times layers, heads, head_dim, tokens, times 2 bytes. Subtract, divide, round "
+            "down.",
+        ),
+        common_errors=(
+            "Forgetting the weights.",
+            "Counting keys but not values.",
+            "Taking a GB for 2**30 bytes.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

@@ -4,107 +4,155 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any, NamedTuple
 
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 from mini_attn.stories.vocabulary import WORDS
 
-V = len(WORDS) - 1  # all words but the start token
-PERIOD, COPIES = 13, 3
-LENGTH = PERIOD * COPIES
+CHOICES = {
+    "words": (64, 90, 117, 150, 200),
+    "period": (9, 10, 11, 12, 13, 14, 15, 17),
+    "copies": (3, 4, 5),
+}
 
-TEXT = f"""
-With pencil and paper: after `<s>` a row holds a block of {PERIOD} different words out of {V}, any
-of them as likely as any other, {COPIES} times in all: {LENGTH} words. A model does nothing but
-induction: if the word it reads has been there before, it says with certainty what came after the
-latest copy; if not, it guesses, with the chance 1/{V} for each word. What is its mean loss in nats
-over the {LENGTH} words? Give at least three digits.
+
+class Numbers(NamedTuple):
+    """Words of the vocabulary without the start token, words of the block, and its copies."""
+
+    words: int = len(WORDS) - 1
+    period: int = 13
+    copies: int = 3
+
+    @property
+    def length(self) -> int:
+        """Words of the row."""
+        return self.period * self.copies
+
+    @property
+    def right(self) -> float:
+        """The answer."""
+        return (self.period + 1) * math.log(self.words) / self.length
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: after `<s>` a row holds a block of {n.period} different words out of
+{n.words}, any of them as likely as any other, {n.copies} times in all: {n.length} words. A model
+does nothing but induction: if the word it reads has been there before, it says with certainty what
+came after the latest copy; if not, it guesses, with the chance 1/{n.words} for each word. What is
+its mean loss in nats over the {n.length} words? Give at least three digits.
 """
 
-ANSWER = (PERIOD + 1) * math.log(V) / LENGTH
-MISTAKES = {
-    PERIOD * math.log(V) / LENGTH: (
-        f"That is {PERIOD} guesses. Go through the row at the seam: what does the model read when "
-        "it has to predict the first word of the second copy?"
-    ),
-    (PERIOD - 1) * math.log(V) / LENGTH: (
-        "That is one guess too few in the first copy: the word after `<s>` is a guess as well."
-    ),
-    (PERIOD + 1) * math.log(V) / (LENGTH + 1): (
-        f"The start token is given, and nobody predicts it: divide by the {LENGTH} words."
-    ),
-    (PERIOD + COPIES - 1) * math.log(V) / LENGTH: (
-        "Not every copy begins with a guess. At the second seam the block's last word has been "
-        "there before."
-    ),
-    (PERIOD + 1) * math.log(V + 1) / LENGTH: (
-        f"The start token is none of the words of a block: a guess has the chance 1/{V}."
-    ),
-    (PERIOD + 1) * math.log2(V) / LENGTH: "That is in bits. Nats take the natural logarithm.",
-    (PERIOD + 1) * math.log10(V) / LENGTH: "Nats take the natural logarithm, not that to base 10.",
-    (PERIOD + 1) * math.log(V): f"That is the sum; divide it by the {LENGTH} words.",
-    (PERIOD + 1) * math.log(V) / (2 * PERIOD): (
-        f"That is the mean over two copies. There are {COPIES}: {LENGTH} words."
-    ),
-    (PERIOD + 1) * math.log(V) / PERIOD: (
-        f"That is the mean over one copy. There are {COPIES}: {LENGTH} words."
-    ),
-    2 * PERIOD * math.log(V) / LENGTH: (
-        "That lets the whole second copy be guessed. Only its first word is: from then on the word "
-        "that is read has been there before."
-    ),
-    (PERIOD + 1) * math.log(PERIOD) / LENGTH: (
-        f"A guess is among all {V} words: the model does not know which {PERIOD} the block holds."
-    ),
-    math.log(V): "That is the loss of one guess. Most words of the row are no guesses.",
-    math.log(V) / LENGTH: "That is a single guess. Count how many words have to be guessed.",
-}
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    period, length = n.period, n.length
+    one = math.log(n.words)
+    there = f"There are {n.copies}: {length} words."
+    return {
+        period * one / length: (
+            f"That is {period} guesses. Go through the row at the seam: what does the model read "
+            "when it has to predict the first word of the second copy?"
+        ),
+        (period - 1) * one / length: (
+            "That is one guess too few in the first copy: the word after `<s>` is a guess as well."
+        ),
+        (period + 1) * one / (length + 1): (
+            f"The start token is given, and nobody predicts it: divide by the {length} words."
+        ),
+        (period + n.copies - 1) * one / length: (
+            "Not every copy begins with a guess. At the second seam the block's last word has been "
+            "there before."
+        ),
+        (period + 1) * math.log(n.words + 1) / length: (
+            f"The start token is none of the words of a block: a guess has the chance 1/{n.words}."
+        ),
+        (period + 1) * math.log2(n.words) / length: (
+            "That is in bits. Nats take the natural logarithm."
+        ),
+        (period + 1) * math.log10(n.words) / length: (
+            "Nats take the natural logarithm, not that to base 10."
+        ),
+        (period + 1) * one: f"That is the sum; divide it by the {length} words.",
+        (period + 1) * one / (2 * period): f"That is the mean over two copies. {there}",
+        (period + 1) * one / period: f"That is the mean over one copy. {there}",
+        **_guesses(n),
+    }
+
+
+def _guesses(n: Numbers) -> dict[float, str]:
+    """Where the wrong words are guessed, or too many or too few."""
+    period, length, one = n.period, n.length, math.log(n.words)
+    return {
+        2 * period * one / length: (
+            "That lets the whole second copy be guessed. Only its first word is: from then on the "
+            "word that is read has been there before."
+        ),
+        (period + 1) * math.log(period) / length: (
+            f"A guess is among all {n.words} words: the model does not know which {period} the "
+            "block holds."
+        ),
+        one: "That is the loss of one guess. Most words of the row are no guesses.",
+        one / length: "That is a single guess. Count how many words have to be guessed.",
+    }
+
+
 _near = partial(math.isclose, rel_tol=0.0009)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if _near(value, ANSWER):
+    if _near(value, n.right):
         return None
-    if idea := explain(value, MISTAKES.items(), _near):
+    if idea := explain(value, _mistakes(n).items(), _near):
         return idea
     if value <= 0:
         return "Guesses cost something, so the mean is above 0."
-    guesses = value * LENGTH / math.log(V)
-    if abs(guesses - PERIOD - 1) < 0.5:
+    guesses = value * n.length / math.log(n.words)
+    if abs(guesses - n.period - 1) < 0.5:
         return (
-            f"{PERIOD + 1} guesses are right. One among {V} words costs ln {V}: {math.log(V):.4f}."
+            f"{n.period + 1} guesses are right. One among {n.words} words costs ln {n.words}: "
+            f"{math.log(n.words):.4f}."
         )
     return (
-        f"{value:.4g} nats per word would be {guesses:.3g} guesses of ln {V} in the row. Count the "
-        "words that the model has to guess."
+        f"{value:.4g} nats per word would be {guesses:.3g} guesses of ln {n.words} in the row. "
+        "Count the words that the model has to guess."
     )
 
 
-EXERCISE = Exercise(
-    id="first_copy_loss",
-    page="model",
-    title="ln V, then 0",
-    kind="pencil",
-    groups={"by hand": 3},
-    minutes=10,
-    difficulty=3,
-    assessed=False,
-    section="What a word costs",
-    text=TEXT,
-    unit="nats per word",
-    mistakes=MISTAKES,
-    hints=(
-        "A guess among V equally likely words costs ln V, a certainty costs nothing. So count the "
-        "guesses.",
-        "Induction looks for the word that it has just read. Write the words as A B C … and mark "
-        "each position at which the word just read is new, `<s>` included.",
-    ),
-    common_errors=(
-        "Taking the first copy for all that must be guessed: nothing has ever followed the "
-        "block's last word when the second copy begins.",
-        "Dividing by the words of one copy.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="first_copy_loss",
+        page="model",
+        title="ln V, then 0",
+        kind="pencil",
+        groups={"by hand": 3},
+        minutes=10,
+        difficulty=3,
+        assessed=False,
+        section="What a word costs",
+        text=_text(n),
+        unit="nats per word",
+        mistakes=_mistakes(n),
+        hints=(
+            "A guess among V equally likely words costs ln V, a certainty costs nothing. "
+            "So count the guesses.",
+            "Induction looks for the word that it has just read. Write the words as A B C "
+            "… and mark each position at which the word just read is new, `<s>` included.",
+        ),
+        common_errors=(
+            "Taking the first copy for all that must be guessed: nothing has ever followed "
+            "the block's last word when the second copy begins.",
+            "Dividing by the words of one copy.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

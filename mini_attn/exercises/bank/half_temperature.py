@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from functools import partial
+from typing import Any, NamedTuple
 
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 
-TEXT = r"""
-With pencil and paper: three tokens have the scores $0$, $\ln 2$ and $\ln 5$. At temperature 1
-their shares are 1/8, 2/8 and 5/8. Which share does the *second* token get at temperature ½? Give
-it as a fraction of 1, to at least three digits.
+CHOICES = {"second": (2, 3, 4, 5, 6, 7), "third": (3, 4, 5, 6, 7, 8, 9)}
+
+
+class Numbers(NamedTuple):
+    """Powers of e to the scores; the first score is 0, so the first power is 1."""
+
+    second: int = 2
+    third: int = 5
+
+    @property
+    def whole(self) -> int:
+        """Sum of the powers."""
+        return 1 + self.second + self.third
+
+    @property
+    def squares(self) -> int:
+        """Sum of their squares."""
+        return 1 + self.second**2 + self.third**2
+
+    @property
+    def right(self) -> float:
+        """The answer."""
+        return self.second**2 / self.squares
+
+
+def _text(n: Numbers) -> str:
+    return rf"""
+With pencil and paper: three tokens have the scores $0$, $\ln {n.second}$ and $\ln {n.third}$. At
+temperature 1 their shares are 1/{n.whole}, {n.second}/{n.whole} and {n.third}/{n.whole}. Which
+share does the *second* token get at temperature ½? Give it as a fraction of 1, to at least three
+digits.
 """
 
-POWERS = np.array([1.0, 2.0, 5.0])  # e to the scores 0, ln 2 and ln 5
-TEMPERATURE, WHICH = 0.5, 1
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    second, third, roots = n.second, n.third, math.sqrt(n.second) + math.sqrt(n.third) + 1
+    return {
+        second / n.whole: "That is the share at temperature 1, or with a factor on the powers, "
+        "which cancels. Half the temperature doubles the scores, and so squares their powers.",
+        math.sqrt(second) / roots: "Dividing by ½ doubles the scores; here they were halved.",
+        third**2 / n.squares: "That is the third token's share; the second was asked for.",
+        1 / n.squares: "That is the first token's share; the second was asked for.",
+        float(second**2): "That is the power. Divide it by the sum of the three powers.",
+        second**2 / n.whole: f"That is {_times(second)} the share at temperature 1. All three "
+        "powers are squared, so the sum in the denominator grows too: "
+        f"1 + {second**2} + {third**2}.",
+        (second / n.whole) ** 2: "That is the square of the share at temperature 1. The three "
+        "squares have to be divided by their sum, to add up to 1 again.",
+        second**2 / third**2: f"That is {second**2} over {third**2}, the third token alone. Divide "
+        "by the sum of all three squares.",
+        second / n.whole / 2: "That is half of the share. The temperature divides the scores, and "
+        "the shares follow from them.",
+        math.log(second) / math.log(second * third): "Those are shares of the scores. Take the "
+        "powers of e first.",
+    }
 
 
-def _share(powers: np.ndarray, which: int = WHICH) -> float:
-    return float(powers[which] / powers.sum())
+def _times(number: int) -> str:
+    return "twice" if number == 2 else f"{number} times"
 
 
-ANSWER = _share(POWERS ** (1 / TEMPERATURE))
-MISTAKES = {
-    _share(POWERS): "That is the share at temperature 1, or with a factor on the powers, which "
-    "cancels. Half the temperature doubles the scores, and so squares their powers.",
-    _share(POWERS**TEMPERATURE): "Dividing by ½ doubles the scores; here they were halved.",
-    _share(POWERS**2, 2): "That is the third token's share; the second was asked for.",
-    _share(POWERS**2, 0): "That is the first token's share; the second was asked for.",
-    float(POWERS[1] ** 2): "That is the power. Divide it by the sum of the three powers.",
-    float(POWERS[1] ** 2 / POWERS.sum()): "That is twice the share at temperature 1. All three "
-    "powers are squared, so the sum in the denominator grows too: 1 + 4 + 25.",
-    float((POWERS[1] / POWERS.sum()) ** 2): "That is the square of the share at temperature 1. The "
-    "three squares have to be divided by their sum, to add up to 1 again.",
-    float(POWERS[1] ** 2 / POWERS[2] ** 2): "That is 4 over 25, the third token alone. Divide by "
-    "the sum of all three squares.",
-    _share(POWERS) / 2: "That is half of the share. The temperature divides the scores, and the "
-    "shares follow from them.",
-    _share(np.log(POWERS)): "Those are shares of the scores. Take the powers of e first.",
-}
 TOLERANCE = 6e-4
 
 
@@ -46,43 +78,53 @@ def _near(value: float, number: float) -> bool:
     return abs(value - number) < TOLERANCE
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or on which side another one is."""
     value = float(outputs["answer"])
-    if _near(value, ANSWER):
+    if _near(value, n.right):
         return None
-    if idea := explain(value, MISTAKES.items(), _near):
+    if idea := explain(value, _mistakes(n).items(), _near):
         return idea
-    if abs(value - 100 * ANSWER) < 100 * TOLERANCE:
+    if abs(value - 100 * n.right) < 100 * TOLERANCE:
         return "Write the share as a part of 1, not in percent."
     if not 0 < value < 1:
         return "A share lies between 0 and 1."
-    side = "large" if value > ANSWER else "small"
-    return f"{value:.4g} is too {side}. e to the ln 2 is 2; what is e to twice the ln 2?"
+    side = "large" if value > n.right else "small"
+    of = f"ln {n.second}"
+    return f"{value:.4g} is too {side}. e to the {of} is {n.second}; what is e to twice the {of}?"
 
 
-EXERCISE = Exercise(
-    id="half_temperature",
-    page="start",
-    title="Half the temperature",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=5,
-    difficulty=1,
-    assessed=False,
-    section="Temperature",
-    text=TEXT,
-    unit="(a part of 1)",
-    mistakes=MISTAKES,
-    hints=(
-        "The temperature divides the scores before the powers are taken.",
-        "Dividing by ½ doubles each score, and e to twice a score is the square of e to the score. "
-        "So write down the three powers, square them, and take the second one's part of the sum.",
-    ),
-    common_errors=(
-        "Leaving the temperature out.",
-        "Multiplying by ½ instead of dividing.",
-        "Squaring the numerator but not the terms of the sum.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="half_temperature",
+        page="start",
+        title="Half the temperature",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=5,
+        difficulty=1,
+        assessed=False,
+        section="Temperature",
+        text=_text(n),
+        unit="(a part of 1)",
+        mistakes=_mistakes(n),
+        hints=(
+            "The temperature divides the scores before the powers are taken.",
+            "Dividing by ½ doubles each score, and e to twice a score is the square of e "
+            "to the score. So write down the three powers, square them, and take the "
+            "second one's part of the sum.",
+        ),
+        common_errors=(
+            "Leaving the temperature out.",
+            "Multiplying by ½ instead of dividing.",
+            "Squaring the numerator but not the terms of the sum.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

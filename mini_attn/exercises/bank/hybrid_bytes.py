@@ -2,91 +2,145 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any, NamedTuple
+
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
 
-TEXT = """
-With pencil and paper: Gemma 3 27B has 62 layers. Every sixth keeps all tokens, the others keep
-the last 1,024. Keys and values have 16 heads of 128 numbers, stored in bfloat16. How many bytes
-does its cache take for one text of 32,768 tokens?
+MODEL, EACH, EVERY = MODELS["gemma-3-27b"], 2, MODELS["gemma-3-27b"].full_every or 1
+CHOICES = {
+    "layers": (38, 44, 50, 56, 68, 74),  # two more than is whole, as in the book
+    "window": (512, 1024, 2048),
+    "heads": (4, 8, 16),
+    "context": (16_384, 32_768, 65_536),
+}
+
+
+class Numbers(NamedTuple):
+    """Layers, tokens in a windowed one, key/value heads of 128, and tokens of the text."""
+
+    layers: int = MODEL.n_layers
+    window: int = MODEL.window or 0
+    heads: int = MODEL.n_kv_heads
+    context: int = 32_768
+
+    @property
+    def full(self) -> int:
+        """Layers that keep all tokens."""
+        return self.layers // EVERY
+
+    @property
+    def slot(self) -> int:
+        """Bytes of a token in a layer."""
+        return 2 * self.heads * MODEL.head_dim * EACH
+
+    def taken(self, full: int) -> int:
+        """Bytes, with as many full layers."""
+        return self.slot * (full * self.context + (self.layers - full) * self.window)
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.taken(self.full)
+
+
+assert Numbers().right == cost.cache_bytes(MODEL, batch=1, context=32_768, dtype_bytes=EACH)
+
+
+def _text(n: Numbers) -> str:
+    name = "Gemma 3 27B" if n == Numbers() else "a model"
+    return f"""
+With pencil and paper: {name} has {n.layers} layers. Every sixth keeps all tokens, the others keep
+the last {n.window:,}. Keys and values have {n.heads} heads of 128 numbers, stored in bfloat16. How
+many bytes does its cache take for one text of {n.context:,} tokens?
 """
 
-MODEL, CONTEXT, EACH = MODELS["gemma-3-27b"], 32_768, 2
-WINDOW = MODEL.window or 0
-LAYERS, FULL = MODEL.n_layers, MODEL.n_layers // MODEL.full_every
-_SLOT = 2 * MODEL.n_kv_heads * MODEL.head_dim * EACH
-ANSWER = cost.cache_bytes(MODEL, batch=1, context=CONTEXT, dtype_bytes=EACH)
 
-MISTAKES = {
-    _SLOT * LAYERS * CONTEXT: "That is a model whose layers all keep everything.",
-    _SLOT * LAYERS * WINDOW: "That is a model whose layers are all windowed.",
-    _SLOT * ((LAYERS - FULL) * CONTEXT + FULL * WINDOW): (
-        "The other way round: every sixth layer keeps all, the others keep a window."
-    ),
-    _SLOT * ((FULL + 1) * CONTEXT + (LAYERS - FULL - 1) * WINDOW): (
-        f"{LAYERS} / 6 is not whole, and the last two layers are windowed: {FULL} layers are full."
-    ),
-    round(_SLOT * (LAYERS * CONTEXT + 5 * LAYERS * WINDOW) / 6): (
-        f"{LAYERS} / 6 is not whole, and layers are: {FULL} are full, the other {LAYERS - FULL} "
-        "windowed."
-    ),
-    ANSWER // 2: "Half is missing: keys and values are both kept, in 2 bytes each.",
-    2
-    * ANSWER: "Twice as much: a bfloat16 number takes 2 bytes, not 4, and keys and values have 16 "
-    "heads, not 32.",
-    8 * ANSWER: "Those are bits.",
-    ANSWER // EACH // 2: "Those are numbers of the keys alone: values too, and 2 bytes for each.",
-    _SLOT * FULL * CONTEXT: "The windowed layers keep something too: 1,024 tokens each.",
-    ANSWER // MODEL.n_kv_heads: "That is one key/value head; there are 16.",
-}
+def _mistakes(n: Numbers) -> dict[float, str]:
+    right, full = n.right, n.full
+    return {
+        n.taken(n.layers): "That is a model whose layers all keep everything.",
+        n.taken(0): "That is a model whose layers are all windowed.",
+        n.taken(n.layers - full): (
+            "The other way round: every sixth layer keeps all, the others keep a window."
+        ),
+        n.taken(full + 1): (
+            f"{n.layers} / 6 is not whole, and the last two layers are windowed: {full} layers are "
+            "full."
+        ),
+        round(n.slot * n.layers * (n.context + 5 * n.window) / 6): (
+            f"{n.layers} / 6 is not whole, and layers are: {full} are full, the other "
+            f"{n.layers - full} windowed."
+        ),
+        right // 2: "Half is missing: keys and values are both kept, in 2 bytes each.",
+        2 * right: "Twice as much: a bfloat16 number takes 2 bytes, not 4, and keys and values "
+        f"have {n.heads} heads, not {2 * n.heads}.",
+        8 * right: "Those are bits.",
+        right // EACH // 2: "Those are numbers of the keys alone: values too, and 2 bytes for "
+        "each.",
+        n.slot * full * n.context: "The windowed layers keep something too: "
+        f"{n.window:,} tokens each.",
+        right // n.heads: f"That is one key/value head; there are {n.heads}.",
+    }
 
 
 def _near(value: float, number: float) -> bool:
     return abs(value - number) <= 0.005 * number
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if _near(value, ANSWER):
+    if _near(value, n.right):
         return None
-    if idea := explain(value, MISTAKES.items(), _near):
+    if idea := explain(value, _mistakes(n).items(), _near):
         return idea
     if 0 < value < 1e6:
         return "The answer is in bytes: write the number out, or as 1.23e9."
-    far = max(value / ANSWER, ANSWER / value) if value > 0 else float("inf")
-    side = "large" if value > ANSWER else "small"
+    far = max(value / n.right, n.right / value) if value > 0 else float("inf")
+    side = "large" if value > n.right else "small"
     return (
         f"{value:,.6g} bytes is {far:,.3g} times too {side}. Slots of all layers first, then bytes "
         "of one slot."
     )
 
 
-EXERCISE = Exercise(
-    id="hybrid_bytes",
-    page="sliding-window",
-    title="A cache of two kinds",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=8,
-    difficulty=2,
-    assessed=False,
-    section="Layers of both kinds",
-    text=TEXT,
-    starter="answer = ...  # your number of bytes",
-    unit="bytes",
-    mistakes=MISTAKES,
-    hints=(
-        "Two sums: what the full layers hold, and what the windowed ones hold.",
-        "Slots: full layers times 32,768 plus windowed layers times 1,024. Bytes of one slot: 2 (K "
-        "and V) times 16 heads times 128 times 2 bytes.",
-    ),
-    common_errors=(
-        "Rounding 62 / 6 up: the last two layers are windowed.",
-        "Counting the windowed layers as if they held nothing.",
-        "Counting keys and not values.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="hybrid_bytes",
+        page="sliding-window",
+        title="A cache of two kinds",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=2,
+        assessed=False,
+        section="Layers of both kinds",
+        text=_text(n),
+        starter="answer = ...  # your number of bytes",
+        unit="bytes",
+        mistakes=_mistakes(n),
+        hints=(
+            "Two sums: what the full layers hold, and what the windowed ones hold.",
+            f"Slots: full layers times {n.context:,} plus windowed layers times "
+            f"{n.window:,}. Bytes of one slot: 2 (K and V) times {n.heads} heads times 128 "
+            "times 2 bytes.",
+        ),
+        common_errors=(
+            f"Rounding {n.layers} / 6 up: the last two layers are windowed.",
+            "Counting the windowed layers as if they held nothing.",
+            "Counting keys and not values.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

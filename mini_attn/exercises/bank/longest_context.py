@@ -1,89 +1,131 @@
-"""Pencil: how long a context fits for 64 sequences with latent attention."""
+"""Pencil: how long a context fits for many sequences with latent attention."""
 
 from __future__ import annotations
 
+from functools import partial
 from operator import eq
+from typing import Any, NamedTuple
 
 from mini_attn import cost
 from mini_attn.exercises.guesses import explain, times_too_many
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 
-TEXT = """
-With pencil and paper: the latent variant of the picture has 8,239,992,832 parameters and 32
-layers; each keeps a latent of 512 and a rotated key of 64 for a token. Weights and cache have 2
-bytes a number. How many tokens can each of 64 sequences have on a device with 80 GB?
-"""
-
-MEMORY, BATCH, LAYERS, RANK, ROPE, NUMBER_BYTES = 80 * 10**9, 64, 32, 512, 64, 2
+LAYERS, RANK, ROPE, NUMBER_BYTES = 32, 512, 64, 2
+KEPT = RANK + ROPE  # numbers of a token in a layer
 PARAMETERS = 8_239_992_832
-
-_LEFT = MEMORY - NUMBER_BYTES * PARAMETERS
-_TOKEN = BATCH * LAYERS * (RANK + ROPE) * NUMBER_BYTES
-ANSWER = _LEFT // _TOKEN
-
-MISTAKES = {
-    MEMORY // _TOKEN: "The weights take their place first.",
-    (MEMORY - PARAMETERS) // _TOKEN: "Each weight takes 2 bytes: the parameters are counted, not "
-    "their bytes.",
-    _LEFT // (_TOKEN // BATCH): f"That is one sequence; {BATCH} share the memory.",
-    _LEFT // (_TOKEN * 2): "Keys and values are both made of the one latent: there is no factor 2.",
-    _LEFT // (BATCH * LAYERS * RANK * NUMBER_BYTES): "The rotated key is kept as well: "
-    f"{RANK} + {ROPE} numbers a token and layer.",
-    _LEFT // (_TOKEN // LAYERS): f"That is the cache of one layer; there are {LAYERS}.",
-    _LEFT // (_TOKEN // NUMBER_BYTES): "Each number takes 2 bytes.",
-    _LEFT // (BATCH * LAYERS * (RANK + 32 * ROPE) * NUMBER_BYTES): "The rotated key is one for "
-    "all heads.",
-    _LEFT // (BATCH * LAYERS * 2 * 8 * 128 * NUMBER_BYTES): "Those are keys and values of 8 heads. "
-    "Here a token leaves one latent and one rotated key in each layer.",
-    (80 * 2**30 - NUMBER_BYTES * PARAMETERS) // _TOKEN: "A GB is 1e9 bytes; this is 80 GiB.",
-    ANSWER + 1: "Rounded up, the last token does not fit.",
+CHOICES = {
+    "memory": (40, 48, 64, 80, 96, 141),
+    "batch": (24, 32, 40, 48, 64, 80, 96),
 }
 
-assert cost.DEVICES["h100"].memory_bytes == MEMORY
+
+class Numbers(NamedTuple):
+    """GB of the device, and sequences."""
+
+    memory: int = 80
+    batch: int = 64
+
+    def fit(self, left: int, numbers: int) -> int:
+        """Tokens of each sequence in as many bytes."""
+        return left // (self.batch * LAYERS * numbers * NUMBER_BYTES)
+
+    @property
+    def left(self) -> int:
+        """Bytes beside the weights."""
+        return self.memory * 10**9 - NUMBER_BYTES * PARAMETERS
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.fit(self.left, KEPT)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+assert cost.DEVICES["h100"].memory_bytes == Numbers().memory * 10**9
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: the latent variant of the picture has {PARAMETERS:,} parameters and {LAYERS}
+layers; each keeps a latent of {RANK} and a rotated key of {ROPE} for a token. Weights and cache
+have 2 bytes a number. How many tokens can each of {n.batch} sequences have on a device with
+{n.memory} GB?
+"""
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    left = n.left
+    one = n.batch * LAYERS * KEPT * NUMBER_BYTES
+    return {
+        n.memory * 10**9 // one: "The weights take their place first.",
+        (n.memory * 10**9 - PARAMETERS) // one: "Each weight takes 2 bytes: the parameters are "
+        "counted, not their bytes.",
+        left // (one // n.batch): f"That is one sequence; {n.batch} share the memory.",
+        n.fit(left, 2 * KEPT): "Keys and values are both made of the one latent: there is no "
+        "factor 2.",
+        n.fit(left, RANK): "The rotated key is kept as well: "
+        f"{RANK} + {ROPE} numbers a token and layer.",
+        left // (one // LAYERS): f"That is the cache of one layer; there are {LAYERS}.",
+        left // (one // NUMBER_BYTES): "Each number takes 2 bytes.",
+        n.fit(left, RANK + 32 * ROPE): "The rotated key is one for all heads.",
+        n.fit(left, 2 * 8 * 128): "Those are keys and values of 8 heads. "
+        "Here a token leaves one latent and one rotated key in each layer.",
+        (n.memory * 2**30 - NUMBER_BYTES * PARAMETERS) // one: "A GB is 1e9 bytes; this is "
+        f"{n.memory} GiB.",
+        n.right + 1: "Rounded up, the last token does not fit.",
+    }
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if value == ANSWER:
+    if value == n.right:
         return None
-    if idea := explain(value, MISTAKES.items(), eq):
+    if idea := explain(value, _mistakes(n).items(), eq):
         return idea
-    if value != int(value) and int(value) == ANSWER:
+    if value != int(value) and int(value) == n.right:
         return "Tokens come whole: round down."
     if value <= 0:
         return "The weights leave most of the device free: some tokens fit."
     return (
-        f"{value:,.6g} is {times_too_many(value, ANSWER)}. "
+        f"{value:,.6g} is {times_too_many(value, n.right)}. "
         "Memory less weights, then bytes of one token of every sequence."
     )
 
 
-EXERCISE = Exercise(
-    id="longest_context",
-    page="choosing",
-    title="Room for reports",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=8,
-    difficulty=1,
-    assessed=False,
-    section="What the context changes",
-    text=TEXT,
-    standalone=(
-        "the latent variant of the picture has",
-        "a model of the shape of Llama-3-8B, but with latent attention, has",
-    ),
-    unit="tokens each",
-    mistakes=MISTAKES,
-    hints=(
-        "All sequences together may take what the weights leave.",
-        "One token takes, in all layers, 32 × (512 + 64) × 2 bytes of each of the 64 sequences. "
-        "Divide what is left by that and round down.",
-    ),
-    common_errors=(
-        "Leaving out the rotated key.",
-        "A factor 2 for keys and values: the latent is both.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="longest_context",
+        page="choosing",
+        title="Room for reports",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=1,
+        assessed=False,
+        section="What the context changes",
+        text=_text(n),
+        standalone=(
+            "the latent variant of the picture has",
+            "a model of the shape of Llama-3-8B, but with latent attention, has",
+        ),
+        unit="tokens each",
+        mistakes=_mistakes(n),
+        hints=(
+            "All sequences together may take what the weights leave.",
+            f"One token takes, in all layers, {LAYERS} × ({RANK} + {ROPE}) × 2 bytes of "
+            f"each of the {n.batch} sequences. Divide what is left by that and round down.",
+        ),
+        common_errors=(
+            "Leaving out the rotated key.",
+            "A factor 2 for keys and values: the latent is both.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

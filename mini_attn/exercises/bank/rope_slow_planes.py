@@ -3,98 +3,142 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from operator import eq
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 from mini_attn.numpy.rope import rope_frequencies
 
-TEXT = """
-With pencil and paper: the first LLaMA models have heads of 128 numbers, all of which turn, with
-`theta` = 10,000, and they were trained on 2,048 positions. How many of the planes never complete
-a full turn within 2,048 positions?
-"""
-
-HEAD_DIM, THETA, CONTEXT = 128, 10000.0, 2048
-PAIRS = HEAD_DIM // 2
-
-
-def _slow(frequencies: np.ndarray, turn: float) -> int:
-    """Planes that turn by less than this within the context."""
-    return int((CONTEXT * frequencies < turn).sum())
-
-
-_FREQUENCIES = rope_frequencies(HEAD_DIM, theta=THETA)[0]
-ANSWER = _slow(_FREQUENCIES, 2 * math.pi)
-
-_TOO_MANY_PLANES = f"That counts {HEAD_DIM} planes. Two numbers make a plane: there are {PAIRS}."
-_LAST_TURNING = PAIRS - ANSWER - 1
-MISTAKES = {
-    PAIRS - ANSWER: "Those are the planes that do come full circle, not the others.",
-    _slow(_FREQUENCIES, 1): "That compares with one radian. A full turn is 2π radians.",
-    _slow(_FREQUENCIES, math.pi): "That is half a turn: a full one is 2π radians.",
-    _slow(THETA ** (-np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): _TOO_MANY_PLANES,
-    _slow(THETA ** (-2 * np.arange(HEAD_DIM) / HEAD_DIM), 2 * math.pi): _TOO_MANY_PLANES,
-    2 * (PAIRS - ANSWER): "Those are the numbers of the planes that do come full circle.",
-    2 * ANSWER: f"Those are numbers of a head. Two numbers make a plane: there are {PAIRS} planes.",
-    0: "That would mean that every plane comes full circle. Check the speeds: plane i turns by "
-    "theta to the power -2i / 128, not -i / 128.",
-    ANSWER + 1: "One too many: the plane at the edge just comes full circle. Planes count from 0.",
-    ANSWER - 1: "One too few: planes are counted from 0, so the last one has number 63.",
-    PAIRS: "Those are all planes. The fast ones turn many times within the context.",
-    _slow(_FREQUENCIES, 360): "The angle is in radians, and a full turn is 2π of them, not 360.",
+CHOICES = {
+    "head_dim": (96, 112, 128),
+    "theta": (8_000.0, 10_000.0, 20_000.0, 40_000.0, 50_000.0, 80_000.0, 100_000.0),
+    "context": (1024, 2048, 4096, 8192),
 }
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+class Numbers(NamedTuple):
+    """Numbers of a head, the base, and the positions of the training."""
+
+    head_dim: int = 128
+    theta: float = 10_000.0
+    context: int = 2048
+
+    @property
+    def pairs(self) -> int:
+        """Planes of a head."""
+        return self.head_dim // 2
+
+    def slow(self, turn: float, exponents: np.ndarray | None = None) -> int:
+        """Planes that turn by less than this within the context."""
+        speeds = rope_frequencies(self.head_dim, theta=self.theta)[0]
+        if exponents is not None:
+            speeds = self.theta ** (-exponents / self.head_dim)
+        return int((self.context * speeds < turn).sum())
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.slow(2 * math.pi)
+
+    @property
+    def last_turning(self) -> int:
+        """The slowest plane that comes full circle."""
+        return self.pairs - self.right - 1
+
+
+def _text(n: Numbers) -> str:
+    who = "the first LLaMA models have" if n == Numbers() else "a model has"
+    they = "they were" if n == Numbers() else "it was"
+    return f"""
+With pencil and paper: {who} heads of {n.head_dim} numbers, all of which turn, with `theta` =
+{n.theta:,.0f}, and {they} trained on {n.context:,} positions. How many of the planes never complete
+a full turn within {n.context:,} positions?
+"""
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    every, right = np.arange(n.head_dim), n.right
+    too_many = f"That counts {n.head_dim} planes. Two numbers make a plane: there are {n.pairs}."
+    return {
+        n.pairs - right: "Those are the planes that do come full circle, not the others.",
+        n.slow(1): "That compares with one radian. A full turn is 2π radians.",
+        n.slow(math.pi): "That is half a turn: a full one is 2π radians.",
+        n.slow(2 * math.pi, every): too_many,
+        n.slow(2 * math.pi, 2 * every): too_many,
+        2 * (n.pairs - right): "Those are the numbers of the planes that do come full circle.",
+        2 * right: "Those are numbers of a head. Two numbers make a plane: there are "
+        f"{n.pairs} planes.",
+        0: "That would mean that every plane comes full circle. Check the speeds: plane i turns by "
+        f"theta to the power -2i / {n.head_dim}, not -i / {n.head_dim}.",
+        right + 1: "One too many: the plane at the edge just comes full circle. Planes count from "
+        "0.",
+        right - 1: "One too few: planes are counted from 0, so the last one has number "
+        f"{n.pairs - 1}.",
+        n.pairs: "Those are all planes. The fast ones turn many times within the context.",
+        n.slow(360): "The angle is in radians, and a full turn is 2π of them, not 360.",
+    }
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or where to begin."""
     value = float(outputs["answer"])
-    if value == ANSWER:
+    if value == n.right:
         return None
-    if idea := explain(value, MISTAKES.items(), eq):
+    if idea := explain(value, _mistakes(n).items(), eq):
         return idea
-    if _LAST_TURNING < value < _LAST_TURNING + 1:
+    if n.last_turning < value < n.last_turning + 1:
         return (
-            f"That is where the planes stop coming full circle: plane {_LAST_TURNING} still does, "
-            f"the next does not. Now count from there to plane {PAIRS - 1}."
+            f"That is where the planes stop coming full circle: plane {n.last_turning} still does, "
+            f"the next does not. Now count from there to plane {n.pairs - 1}."
         )
     if 0 < value < 1:
         return "That is a share. The question is how many planes."
     if value != int(value):
         return "A plane comes full circle or it does not: the answer is a whole number."
-    if not 0 < value < PAIRS:
-        return f"There are {PAIRS} planes, and some are slow."
+    if not 0 < value < n.pairs:
+        return f"There are {n.pairs} planes, and some are slow."
     return (
-        f"Not {value:,.0f}. Write down the angle of plane i at position {CONTEXT:,}, set it equal "
-        "to 2π, and solve for i with logarithms."
+        f"Not {value:,.0f}. Write down the angle of plane i at position {n.context:,}, set it "
+        "equal to 2π, and solve for i with logarithms."
     )
 
 
-EXERCISE = Exercise(
-    id="rope_slow_planes",
-    page="rope",
-    title="Planes that never come round",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=8,
-    difficulty=2,
-    assessed=False,
-    section="Many planes, many speeds",
-    text=TEXT,
-    unit="planes",
-    mistakes=MISTAKES,
-    hints=(
-        "Plane i needs 2π · theta^(i / 64) positions for a full turn. For which i is that more "
-        "than the context?",
-        "i > 64 · ln(2,048 / 2π) / ln(10,000). Round up to the first such plane, and count from "
-        "there to plane 63.",
-    ),
-    common_errors=(
-        "Forgetting the 2π.",
-        "Counting 128 planes.",
-        "Losing one at either end: the planes are numbered 0 to 63.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="rope_slow_planes",
+        page="rope",
+        title="Planes that never come round",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=2,
+        assessed=False,
+        section="Many planes, many speeds",
+        text=_text(n),
+        unit="planes",
+        mistakes=_mistakes(n),
+        hints=(
+            f"Plane i needs 2π · theta^(i / {n.pairs}) positions for a full turn. For which "
+            "i is that more than the context?",
+            f"i > {n.pairs} · ln({n.context:,} / 2π) / ln({n.theta:,.0f}). Round up to the "
+            f"first such plane, and count from there to plane {n.pairs - 1}.",
+        ),
+        common_errors=(
+            "Forgetting the 2π.",
+            f"Counting {n.head_dim} planes.",
+            f"Losing one at either end: the planes are numbered 0 to {n.pairs - 1}.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

@@ -4,93 +4,134 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any, NamedTuple
 
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
 
-TEXT = """
-With pencil and paper: a model has 12 heads of 64, so `d_model` is 768. The entries of a query are
-independent with mean 0 and standard deviation 1, those of a key with mean 0 and standard
-deviation 2. Somebody divides q · k by the root of `d_model`. What is the standard deviation of
-the scores? Give at least three digits.
+GPT2 = MODELS["gpt2"]
+CHOICES = {"heads": (6, 8, 10, 12, 14, 20, 24), "size": (64, 100, 144), "spread": (2, 3, 5)}
+
+
+class Numbers(NamedTuple):
+    """Heads, their numbers, and the spread of a key's entries; a query's is 1."""
+
+    heads: int = GPT2.n_heads
+    size: int = GPT2.head_dim
+    spread: int = 2
+
+    @property
+    def width(self) -> int:
+        """Of the model."""
+        return self.heads * self.size
+
+    @property
+    def dot(self) -> float:
+        """Spread of a product of a query and a key."""
+        return math.sqrt(self.size) * self.spread
+
+    @property
+    def right(self) -> float:
+        """The answer."""
+        return self.dot / math.sqrt(self.width)
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: a model has {n.heads} heads of {n.size}, so `d_model` is {n.width:,}. The
+entries of a query are independent with mean 0 and standard deviation 1, those of a key with mean 0
+and standard deviation {n.spread}. Somebody divides q · k by the root of `d_model`. What is the
+standard deviation of the scores? Give at least three digits.
 """
 
-GPT2 = MODELS["gpt2"]
-SIZE, WIDTH, Q_SPREAD, K_SPREAD = GPT2.head_dim, GPT2.d_model, 1.0, 2.0
 
-_DOT = math.sqrt(SIZE) * Q_SPREAD * K_SPREAD
-ANSWER = _DOT / math.sqrt(WIDTH)
-MISTAKES = {
-    _DOT: "That is the spread of q·k itself: it is still to be divided.",
-    _DOT / math.sqrt(SIZE): (
-        "That would be the root of head_dim below, or a sum of 768 products above. The sum has "
-        "64 products, and somebody divided by the root of d_model."
-    ),
-    _DOT / K_SPREAD / math.sqrt(WIDTH): (
-        "The key's entries have a spread of 2, not of 1: it is a factor of every product."
-    ),
-    _DOT * K_SPREAD / math.sqrt(WIDTH): (
-        "A spread of 2 counts once. The variance is 4; that is its square."
-    ),
-    _DOT**2 / WIDTH: "That is the variance of the scores. Their spread is its root.",
-    _DOT / WIDTH: "That is divided by d_model itself; it was divided by its root.",
-    _DOT / math.sqrt(SIZE * WIDTH): (
-        "That is divided by both roots. Somebody divided by the root of d_model alone."
-    ),
-    _DOT / SIZE: "That is divided by head_dim itself, without a root. Somebody divided by the "
-    "root of d_model.",
-    math.sqrt(SIZE) * (Q_SPREAD + K_SPREAD) / math.sqrt(WIDTH): (
-        "The two spreads were added. In a product they multiply: 1 · 2, not 1 + 2."
-    ),
-    math.sqrt(SIZE * (Q_SPREAD**2 + K_SPREAD**2) / WIDTH): (
-        "The two variances were added. The 64 terms of the sum add their variances, but within "
-        "each term, q times k, they multiply: 1 · 4."
-    ),
-    SIZE * K_SPREAD / math.sqrt(WIDTH): (
-        "Variances add over the 64 products, so the spread grows with the root of 64."
-    ),
-}
+def _mistakes(n: Numbers) -> dict[float, str]:
+    size, spread, root = n.size, n.spread, math.sqrt(n.width)
+    return {
+        n.dot: "That is the spread of q·k itself: it is still to be divided.",
+        n.dot / math.sqrt(size): (
+            f"That would be the root of head_dim below, or a sum of {n.width:,} products above. "
+            f"The sum has {size} products, and somebody divided by the root of d_model."
+        ),
+        n.dot / spread / root: (
+            f"The key's entries have a spread of {spread}, not of 1: it is a factor of every "
+            "product."
+        ),
+        n.dot * spread / root: (
+            f"A spread of {spread} counts once. The variance is {spread**2}; that is its square."
+        ),
+        n.dot**2 / n.width: "That is the variance of the scores. Their spread is its root.",
+        n.dot / n.width: "That is divided by d_model itself; it was divided by its root.",
+        n.dot / math.sqrt(size * n.width): (
+            "That is divided by both roots. Somebody divided by the root of d_model alone."
+        ),
+        n.dot / size: "That is divided by head_dim itself, without a root. Somebody divided by the "
+        "root of d_model.",
+        math.sqrt(size) * (1 + spread) / root: (
+            "The two spreads were added. In a product they multiply: "
+            f"1 · {spread}, not 1 + {spread}."
+        ),
+        math.sqrt(size * (1 + spread**2)) / root: (
+            f"The two variances were added. The {size} terms of the sum add their variances, but "
+            f"within each term, q times k, they multiply: 1 · {spread**2}."
+        ),
+        size * spread / root: (
+            f"Variances add over the {size} products, so the spread grows with the root of {size}."
+        ),
+    }
+
+
 _near = partial(math.isclose, rel_tol=0.005)
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
-    if _near(value, ANSWER):
+    if _near(value, n.right):
         return None
-    if idea := explain(value, MISTAKES.items(), _near):
+    if idea := explain(value, _mistakes(n).items(), _near):
         return idea
     if value <= 0:
         return "A spread is above 0."
-    side, far = ("large", value / ANSWER) if value > ANSWER else ("small", ANSWER / value)
+    side, far = ("large", value / n.right) if value > n.right else ("small", n.right / value)
     return (
         f"{value:.4g} is too {side} by a factor of {far:.3g}. First the variance of one product, "
         "then of the sum, then its root, then the division."
     )
 
 
-EXERCISE = Exercise(
-    id="score_spread",
-    page="attention",
-    title="The wrong root",
-    kind="pencil",
-    groups={"by hand": 2},
-    minutes=8,
-    difficulty=2,
-    assessed=False,
-    section="The variance argument",
-    text=TEXT,
-    unit="(a number without a unit)",
-    mistakes=MISTAKES,
-    hints=(
-        "Variances of independent terms add. How many terms does one dot product have?",
-        "One product has the variance 1² · 2² = 4. The sum of 64 has 64 times that. Take the root, "
-        "then divide by the root of 768.",
-    ),
-    common_errors=(
-        "Adding spreads instead of variances.",
-        "Summing over d_model: a head's query has head_dim numbers.",
-    ),
-    judge=judge,
-)
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="score_spread",
+        page="attention",
+        title="The wrong root",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=2,
+        assessed=False,
+        section="The variance argument",
+        text=_text(n),
+        unit="(a number without a unit)",
+        mistakes=_mistakes(n),
+        hints=(
+            "Variances of independent terms add. How many terms does one dot product have?",
+            f"One product has the variance 1² · {n.spread}² = {n.spread**2}. The sum of "
+            f"{n.size} has {n.size} times that. Take the root, then divide by the root of "
+            f"{n.width}.",
+        ),
+        common_errors=(
+            "Adding spreads instead of variances.",
+            "Summing over d_model: a head's query has head_dim numbers.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()
