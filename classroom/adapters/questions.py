@@ -15,7 +15,7 @@ from itertools import islice
 
 import numpy as np
 
-from classroom.sheets.key import _repeats as repeats
+from classroom.sheets.key import repeats
 from classroom.sheets.key import key, number
 from classroom.sheets.sheet import Sheet, chapters
 from classroom.sheets.standalone import standalone
