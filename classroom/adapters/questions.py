@@ -15,8 +15,7 @@ from itertools import islice
 
 import numpy as np
 
-from classroom.sheets.key import repeats
-from classroom.sheets.key import key, number
+from classroom.sheets.key import key, number, repeats
 from classroom.sheets.sheet import Sheet, chapters
 from classroom.sheets.standalone import standalone
 from mini_attn.errors import ConfigError

@@ -14,7 +14,7 @@ import numpy as np
 
 from mini_attn.exercises.spec import Exercise, exercise
 
-__all__ = ["Key", "OwnKey", "Slip", "key", "number", "own_key"]
+__all__ = ["Key", "OwnKey", "Slip", "key", "number", "own_key", "repeats"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _accepted(task: Exercise, answer: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
-def _repeats(message: str, value: float) -> bool:
+def repeats(message: str, value: float) -> bool:
     """Whether a message names the number that it was asked about: then it fits any number."""
     forms = {f"{value:{form}}" for form in (",.0f", ".0f", ".4g", ",.4g", ",.6g")}
     return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?![\d.,]*\d)", message) for form in forms)
@@ -104,7 +104,7 @@ def _slips(exercise_id: str, solutions: ModuleType) -> tuple[Slip, ...]:
     found: list[tuple[float, Slip]] = []
     for name, value, check, _ in solutions.WRONG:
         said = _said(task, value) if check == "by hand" else None
-        if said and (said in messages or (value > 0 and not _repeats(said, value))):
+        if said and (said in messages or (value > 0 and not repeats(said, value))):
             found.append((value, Slip(name[:1].upper() + name[1:], number(value), said)))
     seen = {slip.idea for _, slip in found}
     found += [(v, Slip("", number(v), idea)) for v, idea in foreseen if idea not in seen]
