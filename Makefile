@@ -47,7 +47,7 @@ soak: book  ## what repeats: every exercise by keyboard, random cases by the tho
 release: $(READY)  ## what students get, without solutions, into _build/release (CH=page, or EX="id id" NAME=week1; POINTS="id=6", PARTIAL=1; ROSTER= DRAW=)
 	@$(BIN)/python -m classroom.sheets.release $(SHEET_OF) $(PART) $(OWN)
 
-handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=; ROSTER= DRAW=)
+handout: $(READY)  ## pencil exercises to print and, apart, their keys, into _build/handout (CH=, or EX= NAME=; POINTS=, ROSTER= DRAW=)
 	@$(BIN)/python -m tools.browser --install >/dev/null
 	@$(BIN)/python -m tools.handout $(SHEET_OF) $(OWN)
 

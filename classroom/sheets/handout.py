@@ -45,11 +45,11 @@ def pencils(sheet: Sheet) -> list[tuple[int, str]]:
     return [(number, exercise_id) for number, exercise_id, kind in kinds if kind == "pencil"]
 
 
-def _item(number: int, exercise_id: str, *, of_chapter: bool, own: str) -> dict[str, Any]:
+def _item(number: int, exercise_id: str, sheet: Sheet, own: str) -> dict[str, Any]:
     """What both papers say of an exercise; a chapter's own sheet does not name it again."""
     found = exercise(exercise_id).for_student(own)
     source = source_line(exercise_id).replace("*", "")
-    if of_chapter:
+    if title(sheet) != f"Problem sheet: {sheet.name}":
         _, _, section = source.partition("; see its section ")
         source = f"See the section {section}" if section else ""
     text = PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id, own))
@@ -57,7 +57,7 @@ def _item(number: int, exercise_id: str, *, of_chapter: bool, own: str) -> dict[
         "number": number,
         "id": exercise_id,
         "title": found.title,
-        "points": found.points,
+        "points": sheet.worth(exercise_id),
         "source": source,
         "text": html(text),
         "unit": found.unit,
@@ -88,8 +88,7 @@ def _render(kind: str, sheet: Sheet, papers: list[dict[str, Any]]) -> str:
 
 
 def _items(sheet: Sheet, own: str = "") -> list[dict[str, Any]]:
-    of_chapter = title(sheet) != f"Problem sheet: {sheet.name}"
-    return [_item(n, i, of_chapter=of_chapter, own=own) for n, i in pencils(sheet)]
+    return [_item(n, i, sheet, own) for n, i in pencils(sheet)]
 
 
 def sheet_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:

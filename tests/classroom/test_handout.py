@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from classroom.sheets import handout
 from classroom.sheets.key import key, number
 from classroom.sheets.leaks import telling_line
-from classroom.sheets.sheet import Sheet, chosen
+from classroom.sheets.sheet import Sheet, chosen, weighted
 from classroom.sheets.typeset import formula, html
 from mini_attn.exercises import exercise, exercise_ids
 from tests.site import serious_findings
@@ -155,6 +155,14 @@ def test_markdown_and_mathematics() -> None:
 
 
 # The command
+
+
+def test_the_paper_has_the_points_of_the_sheet() -> None:
+    sheet = weighted(chosen(exercises="cache_budget half_temperature")[0], {"cache_budget": 7})
+    of = 7 + exercise("half_temperature").points
+    for page in (handout.sheet_page(sheet), handout.key_page(sheet)):
+        assert "7 points</span>" in page
+        assert f"{of} points in all" in page or f"of {of}</span>" in page
 
 
 def test_sheets_and_keys_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
