@@ -33,7 +33,7 @@ export function shortWeight(weight) {
 
 // What stands below a picture until a part of it is chosen.
 export const hint = (parts, behind = "its arithmetic") =>
-  `Point at ${parts}, tap it, or go to it with Tab and the arrow keys: here stands ${behind}.`;
+  `Point at ${parts}, tap it, or go to it with Tab and the arrow keys to see ${behind}.`;
 
 // 1 row, 2 rows.
 export function count(n, noun, plural = `${noun}s`) {
