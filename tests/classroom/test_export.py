@@ -28,7 +28,7 @@ from classroom.adapters.markup import MARK, document
 from classroom.adapters.moodle import BOOK_CATEGORY, moodle_file
 from classroom.adapters.qti import qti_package
 from classroom.adapters.questions import Asked, Known, asked_of, options, said_to
-from classroom.sheets.key import _repeats as repeats
+from classroom.sheets.key import repeats
 from classroom.sheets.sheet import chosen
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
