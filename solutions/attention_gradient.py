@@ -1,114 +1,122 @@
-"""The backward pass of attention."""
+"""The backward pass of attention whose keys are its values, with learned temperatures."""
 
 import numpy as np
 
 
-def attention_gradient(q, k, v, d_out):
-    scale = 1 / np.sqrt(q.shape[1])
-    scores = scale * q @ k.T  # (q_len, kv_len)
+def attention_gradient(q, c, t, d_out):
+    scale = 1 / (np.sqrt(c.shape[1]) * t[:, None])  # (q_len, 1)
+    scores = scale * (q @ c.T)  # (q_len, kv_len)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
-    d_v = weights.T @ d_out
-    d_weights = d_out @ v.T  # (q_len, kv_len)
+    d_weights = d_out @ c.T  # (q_len, kv_len)
     mean = (d_weights * weights).sum(axis=1, keepdims=True)
     d_scores = weights * (d_weights - mean)
-    return scale * d_scores @ k, scale * d_scores.T @ q, d_v
+    back = scale * d_scores
+    d_c = weights.T @ d_out + back.T @ q  # as values, and as keys
+    return back @ c, d_c, -(d_scores * scores).sum(axis=1) / t
 
 
 REFERENCE = attention_gradient
 
 
-def _variant(*, d_scores=None, scale_q=1.0, scale_k=1.0, by_size=False, values=None, keys=None):
+def _variant(*, d_scores=None, root=1, warmth=1, values=1.0, keys=1.0, d_t=None, stable=True):
     """The reference with one thing changed."""
 
-    def answer(q, k, v, d_out):
-        scale = 1 / np.sqrt(q.shape[1])
-        scores = scale * q @ k.T
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    def answer(q, c, t, d_out):
+        scores = q @ c.T / np.sqrt(c.shape[1]) / t[:, None]
+        weights = np.exp(scores - (scores.max(axis=1, keepdims=True) if stable else 0))
         weights = weights / weights.sum(axis=1, keepdims=True)
-        d_weights = d_out @ v.T
+        d_weights = d_out @ c.T
         right = weights * (d_weights - (d_weights * weights).sum(axis=1, keepdims=True))
-        back = d_scores(weights, d_weights) if d_scores else right
-        factor_q, factor_k = scale**scale_q, scale**scale_k
-        d_v = values(weights, v, d_out) if values else weights.T @ d_out
-        d_k = keys(weights, q, scale) if keys else factor_k * back.T @ q
-        return factor_q * back @ k, d_k, d_v
+        through = d_scores(weights, d_weights) if d_scores else right
+        back = through / np.sqrt(c.shape[1]) ** root / t[:, None] ** warmth
+        d_c = values * weights.T @ d_out + keys * back.T @ q
+        last = d_t(through, scores, t) if d_t else -(through * scores).sum(axis=1) / t
+        return back @ c, d_c, last
 
     return answer
 
 
-def _transposed(q, k, v, d_out):
-    d_q, d_k, d_v = attention_gradient(q, k, v, d_out)
-    return d_q, d_k.T, d_v
+def _starter(q, c, t, d_out):
+    raise NotImplementedError
 
 
-def _swapped(q, k, v, d_out):
-    d_q, d_k, d_v = attention_gradient(q, k, v, d_out)
-    return d_v, d_q, d_k
+def _transposed(q, c, t, d_out):
+    d_q, d_c, d_t = attention_gradient(q, c, t, d_out)
+    return d_q, d_c.T, d_t
 
 
-def _one(q, k, v, d_out):
-    return attention_gradient(q, k, v, d_out)[0]
+def _swapped(q, c, t, d_out):
+    d_q, d_c, d_t = attention_gradient(q, c, t, d_out)
+    return d_t, d_q, d_c
 
 
-def _overflows(q, k, v, d_out):
-    scale = 1 / np.sqrt(q.shape[1])
-    weights = np.exp(scale * q @ k.T)
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return (*attention_gradient(q, k, v, d_out)[:2], weights.T @ d_out)
+def _one(q, c, t, d_out):
+    return attention_gradient(q, c, t, d_out)[0]
 
 
-def _minus(q, k, v, d_out):
-    d_q, d_k, d_v = attention_gradient(q, k, v, d_out)
-    return -d_q, -d_k, d_v
+def _one_temperature(q, c, t, d_out):
+    d_q, d_c, d_t = attention_gradient(q, c, t, d_out)
+    return d_q, d_c, np.full_like(d_t, d_t.sum())
+
+
+def _as_in_the_chapter(q, c, t, d_out):
+    """Forward and back as if there were no temperatures."""
+    d_q, d_c, d_t = attention_gradient(q, c, np.ones_like(t), d_out)
+    return d_q, d_c, 0 * d_t
 
 
 def _plain_mean(w, d):
     return w * (d - d.mean(axis=1, keepdims=True))
 
 
-def _turned(w, d):
-    return w * ((w * d).sum(axis=1, keepdims=True) - d)
+def _over_queries(w, d):
+    return w * (d - (w * d).sum(axis=0, keepdims=True))
 
 
 WRONG = [
-    ("no scale", _variant(scale_q=0, scale_k=0), "by hand", "scale is missing"),
-    ("scale twice", _variant(scale_q=2, scale_k=2), "by hand", "twice"),
-    ("no scale in d_k", _variant(scale_k=0), "by hand", "in d_k: The scale"),
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("values alone", _variant(keys=0.0), "by hand", "only what comes back through the values"),
+    ("keys alone", _variant(values=0.0), "by hand", "only what comes back through the keys"),
+    ("half of each", _variant(values=0.5, keys=0.5), "by hand", "Ways add up"),
+    ("no root", _variant(root=0), "by hand", "root of the size is missing"),
+    ("root twice", _variant(root=2), "by hand", "there twice"),
+    ("no temperature", _variant(warmth=0), "by hand", "as if all temperatures were 1"),
+    ("times the temperature", _variant(warmth=-1), "by hand", "multiplies"),
     ("diagonal", _variant(d_scores=lambda w, d: w * (1 - w) * d), "by hand", "own weight only"),
     ("no mean", _variant(d_scores=lambda w, d: w * d), "by hand", "own weight only"),
     ("no softmax", _variant(d_scores=lambda w, d: d), "by hand", "softmax lies between"),
+    ("plain mean", _variant(d_scores=_plain_mean), "by hand", "plain mean"),
+    ("over the queries", _variant(d_scores=_over_queries), "by hand", "taken over the queries"),
     (
-        "all of d_out",
-        _variant(values=lambda w, v, d: np.broadcast_to(d.sum(axis=0), v.shape).copy()),
+        "sign of d_t",
+        _variant(d_t=lambda s, scores, t: (s * scores).sum(axis=1) / t),
         "by hand",
-        "whole of d_out",
+        "sign of d_t",
     ),
     (
-        "weights in d_k",
-        _variant(keys=lambda w, q, scale: scale * w.T @ q),
+        "d_t not divided",
+        _variant(d_t=lambda s, scores, t: -(s * scores).sum(axis=1)),
         "by hand",
-        "gradient of the scores",
+        "not divided by t",
     ),
-    ("sign", _minus, "by hand", "sign is turned round"),
-    ("transposed", _transposed, "shape", "d_k should have shape"),
+    (
+        "d_t divided twice",
+        _variant(d_t=lambda s, scores, t: -(s * scores).sum(axis=1) / t**2),
+        "by hand",
+        "once too often",
+    ),
+    ("d_t of zeros", _variant(d_t=lambda s, scores, t: 0 * t), "by hand", "d_t is 0"),
+    ("one d_t for all", _one_temperature, "random", "temperature of its own"),
+    (
+        "values alone, no root",
+        _variant(keys=0.0, root=0),
+        "by hand",
+        "Two things",
+    ),
+    ("no temperatures at all", _as_in_the_chapter, "by hand", "should be"),
+    ("overflow", _variant(stable=False), "finite", "NaN"),
+    ("transposed", _transposed, "shape", "d_c should have shape"),
     ("order", _swapped, "shape", "d_q should have shape"),
     ("one of three", _one, "type", "3 arrays"),
-    ("overflow", _overflows, "finite", "NaN"),
-    ("plain mean", _variant(d_scores=_plain_mean), "random", "plain mean"),
-    ("turned", _variant(d_scores=_turned), "by hand", "sign is turned"),
-    ("weights as given", _variant(d_scores=lambda w, d: 0 * d), "by hand", "come from q and k"),
-    (
-        "no scale, no mean",
-        _variant(d_scores=lambda w, d: w * d, scale_q=0, scale_k=0),
-        "by hand",
-        "Two things",
-    ),
-    (
-        "no scale, diagonal",
-        _variant(d_scores=lambda w, d: w * (1 - w) * d, scale_q=0, scale_k=0),
-        "by hand",
-        "Two things",
-    ),
-    ("times the root", _variant(scale_q=-1, scale_k=-1), "by hand", "divides by it"),
 ]

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from mini_attn.errors import CheckFailed
+from mini_attn.errors import CheckFailed, ConfigError
 from mini_attn.exercises.alone import cell_of, defined_alone, what_lacks
 from mini_attn.exercises.judging import examine_function, examine_number
 from mini_attn.exercises.progress_store import remember
 from mini_attn.exercises.report import Report
+from mini_attn.exercises.rubric import refuse_open, rubric_words
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import Exercise, exercise
 from mini_attn.exercises.variants import mine
 
 __all__ = ["check", "examine", "grade"]
 
+NOTHING: Any = object()  # no answer, which may itself be None
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
 
 
@@ -41,9 +43,10 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
     Raises
     ------
     ConfigError
-        If there is no such exercise.
+        If there is no such exercise, or people mark it.
     """
     task = mine(exercise(exercise_id))
+    refuse_open(task)
     if task.kind == "pencil":
         report = examine_number(task, answer)
     elif callable(answer):
@@ -76,7 +79,7 @@ def _alone(task: Exercise, answer: Any) -> Report:
     return report
 
 
-def check(exercise_id: str, answer: Any, *, alone: bool = False) -> None:
+def check(exercise_id: str, answer: Any = NOTHING, *, alone: bool = False) -> None:
     """Say how far an answer came, and which idea is missing; `progress` keeps it.
 
     Parameters
@@ -84,7 +87,8 @@ def check(exercise_id: str, answer: Any, *, alone: bool = False) -> None:
     exercise_id : str
         Which exercise, for example ``"cached_step"``.
     answer : callable or number
-        The function, or the number of a pencil exercise.
+        The function, or the number of a pencil exercise. An open question is answered in a cell
+        of text and takes none: its criteria are printed, and people mark it.
     alone : bool
         Grade it as a teacher will: the cell that defines the function runs alone, with NumPy and
         without the notebook's other cells, and is asked for other numbers. `progress` knows
@@ -93,7 +97,8 @@ def check(exercise_id: str, answer: Any, *, alone: bool = False) -> None:
     Raises
     ------
     ConfigError
-        If there is no such exercise; a wrong answer raises nothing.
+        If there is no such exercise, or it needs an answer and got none; a wrong answer raises
+        nothing.
 
     Notes
     -----
@@ -106,8 +111,14 @@ def check(exercise_id: str, answer: Any, *, alone: bool = False) -> None:
     How many fit?: not attempted, 0 of 2 points
       ✗ attempted: Put your number in place of the three dots.
     """
+    task = exercise(exercise_id)
+    if task.kind == "open":
+        print(rubric_words(task))
+        return
+    if answer is NOTHING:
+        raise ConfigError(f"pass your answer too: {task.check}")
     if alone:
-        print(_alone(exercise(exercise_id), answer))
+        print(_alone(task, answer))
         return
     report = examine(exercise_id, answer)
     source = None if report.failed else cell_of(answer)
@@ -131,7 +142,7 @@ def grade(exercise_id: str, answer: Any) -> None:
     CheckFailed
         With the first missing idea.
     ConfigError
-        If there is no such exercise.
+        If there is no such exercise, or people mark it.
     """
     report = examine(exercise_id, answer)
     if report.failed:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "TIGHT", "Inputs", "Outputs", "Same", "Symptom", "apart", "by_right", "close", "first_wrong",
-    "moves", "named", "wrong_along",
+    "SINGLE", "TIGHT", "Inputs", "Outputs", "Same", "Symptom", "apart", "by_right", "close",
+    "first_wrong", "moves", "named", "wrong_along",
 ]  # fmt: skip
 
 Inputs = dict[str, Any]
@@ -19,6 +19,7 @@ Symptom = Callable[[Inputs, Outputs], str | None] | Mapping[str, str]  # or by t
 
 TIGHT = 1e-6  # of float64: far above its rounding, far below what a mistake makes
 SINGLE = 2.0**-24  # half a step of float32, for numbers around 1
+NUDGES = 12  # ways of rounding: what one moves may cancel, where few numbers share a softmax
 STEPS = 32  # of them add up in the sums of an exercise, at most
 FEW_GIVEN, FEW_WANTED = 24, 8  # numbers that one reads at a glance
 DIGITS = (4, 7, 11, 17)  # as many as it takes to tell two numbers apart
@@ -116,10 +117,13 @@ def moves(
     if right is None or all(array.dtype != np.float32 for array in outputs.values()):
         return {}
     signs, names = np.random.default_rng(0), list(outputs)
-    nudged = {name: _nudged(value, signs) for name, value in inputs.items()}
     first = named(right(inputs), names) if wanted is None else wanted
-    second = named(right(nudged), names)
-    return {name: _apart(first[name], second[name]) for name in first}
+    largest = dict.fromkeys(first, 0.0)
+    for _ in range(NUDGES):
+        nudged = {name: _nudged(value, signs) for name, value in inputs.items()}
+        second = named(right(nudged), names)
+        largest = {n: max(was, _apart(first[n], second[n])) for n, was in largest.items()}
+    return largest
 
 
 def _apart(first: np.ndarray, second: np.ndarray) -> float:

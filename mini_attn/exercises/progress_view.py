@@ -26,6 +26,10 @@ def _print_chapter(page: str, ids: list[str], kept: dict[str, dict[str, Entry]])
     print(page)
     for task in tasks:
         entry = kept.get("exercises", {}).get(task.id)
+        if task.kind == "open":
+            done = ", done by your own word" if entry else ""
+            print(f"  {task.title:{width}}  {task.points} points, marked by people{done}")
+            continue
         points = entry["points"] if entry else 0
         print(f"  {task.title:{width}}  {points} of {task.points}  {_state(task, entry)}")
     answers = kept.get("predictions", {})
@@ -76,5 +80,6 @@ def progress(chapter: str | None = None) -> None:
         else:
             print(f"{page}: {words({page: kept})} of an earlier visit")
         earned += sum(entry["points"] for entry in kept.get("exercises", {}).values())
-        total += sum(exercise(exercise_id).points for exercise_id in ids)
+        tasks = map(exercise, ids)
+        total += sum(task.points for task in tasks if task.kind != "open")
     print(f"{earned} of {total} points {'in this session' if path is None else f'({path})'}")

@@ -15,8 +15,8 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises.comparing import Inputs, Outputs, Same, Symptom, by_right, close
 
 __all__ = [
-    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "exercise", "exercise_ids",
-    "of_chapter",
+    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "checked_ids", "exercise",
+    "exercise_ids", "of_chapter",
 ]  # fmt: skip
 
 Cases = dict[str, list[Inputs]]
@@ -24,6 +24,8 @@ Slips = Sequence[tuple[Any, str]]
 
 GROUPS = ("by hand", "random", "property", "edges")  # of cases, in the order of checking
 NUMBER = "answer = ...  # your number"
+WORDS = "*Write your answer here: a double click opens this cell.*"
+CRITERIA = (2, 5)  # of an open question, at least and at most
 NAME = re.compile(r"^def (\w+)", re.MULTILINE)
 BLOCK = re.compile(r"- |\* |[|>]|\d+\. |\$\$")  # what begins lines that stay lines
 
@@ -72,11 +74,12 @@ class Exercise:
     ----------
     id, page, title : str
         Its key, the page it stands on, and its title.
-    kind : {"write", "bug", "pencil"}
-        A function to write, one to repair, or a number.
+    kind : {"write", "bug", "pencil", "open"}
+        A function to write, one to repair, a number, or an answer in words: no check decides
+        that, a person does by its rubric.
     groups : mapping of str to int
         Points by group of checks, named after the check that ends it, in the order of `GROUPS`.
-        A function's last group is "edges", a number has "by hand" alone.
+        A function's last group is "edges", a number has "by hand" alone, words have none.
     minutes, difficulty : int
         What it takes, and 1 to 5.
     assessed : bool
@@ -137,20 +140,22 @@ class Exercise:
         For pencil exercises: the same one with numbers that each student gets drawn.
         `mini_attn.exercises.variants` draws them.
     rubric : mapping of str to int
-        Points for what a person has to read, by what it should hold.
+        Points for what a person has to read, by what it should hold: two to five sentences of an
+        open question.
 
     Raises
     ------
     ConfigError
-        If the groups are none of `GROUPS`, not in their order, or end before the last check, or
-        if neither `right` nor `judge` says what is right.
+        If the groups are none of `GROUPS`, not in their order, or end before the last check, if
+        neither `right` nor `judge` says what is right, or if an open question has groups or not
+        as many criteria as `CRITERIA` says.
     """
 
     id: str
     page: str
     title: str
     kind: str
-    groups: Mapping[str, int]
+    groups: Mapping[str, int] = field(default_factory=dict)
     minutes: int
     difficulty: int
     assessed: bool
@@ -179,6 +184,10 @@ class Exercise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", _in_paragraphs(self.text))
+        if self.kind == "open":
+            self._check_rubric()
+            object.__setattr__(self, "starter", WORDS)
+            return
         object.__setattr__(self, "starter", self.starter.strip())
         if self.judge is undecided:
             if self.right is None:
@@ -190,6 +199,15 @@ class Exercise:
             raise ConfigError(
                 f"the groups of {self.id} are {', '.join(self.groups) or 'none'}; expected some of "
                 f"{', '.join(checks)} in this order, the last one included"
+            )
+
+    def _check_rubric(self) -> None:
+        """Refuse an open question that nobody could mark."""
+        fewest, most = CRITERIA
+        if self.groups or not fewest <= len(self.rubric) <= most:
+            words = f"{len(self.rubric)} criteria and {len(self.groups)} groups of checks"
+            raise ConfigError(
+                f"{self.id} has {words}; an open question has {fewest} to {most} and none"
             )
 
     @property
@@ -205,13 +223,15 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """Name of the function that is checked, or ``answer`` for a number."""
+        """Name of the function that is checked, ``answer`` for a number, "" for words."""
+        if self.kind == "open":
+            return ""
         return "answer" if self.kind == "pencil" else NAME.findall(self.starter)[-1]
 
     @property
     def check(self) -> str:
         """Source of the second cell."""
-        return f'check("{self.id}", {self.name})'
+        return f'check("{self.id}"{self.name and f", {self.name}"})'
 
     def for_student(self, key: str) -> Exercise:
         """The exercise with the numbers that one student gets.
@@ -239,6 +259,17 @@ def exercise_ids() -> list[str]:
     """
     folder = Path(__file__).with_name("bank")
     return sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+
+
+def checked_ids() -> list[str]:
+    """The exercises that a check decides: all but the open questions.
+
+    Returns
+    -------
+    list of str
+        Their ids, sorted.
+    """
+    return [i for i in exercise_ids() if exercise(i).kind != "open"]
 
 
 def exercise(exercise_id: str) -> Exercise:

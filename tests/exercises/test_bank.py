@@ -18,6 +18,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.judging import examine_number
+from mini_attn.exercises.spec import checked_ids
 from tools.exercises import update
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +82,7 @@ def test_an_exercise_that_a_chapter_lacks_goes_behind_the_others() -> None:
     del cells[at : at + 3]
     assert update(cells, "kv-cache")[0] == "cached_step"
     last = [i for i, cell in enumerate(cells) if "exercise" in cell.metadata][-1]
-    assert cells[last - 2].source.startswith("### Exercise 4: The cached step\n")
+    assert cells[last - 2].source.startswith("### Exercise 5: The cached step\n")
     assert [cell.source.split("\n\n", 1)[-1] for cell in cells[last - 2 : last + 1]] == moved
     assert cells[last].metadata == {"exercise": {"id": "cached_step", "role": "check"}}
 
@@ -113,12 +114,13 @@ def test_facts_fit_together(exercise_id: str) -> None:
     text = task.text.replace(*task.standalone)
     assert len(set(EQUATION.findall(text))) == bool(task.letters)
     assert bool(task.unit) == bool(task.mistakes) == (task.kind == "pencil")
-    compile(task.starter, "<starter>", "exec")
+    if task.kind != "open":
+        compile(task.starter, "<starter>", "exec")
 
 
 def test_points_stand_where_checks_can_earn_them() -> None:
     """Who has found the bug has found all of it; who writes may come a part of the way."""
-    for task in map(exercise, IDS):
+    for task in map(exercise, checked_ids()):
         assert all(points > 0 for points in task.groups.values())
         assert (len(task.groups) > 1) == (task.kind == "write"), task.id
         assert 2 <= task.points <= 5
@@ -182,6 +184,22 @@ def test_one_function_chooses_among_guesses() -> None:
 def test_groups_that_fit_no_check_are_refused(kind: str, groups: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="the groups of toy are"):
         Exercise(**DATA | {"kind": kind, "groups": groups})
+
+
+@pytest.mark.parametrize(
+    ("groups", "rubric"),
+    [
+        ({"by hand": 1}, {"One.": 1, "Two.": 1}),
+        ({}, {}),
+        ({}, {"One.": 4}),
+        ({}, {f"Criterion {n}.": 1 for n in range(6)}),
+    ],
+)
+def test_a_question_that_nobody_could_mark_is_refused(
+    groups: dict[str, int], rubric: dict[str, int]
+) -> None:
+    with pytest.raises(ConfigError, match="an open question has 2 to 5 and none"):
+        Exercise(**DATA | {"kind": "open", "groups": groups, "rubric": rubric})
 
 
 def test_text_is_written_in_lines_and_read_in_paragraphs() -> None:

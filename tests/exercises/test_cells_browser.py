@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.site import COLD, THEMES, WIDTHS, assert_fits, change, serious_findings
+from tests.site import COLD, THEMES, WIDTHS, assert_fits, change, open_about, serious_findings
 from tools.site import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.lite]
@@ -68,9 +68,7 @@ def test_a_chapter_runs_from_top_to_bottom(visit: Visit) -> None:
     assert len(printed) >= 12
     assert len(same) >= 10  # the others tell times
     drawn = page.locator(".cell-output img")
-    assert (
-        drawn.count() == page.locator(".page-cell figure img, .page-cell .cell_output img").count()
-    )
+    assert drawn.count() == page.locator(".page-cell > .cell_output :is(img, .drawn)").count()
     assert drawn.first.evaluate("async (e) => (await e.decode(), e.naturalWidth)") > 100
     expect(page.locator(".cell-output").first).to_contain_text("Loaded matplotlib in ")
 
@@ -86,7 +84,7 @@ def test_nothing_is_loaded_before_the_first_click(visit: Visit) -> None:
 
 
 def test_a_cell_is_run_edited_stopped_and_put_back(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
+    page = open_about(visit.look(CHAPTER))
     first, third, fourth = (cell(page, number) for number in (1, 3, 4))
     stored = third.locator(".cell_output")
     expect(stored).to_be_visible()

@@ -67,7 +67,7 @@ def test_what_was_typed_and_solved_comes_back(visit: Visit, protocol: str) -> No
     expect(answer(page, "31")).to_contain_text("Not yet. Rounded up")
     assert kept(page, "exercise") == {"state": "tried", "points": 0, "missing": "by hand"}
     expect(answer(page, "30 sequences")).to_contain_text(RIGHT)
-    expect(page.locator(".kept-sum")).to_contain_text("1 of 4 exercises done")
+    expect(page.locator(".kept-sum")).to_contain_text("1 of 5 exercises done")
 
     page.reload()
     expect(place(page).get_by_role("status")).to_contain_text(RIGHT)
@@ -118,5 +118,5 @@ def test_it_is_read_by_everyone(visit: Visit, theme: str, width: int) -> None:
 
 def test_from_a_disk_no_notebook_is_promised(visit: Visit) -> None:
     page = visit.look(CHAPTER, protocol="file")
-    assert page.locator(".run-exercise").count() == 4
+    assert page.locator(".run-exercise").count() == 5
     expect(page.locator(".run-exercise").first).to_be_hidden()

@@ -85,15 +85,15 @@ def exported(page: Page, folder: Path) -> Path:
 def test_answers_and_ticks_survive_a_reload(visit: Visit, protocol: str) -> None:
     page = visit(CHAPTER, protocol=protocol)
     words = box(page).locator(".kept-sum")
-    expect(words).to_have_text("0 of 8 predictions right, 0 of 4 exercises done")
+    expect(words).to_have_text("0 of 8 predictions right, 0 of 5 exercises done")
     answer(page, 0, "5050")
     answer(page, 1, "7")
-    expect(words).to_have_text("1 of 8 predictions right, 0 of 4 exercises done")
-    opened(page).get_by_role("checkbox", name="2. The mask that forgot the past").check()
+    expect(words).to_have_text("1 of 8 predictions right, 0 of 5 exercises done")
+    opened(page).get_by_role("checkbox", name="2. The mask of a chunk").check()
     answer(page, 0, "100")  # another try: what was solved stays solved
 
     page.reload()
-    expect(words).to_have_text("1 of 8 predictions right, 1 of 4 exercises done")
+    expect(words).to_have_text("1 of 8 predictions right, 1 of 5 exercises done")
     assert page.get_by_label("Your answer").first.input_value() == "100"
     marks = opened(page).locator(".kept-marks a")
     labels = [mark.get_attribute("aria-label") for mark in marks.all()]
@@ -109,7 +109,7 @@ def test_answers_and_ticks_survive_a_reload(visit: Visit, protocol: str) -> None
     page.goto(page.url.split("#")[0].replace(CHAPTER, FRONT))
     row = box(page).get_by_role("row", name="KV caching")
     expect(row).to_contain_text("1 of 8 2 answered")
-    expect(row).to_contain_text("1 of 4")
+    expect(row).to_contain_text("1 of 5")
 
 
 def test_the_front_page_lists_the_whole_book(visit: Visit) -> None:
@@ -196,7 +196,7 @@ def test_what_the_page_exports_python_imports_and_back(
         "Imported: 1 prediction (1 right) and 2 exercises (1 done). "
         "What you had solved stays solved."
     )
-    expect(box(page).get_by_role("row", name="KV caching")).to_contain_text("1 of 4")
+    expect(box(page).get_by_role("row", name="KV caching")).to_contain_text("1 of 5")
     expect(box(page)).to_contain_text("Checked in Python: 4 of")
     assert progress_format.parse(exported(page, tmp_path).read_bytes()) == progress_store.load()
     page.goto(page.url.replace(FRONT, CHAPTER))
@@ -222,7 +222,7 @@ def test_an_import_keeps_what_was_solved(visit: Visit) -> None:
     expect(box(page).get_by_role("checkbox").nth(2)).to_be_checked()
     # The page judges an answer itself, whatever the file says of it.
     expect(box(page).locator(".kept-sum")).to_have_text(
-        "1 of 8 predictions right, 1 of 4 exercises done"
+        "1 of 8 predictions right, 1 of 5 exercises done"
     )
 
 
@@ -251,7 +251,7 @@ def test_hostile_storage_is_not_shown(visit: Visit) -> None:
         page.reload()
         opened(page)
         expect(box(page).locator(".kept-sum")).to_have_text(
-            "0 of 8 predictions right, 0 of 4 exercises done"
+            "0 of 8 predictions right, 0 of 5 exercises done"
         )
         assert box(page).locator("img").count() == 0
         assert page.evaluate("window.bad") is None
@@ -300,7 +300,7 @@ def test_without_storage_it_says_so_and_goes_on(visit: Visit, tmp_path: Path) ->
     expect(box(page).get_by_role("status")).to_contain_text("This browser keeps nothing")
     box(page).get_by_role("checkbox").first.check()
     expect(box(page).locator(".kept-sum")).to_have_text(
-        "1 of 8 predictions right, 1 of 4 exercises done"
+        "1 of 8 predictions right, 1 of 5 exercises done"
     )
     found = progress_format.parse(exported(page, tmp_path).read_bytes())
     assert found["kv-cache"]["exercises"] == {"cached_step": {"state": "done", "points": 0}}

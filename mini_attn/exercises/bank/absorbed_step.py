@@ -9,7 +9,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Write one decode step without making a key or a value. Given are the new token's queries `q_nope`
-`(n_heads, qk_nope_head_dim)` and `q_rope` `(n_heads, qk_rope_head_dim)`, already turned, the
+`(n_heads, qk_nope_head_dim)` and `q_rope` `(n_heads, qk_rope_head_dim)`, already rotated, the
 cache `latent` `(kv_len, kv_lora_rank)` and `rope_key` `(kv_len, qk_rope_head_dim)`, and the
 weights `w_uk` `(n_heads, kv_lora_rank, qk_nope_head_dim)` and `w_uv` `(n_heads, kv_lora_rank,
 v_head_dim)`. The new token is in the cache already and sees everything. Return `mixed` `(n_heads,

@@ -1,62 +1,63 @@
-"""Write the backward pass of attention."""
+"""Write the backward pass of attention whose keys are its values, with learned temperatures."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 import mini_attn.numpy as ma
+from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-Write the backward pass of one head without a mask. `q` is `(q_len, head_dim)`, `k` is `(kv_len,
-head_dim)`, `v` is `(kv_len, v_head_dim)`, and `d_out`, the gradient of the loss with respect to
-the output, is `(q_len, v_head_dim)`. The scale is one over the root of `head_dim`. Return `(d_q,
-d_k, d_v)` in the shapes of `q`, `k` and `v`.
+In some layers one row serves twice, and sharpness is learned. Here `c`, `(kv_len, size)`, holds
+the keys *and* the values, and each query has a temperature of its own, `t`, `(q_len,)`: with `q`
+of shape `(q_len, size)` the scores are q · c over the root of `size`, row i also divided by `t[i]`.
+`d_out`, `(q_len, size)`, is the gradient of the loss with respect to the output; there is no mask.
+Return `(d_q, d_c, d_t)` in the shapes of `q`, `c` and `t`.
 """
 STARTER = '''
-def attention_gradient(q, k, v, d_out):
-    """Gradients of the loss by q, k and v."""
+def attention_gradient(q, c, t, d_out):
+    """Gradients of the loss with respect to q, c and t."""
     raise NotImplementedError
 '''
 
 
-def _case(rng: np.random.Generator, q_len: int, kv_len: int, size: int, v_size: int) -> Inputs:
-    shapes = {"q": (q_len, size), "k": (kv_len, size), "v": (kv_len, v_size),
-              "d_out": (q_len, v_size)}  # fmt: skip
-    return {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+def _case(rng: np.random.Generator, q_len: int, kv_len: int, size: int) -> Inputs:
+    shapes = {"q": (q_len, size), "c": (kv_len, size), "d_out": (q_len, size)}
+    drawn = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    return {"q": drawn["q"], "c": drawn["c"], "t": rng.uniform(0.4, 2.5, q_len),
+            "d_out": drawn["d_out"]}  # fmt: skip
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: one query between two keys. The property: a saturated row."""
+    """By hand: one query between two rows. The property: a saturated row."""
     by_hand = {
-        "q": np.array([[0.0, 2.0, 0.0, 1.0]]), "k": np.array([[1.0, 0, 0, 0], [0, 0, 1.0, 0]]),
-        "v": np.array([[1.0, 0.0], [0.0, 1.0]]), "d_out": np.array([[1.0, 0.0]]),
+        "q": np.array([[8.0, 0.0, 0.0, 4.0]]), "c": np.array([[1.0, 0, 0, 0], [0, 0, 1.0, 0]]),
+        "t": np.array([2.0]), "d_out": np.array([[1.0, 0.0, 0.0, 0.0]]),
     }  # fmt: skip
-    saturated = _case(rng, 3, 4, 5, 5)
-    scores = saturated["q"] @ saturated["k"].T / np.sqrt(5)
+    saturated = _case(rng, 3, 4, 5)
+    scores = saturated["q"] @ saturated["c"].T / np.sqrt(5) / saturated["t"][:, None]
     # Of every row the largest score is 2000, whatever was drawn: no exponential holds it.
     top = scores[[0, 1, 2], np.abs(scores).argmax(axis=1)]
     saturated["q"] = saturated["q"] * (2000 / top)[:, None]
     return {
         "by hand": [by_hand],
-        "random": [_case(rng, 3, 5, 4, 6), _case(rng, 6, 2, 9, 3)],
+        "random": [_case(rng, 3, 5, 4), _case(rng, 6, 2, 9)],
         "property": [saturated],
-        "edges": [_case(rng, 1, 1, 4, 4), _case(rng, 2, 3, 1, 1)],
+        "edges": [_case(rng, 1, 1, 4), _case(rng, 2, 3, 1)],
     }
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """A gradient for each input, in its shape."""
-    return {f"d_{name}": (inputs[name].shape, "f") for name in "qkv"}
-
-
-def _right(inputs: Inputs) -> dict[str, np.ndarray]:
-    arrays = [inputs[name][None, None] for name in ("d_out", "q", "k", "v")]
-    return {f"d_{n}": g[0, 0] for n, g in zip("qkv", ma.attention_backward(*arrays), strict=True)}
+    """A gradient for each input but the last, in its shape."""
+    return {f"d_{name}": (inputs[name].shape, "f") for name in "qct"}
 
 
 def _ways_back(d_weights: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, str]]:
-    """What the gradient by the scores would be with one idea missing."""
+    """What the gradient with respect to the scores would be with one idea missing."""
     product = d_weights * weights
     diagonal = (
         "Each score is taken to move its own weight only. The weights of a row share one sum: when "
@@ -85,67 +86,151 @@ def _ways_back(d_weights: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndar
     ]  # fmt: skip
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What a gradient would be with one idea missing."""
-    q, k, v, d_out = (inputs[name] for name in ("q", "k", "v", "d_out"))
-    scale = q.shape[1] ** -0.5
-    weights = ma.softmax(q @ k.T * scale)
-    d_weights = d_out @ v.T
-    d_scores = ma.softmax_backward(d_weights, weights)
-    root, ways = f"1/√{q.shape[1]}", _ways_back(d_weights, weights)
-    both = [
-        (d_scores, f"The scale is missing: the scores were q·k times {root}, so their gradients "
-         "have that factor too."),
-        (d_scores * scale**2, f"The scale is there twice: one factor {root} is enough."),
-        (d_scores / scale, f"The root of head_dim multiplies. The scale {root} divides by it, on "
-         "the way back too."),
-        *((scale * way, idea) for way, idea in ways),
-        (0 * d_scores, "It is 0, as if the weights were given. They come from q and k, through the "
-         "scores."),
-        *((way, f"Two things. The scale {root} is missing. And: {idea}") for way, idea in ways),
-    ]  # fmt: skip
-    return [
-        ({"d_v": weights @ v if q.shape == v.shape else weights[: len(v)].T @ v[: len(q)]},
-         "d_v is built from v. The value of a key collects d_out from all queries, by weight."),
-        ({"d_v": np.broadcast_to(d_out.sum(axis=0), v.shape)},
-         "Every value gets the whole of d_out. It gets as much as its weight lets through."),
-        *(({"d_q": way @ k, "d_k": way.T @ q}, idea) for way, idea in both),
-        *(({"d_q": way @ k}, f"In d_q: {idea}") for way, idea in both),
-        *(({"d_k": way.T @ q}, f"d_q is right; in d_k: {idea}") for way, idea in both),
-        ({"d_k": scale * weights.T @ q},
-         "d_k is built from the weights. It takes the gradient of the scores."),
-    ]  # fmt: skip
+def _parts(inputs: Inputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores, weights and the gradient with respect to the weights: (q_len, kv_len) each."""
+    q, c, t = inputs["q"], inputs["c"], inputs["t"]
+    scores = q @ c.T * c.shape[1] ** -0.5 / t[:, None]
+    return scores, np.asarray(ma.softmax(scores)), inputs["d_out"] @ c.T
+
+
+def _gradients(
+    inputs: Inputs,
+    d_scores: np.ndarray,
+    *,
+    root: float = 1.0,
+    warmth: float = 1.0,
+    roles: str = "both",
+    sign: float = -1.0,
+    over: float = 1.0,
+    by: str = "sum",
+) -> dict[str, np.ndarray]:
+    """All three from the gradient of the scores, with a power or a part of something chosen."""
+    q, c, t = inputs["q"], inputs["c"], inputs["t"]
+    scores, weights, _ = _parts(inputs)
+    back = d_scores * c.shape[1] ** (-0.5 * root) / t[:, None] ** warmth
+    keys, values = back.T @ q, weights.T @ inputs["d_out"]
+    d_c = {"both": keys + values, "keys": keys, "values": values, "mean": (keys + values) / 2}
+    each = d_scores * scores
+    d_t = {"sum": each.sum(axis=1), "mean": each.mean(axis=1)}[by]
+    return {"d_q": back @ c, "d_c": d_c[roles], "d_t": sign * d_t / t**over}
 
 
 def right(inputs: Inputs) -> dict[str, np.ndarray]:
-    """The gradients, values first, because theirs is the simplest."""
-    arrays = [inputs[name][None, None] for name in ("d_out", "q", "k", "v")]
-    d_q, d_k, d_v = (gradient[0, 0] for gradient in ma.attention_backward(*arrays))
-    return {"d_v": d_v, "d_q": d_q, "d_k": d_k}
+    """The package's gradients for keys and values, added up; t from the scores."""
+    q, c, t, d_out = (inputs[name] for name in ("q", "c", "t", "d_out"))
+    cooled = (q / t[:, None])[None, None]
+    d_cooled, d_k, d_v = (
+        gradient[0, 0]
+        for gradient in ma.attention_backward(
+            d_out[None, None], cooled, c[None, None], c[None, None]
+        )
+    )
+    # A temperature divides its query, so what reaches it comes through that query.
+    return {"d_q": d_cooled / t[:, None], "d_c": d_k + d_v,
+            "d_t": -(d_cooled * q).sum(axis=1) / t**2}  # fmt: skip
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"roles": "values"},
+     "d_c holds only what comes back through the values. c is used as keys too: add up the ways."),
+    ({"roles": "keys"},
+     "d_c holds only what comes back through the keys. c is used as values too: add up the ways."),
+    ({"roles": "mean"},
+     "d_c is the mean of what comes back through keys and values. Ways add up."),
+    ({"root": 0.0}, "The root of the size is missing on the way back: it is a factor of every "
+     "score, so of their gradients too."),
+    ({"root": 2.0}, "The root of the size is there twice on the way back."),
+    ({"warmth": 0.0}, "q and c get their gradients as if all temperatures were 1. A temperature "
+     "divides the scores of its row, so what comes back is divided too."),
+    ({"warmth": -1.0}, "On the way back to q and c the temperature multiplies. It divides, as on "
+     "the way forward."),
+    ({"warmth": 2.0}, "On the way back to q and c the temperature is there twice."),
+    ({"sign": 1.0}, "The sign of d_t is wrong: a higher temperature brings scores nearer to 0."),
+    ({"over": 0.0}, "d_t is not divided by t: the score is something over t, and the slope of 1/t "
+     "is minus 1/t²."),
+    ({"over": 2.0}, "d_t is divided by t once too often: the scores hold one division already."),
+    ({"by": "mean"}, "In d_t the keys are averaged. A temperature reaches all scores of its row, "
+     "and ways add up."),
+]  # fmt: skip
+
+
+def _one_at_a_time(inputs: Inputs, d_scores: np.ndarray) -> list[tuple[dict[str, Any], str]]:
+    """What one gradient would be without, or with too much of, what the other has right."""
+    found: list[tuple[dict[str, Any], str]] = []
+    choices: list[tuple[dict[str, Any], str]] = [
+        ({"warmth": 0.0}, "the temperatures are missing"),
+        ({"warmth": 2.0}, "the temperatures divide twice"),
+        ({"root": 0.0}, "the root of the size is missing"),
+        ({"root": 2.0}, "the root of the size is there twice"),
+    ]
+    for name, where in (("d_q", "In d_q"), ("d_c", "d_q is right; in d_c")):
+        for choice, idea in choices:
+            wrong = _gradients(inputs, d_scores, **choice)[name]
+            found.append(({name: wrong}, f"{where} {idea}."))
+        wrong = -_gradients(inputs, d_scores)[name]
+        found.append(({name: wrong}, f"{where} the sign is wrong."))
+    twice, none = 2 * _gradients(inputs, d_scores)["d_c"], np.zeros_like(inputs["c"])
+    found.append(({"d_c": twice}, "d_q is right; d_c is twice as large as it should be."))
+    found.append(({"d_c": none}, "d_q is right; d_c is 0, and c is used twice."))
+    return found
+
+
+def _multiplied(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The gradients of a layer whose scores are multiplied by t."""
+    other = right({**inputs, "t": 1 / inputs["t"]})
+    return {**other, "d_t": -other["d_t"] / inputs["t"] ** 2}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the gradients would be with one idea missing, or two."""
+    scores, weights, d_weights = _parts(inputs)
+    d_scores, t = np.asarray(ma.softmax_backward(d_weights, weights)), inputs["t"]
+    ways = _ways_back(d_weights, weights)
+    return [
+        *((_gradients(inputs, way), idea) for way, idea in ways),
+        *with_pairs(partial(_gradients, inputs, d_scores), MISTAKES),
+        ({"d_t": -(d_weights * weights * scores).sum(axis=1) / t},
+         "d_t takes the gradient of the weights for that of the scores: the softmax lies between."),
+        ({"d_t": -(d_weights * scores).sum(axis=1) / t},
+         "d_t takes the gradient of the weights for that of the scores: the softmax lies between."),
+        ({"d_t": np.zeros_like(t)},
+         "d_t is 0. The gradients of a row's scores cancel if each counts alike, but a temperature "
+         "moves each score in proportion to that score."),
+        ({"d_t": -(d_scores * scores).sum(axis=1) / t * inputs["c"].shape[1] ** 0.5},
+         "In d_t the scores are not divided by the root of the size."),
+        ({"d_t": (d_scores * scores).sum(axis=1) * t},
+         "That is the gradient with respect to 1/t."),
+        *_one_at_a_time(inputs, d_scores),
+        (_multiplied(inputs), "The temperature multiplies the scores. It divides them."),
+        ({"d_t": np.full_like(t, -(d_scores * scores / t[:, None]).sum())},
+         "d_t holds one number for all. Each query has a temperature of its own."),
+    ]  # fmt: skip
 
 
 EXERCISE = Exercise(
     id="attention_gradient",
     page="attention",
-    title="The way back",
+    title="One row serves twice",
     kind="write",
     groups={"random": 2, "property": 2, "edges": 1},
-    minutes=25,
+    minutes=30,
     difficulty=4,
     assessed=True,
     section="The way back: gradients",
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Go back one step at a time: output, weights, scores, queries and keys. A product's "
-        "gradient is a product with the other factor, transposed.",
-        "d_v = weights.T @ d_out. d_weights = d_out @ v.T. For each row, d_scores = weights times "
-        "(d_weights minus the weighted mean of d_weights). d_q = scale * d_scores @ k, "
-        "d_k = scale * d_scores.T @ q.",
+        "Go back one step at a time: output, weights, scores, then q, c and t. What is used in "
+        "several places gets a gradient from each of them, and they add up.",
+        "c gets weights.T @ d_out for its part as values. With d_scores as in the chapter and "
+        "scale = 1 / (√size · t), one factor for each row: d_q = scale * d_scores @ c, and c gets "
+        "(scale * d_scores).T @ q for its part as keys. A score is something over t, so its slope "
+        "with respect to t is minus the score over t; add up each row.",
     ),
     common_errors=(
+        "Returning one of the two gradients of c: through the keys or through the values.",
+        "Forgetting that the temperature divides on the way back too.",
         "Taking w (1 − w) for the whole derivative of the softmax: it is only its diagonal.",
-        "Forgetting the scale on the way back, or applying it twice.",
     ),
     cases=cases,
     expected=expected,

@@ -9,7 +9,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function is meant to compute attention of one head over blocks of keys, so that no more than
-`(q_len, block)` scores exist at a time. It was tested with the best key first. Find out
+`(q_len, block)` scores exist at a time. It passed the one test below it. Find out
 when it is wrong, and repair it. `q` is `(q_len, head_dim)`, `k` is `(kv_len, head_dim)`, `v` is
 `(kv_len, v_head_dim)`; return `out` of shape `(q_len, v_head_dim)`. Scores may be large.
 """
@@ -27,8 +27,8 @@ def block_attention(q, k, v, block):
     return out / total[:, None]
 
 
-best_first = np.array([[3.0], [2.0], [1.0], [0.0]])          # four keys
-block_attention(np.ones((1, 1)), best_first, best_first, 2)  # right, this time
+keys = np.array([[3.0], [2.0], [1.0], [0.0]])      # four keys, and their values
+block_attention(np.ones((1, 1)), keys, keys, 2)    # looks right
 '''
 
 
@@ -167,11 +167,11 @@ def right(inputs: Inputs) -> np.ndarray:
 EXERCISE = Exercise(
     id="block_softmax",
     page="attention-cost",
-    title="The maximum that moved",
+    title="One block after another",
     kind="bug",
     groups={"edges": 4},
-    minutes=15,
-    difficulty=3,
+    minutes=12,
+    difficulty=2,
     assessed=True,
     section="In tiles: exact, with linear memory",
     text=TEXT,

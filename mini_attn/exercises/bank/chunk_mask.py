@@ -7,8 +7,8 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function should say which keys each query of a chunk can see, but it was tested with
-whole prompts only. Find out when it is wrong, and repair it. `q_positions` and `kv_positions` are
+This function should say which keys each query of a chunk can see. It passed the one test below
+it. Find out when it is wrong, and repair it. `q_positions` and `kv_positions` are
 integer arrays, one position per query and per key; a key at position -1 is an empty slot, and
 slots need not be in order. Return a boolean array `(q_len, kv_len)`, True where the query may
 attend.
@@ -20,7 +20,7 @@ def chunk_mask(q_positions, kv_positions):
     return np.tril(np.ones((q_len, kv_len), dtype=bool))
 
 
-chunk_mask(np.arange(4), np.arange(4)).astype(int)  # a whole prompt: looks right
+chunk_mask(np.arange(4), np.arange(4)).astype(int)  # looks right
 '''
 
 
@@ -144,7 +144,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
 EXERCISE = Exercise(
     id="chunk_mask",
     page="kv-cache",
-    title="The mask that forgot the past",
+    title="The mask of a chunk",
     kind="bug",
     groups={"edges": 4},
     minutes=10,

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn.exercises.comparing import close
+from mini_attn.exercises.comparing import SINGLE, close
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
@@ -75,12 +75,20 @@ def _scores(q: Array, k: Array, *, turned: bool = True) -> Array:
     return np.asarray(q @ k.T)
 
 
+def _same_scores(outputs: Outputs, inputs: Inputs, *, turned: bool = True) -> bool:
+    """Whether they are as before, up to rounding each number of queries and keys."""
+    (q, k), (new_q, new_k) = inputs.values(), outputs.values()
+    rounded = SINGLE * float((np.abs(q) @ np.abs(k).T).max(initial=0))
+    now, before = _scores(new_q, new_k, turned=turned), _scores(q, k, turned=turned)
+    return close(now, before, moved=rounded)
+
+
 def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
     """What is wrong with the scores, or None."""
     (q, k), (new_q, new_k) = inputs.values(), outputs.values()
-    if close(_scores(new_q, new_k), _scores(q, k)):
+    if _same_scores(outputs, inputs):
         return None
-    if close(_scores(new_q, new_k, turned=False), _scores(q, k, turned=False)):
+    if _same_scores(outputs, inputs, turned=False):
         return (
             "The scores are as before as long as nothing is turned, and change with the positions. "
             + ONE_FACTOR

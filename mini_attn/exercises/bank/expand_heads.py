@@ -102,7 +102,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
 EXERCISE = Exercise(
     id="expand_heads",
     page="mqa-gqa",
-    title="The heads that were dealt like cards",
+    title="A copy for each query head",
     kind="bug",
     groups={"edges": 3},
     minutes=8,

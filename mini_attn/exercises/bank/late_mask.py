@@ -17,7 +17,7 @@ Find out why, and repair it. Return the weights in the shape of `scores`; scores
 """
 STARTER = '''
 def causal_weights(scores):
-    """Weights of each query for the keys up to its own place."""
+    """Weights of each query for the keys up to its own position."""
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     return np.tril(weights)
 

@@ -8,14 +8,14 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function makes the two rows that each token leaves in the cache. `both` `(seq, kv_lora_rank +
-qk_rope_head_dim)` is $x W_a$ and $x W_r$ side by side, `norm_weight` `(kv_lora_rank,)` belongs to
-the RMS norm (`eps` is 1e-6), `positions` `(seq,)` says where the tokens stand, `inv_freq` holds
-one angle per pair, and neighbours are pairs. It has two faults; one of them does not show with a
-whole prompt. Find and repair them. Return `latent` and `rope_key`.
+qk_rope_head_dim)` is `x @ W_a` and `x @ W_r` side by side, `norm_weight` `(kv_lora_rank,)` belongs
+to the RMS norm (`eps` is 1e-6), `positions` `(seq,)` holds the positions of the tokens, `inv_freq`
+one angle per pair, and neighbours are pairs. It has two faults. Find and repair them. Return
+`latent` and `rope_key`.
 """
 STARTER = '''
 def latent_rows(both, norm_weight, positions, inv_freq):
-    """The normed latents and the turned keys of some tokens."""
+    """The normed latents and the rotated keys of some tokens."""
     rank = len(norm_weight)
     normed = both / np.sqrt(np.mean(both**2, axis=-1, keepdims=True) + 1e-6)
     latent, key = normed[:, :rank] * norm_weight, both[:, rank:]

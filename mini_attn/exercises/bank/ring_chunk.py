@@ -190,7 +190,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
 EXERCISE = Exercise(
     id="ring_chunk",
     page="sliding-window",
-    title="Written too early",
+    title="A chunk through the ring",
     kind="bug",
     groups={"edges": 4},
     minutes=15,

@@ -14,9 +14,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Compute the scores of equation {eq}`eq-position-shaw` for one head, without a mask. `q` and `k`
-have the shape `(seq, head_dim)`, `table` has the shape `(2 * most + 1, head_dim)`; its first row
-belongs to the distance `-most`, its last to `most`, where the distance is the key's position minus
-the query's. Return an array `(seq, seq)`, one row for each query.
+have the shape `(seq, head_dim)`, `table` the shape `(2 * most + 1, head_dim)`. Its rows
+are in the order of the paper, by key minus query: the first is the vector of keys `most` or more
+positions before their query ($r$ = `most`), the last that of keys as far after it ($r$ = `-most`).
+Return an array `(seq, seq)`, one row for each query.
 """
 STARTER = '''
 def shaw_scores(q, k, table):
@@ -160,19 +161,19 @@ EXERCISE = Exercise(
     section="Shaw: a vector for each distance",
     text=TEXT,
     letters=(
-        "$s_{ij}$ is the score of query $i$ for key $j$, $a_r$ the vector of the distance $r$, "
-        "$m$ is `most`, and $d_k$ is `head_dim`."
+        "$s_{ij}$ is the score of query $i$ for key $j$, $a_r$ the vector of the distance "
+        "$r = i - j$, $D$ is `most`, and $d_k$ is `head_dim`."
     ),
     starter=STARTER,
     hints=(
-        "The score is scale · q_i · (k_j + a), where a is the table's row for j − i. Which row is "
-        "that, when row 0 belongs to −most?",
-        "An array of distances, shape (seq, seq); np.clip it to −most … most and add most. Either "
+        "The score is scale · q_i · (k_j + a), where a is the table's row for key minus query, "
+        "j − i. Which row is that, when row 0 belongs to −most?",
+        "An array of j − i, shape (seq, seq); np.clip it to −most … most and add most. Either "
         "look the vectors up and sum over head_dim, or compute q @ table.T once and pick from it "
         "with np.take_along_axis.",
     ),
     common_errors=(
-        "The distance the other way round: i − j.",
+        "The table is read the other way round, by i − j.",
         "Leaving out the shift by most. NumPy takes negative indices and says nothing.",
         "Forgetting to clip: near tokens look right, far ones raise an error or wrap around.",
     ),

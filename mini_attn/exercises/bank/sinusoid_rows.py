@@ -139,7 +139,7 @@ EXERCISE = Exercise(
     assessed=False,
     section="Sinusoids: a set of clocks",
     text=TEXT,
-    letters="$p_s$ is the row of position $s$, and $d$ is `d_model`.",
+    letters="$p_m$ is the row of position $m$, and $d$ is `d_model`.",
     starter=STARTER,
     hints=(
         "First the angles, one for each position and pair: positions in a column times speeds in "

@@ -162,7 +162,7 @@ EXERCISE = Exercise(
     minutes=15,
     difficulty=3,
     assessed=False,
-    section="A step is a turn",
+    section="A step is a rotation",
     text=TEXT,
     standalone=(
         "rows of exercise 1",

@@ -8,7 +8,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 This function multiplies `a` of shape `(m, k)` by `b` of shape `(k, n)` in tiles, and one test
-passed. It has two faults. Find inputs that show them, and repair it. Return a float array `(m,
+passed. Find inputs for which it is wrong, and repair it. Return a float array `(m,
 n)` that equals the product for every tile size, also where the tile does not divide the sizes or
 is larger than them.
 """

@@ -26,7 +26,7 @@ def window_mask(q_positions, kv_positions, window):
     return causal & ~too_old
 
 
-window_mask(np.arange(6), np.arange(6), 2).astype(int)  # how many keys in a row?
+window_mask(np.arange(6), np.arange(6), 2).astype(int)  # it runs
 '''
 
 
@@ -137,7 +137,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
 EXERCISE = Exercise(
     id="window_mask",
     page="sliding-window",
-    title="One key too many",
+    title="Who sees whom in a ring",
     kind="bug",
     groups={"edges": 3},
     minutes=10,

@@ -1,0 +1,194 @@
+"""Take some tokens back out of an attention that is finished."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+
+TEXT = """
+A query has attended to all tokens of a cache. What is left is `out`, of shape `(v_head_dim,)`, and
+the number `lse`, the natural logarithm of the sum of the exponentials of all scores. Then some of
+the tokens are withdrawn, as when a user deletes a passage. Given are the `scores` of these tokens,
+`(removed,)`, scaled already, and their `values`, `(removed, v_head_dim)`. Return `out` and `lse` of
+the attention over the tokens that remain. Their scores and values are not given. Scores may be
+large.
+"""
+STARTER = '''
+def forget_keys(out, lse, scores, values):
+    """Attention without the tokens of these scores and values: (out, lse)."""
+    raise NotImplementedError
+'''
+
+
+def _case(scores: np.ndarray, values: np.ndarray, removed: int) -> Inputs:
+    """The attention over all tokens, and the first of them to be removed."""
+    top = scores.max()
+    sums = np.exp(scores - top)
+    return {
+        "out": sums @ values / sums.sum(), "lse": np.float64(top + np.log(sums.sum())),
+        "scores": scores[:removed], "values": values[:removed],
+    }  # fmt: skip
+
+
+def _drawn(
+    rng: np.random.Generator, kept: int, removed: int, size: int, level: float = 0.0
+) -> Inputs:
+    """Scores about a level; what remains keeps at least a fifth of the weight."""
+    scores = level + rng.normal(size=removed + kept)
+    scores[removed:] += max(scores[:removed].max(initial=level) - scores[removed:].max(), 0)
+    scores[removed:] += np.log(max(removed / kept, 1))
+    return _case(scores, rng.normal(size=(removed + kept, size)), removed)
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: weights of 1/4, 1/2 and 1/4. The property: large scores. Edges: nothing goes."""
+    quarters = np.log([1.0, 2.0, 1.0])
+    return {
+        "by hand": [_case(quarters, np.array([[8.0, 0.0], [4.0, 4.0], [0.0, 8.0]]), 1)],
+        "random": [_drawn(rng, 4, 2, 3), _drawn(rng, 5, 5, 2), _drawn(rng, 40, 9, 4)],
+        "property": [_drawn(rng, 3, 3, 2, 1000.0), _drawn(rng, 6, 2, 3, -1200.0)],
+        "edges": [_drawn(rng, 3, 0, 2), _drawn(rng, 1, 6, 3), _drawn(rng, 2, 1, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """The output of the tokens that remain, and their logarithm."""
+    return {"out": (inputs["out"].shape, "f"), "lse": ((), "f")}
+
+
+def _shares(inputs: Inputs) -> np.ndarray:
+    """The weights that the removed tokens had among all."""
+    return np.exp(inputs["scores"] - inputs["lse"])
+
+
+def right(inputs: Inputs) -> dict[str, np.ndarray]:
+    """What remains of the weights has to sum to 1 again."""
+    return {"lse": _lse(inputs), "out": _out(inputs)}
+
+
+def _lse(inputs: Inputs, *, remain: str = "rest") -> np.ndarray:
+    """The logarithm, or what another share makes of it."""
+    gone = _shares(inputs).sum()
+    shares = {"rest": 1 - gone, "all": 1.0, "more": 1 + gone, "gone": gone or 1.0,
+              "inverse": 1 / (1 - gone)}  # fmt: skip
+    return np.asarray(inputs["lse"] + np.log(shares[remain]))
+
+
+def _out(inputs: Inputs, *, taken: str = "shares", by: str = "rest") -> np.ndarray:
+    """The output, or what another difference or divisor makes of it."""
+    p, values = _shares(inputs), inputs["values"]
+    own = p / (p.sum() or 1.0)
+    away = {"shares": p @ values, "own": own @ values, "sum": values.sum(axis=0),
+            "mean": values.mean(axis=0) if len(values) else 0.0, "nothing": 0.0,
+            "added": -p @ values}  # fmt: skip
+    rest = 1 - p.sum()
+    divisors = {
+        "rest": rest,
+        "one": 1.0,
+        "times": 1 / rest,
+        "more": 1 + p.sum(),
+        "gone": p.sum() or 1.0,
+    }
+    return np.asarray((inputs["out"] - away[taken]) / divisors[by])
+
+
+def _unscaled(inputs: Inputs) -> dict[str, np.ndarray]:
+    """With exponentials that are not taken relative to anything."""
+    with np.errstate(all="ignore"):
+        total, terms = np.exp(inputs["lse"]), np.exp(inputs["scores"])
+        rest = total - terms.sum()
+        out = (total * inputs["out"] - terms @ inputs["values"]) / rest
+        return {"lse": np.asarray(np.log(rest)), "out": np.asarray(out)}
+
+
+LSE: list[tuple[dict[str, Any], str]] = [
+    ({"remain": "all"}, "The lse is the old one. The sum of exponentials is smaller now."),
+    ({"remain": "more"}, "The exponentials of the removed tokens are added to the sum. They leave "
+     "it."),
+    ({"remain": "gone"}, "That is the lse of the removed tokens. The others remain."),
+    ({"remain": "inverse"}, "The lse has grown. A sum with fewer terms is smaller."),
+]  # fmt: skip
+OUT: list[tuple[dict[str, Any], str]] = [
+    ({"by": "one"}, "The removed tokens are taken out of the weighted sum, but the weights that "
+     "remain do not sum to 1 any more."),
+    ({"by": "times"}, "The rest is multiplied by the share that remains. Its weights sum to that "
+     "share, and have to sum to 1."),
+    ({"by": "more"}, "The divisor counts the removed weights a second time. They leave the sum."),
+    ({"by": "gone"}, "The rest is divided by the share of the removed tokens. Its weights sum to "
+     "the share that remains."),
+    ({"taken": "nothing"}, "The output is rescaled, but the removed values are still in it."),
+    ({"taken": "own"}, "What is taken away is the output of the removed tokens alone, with weights "
+     "that sum to 1. In `out` their weights were smaller."),
+    ({"taken": "sum"}, "The removed values are taken away with a weight of 1 each. In `out` each "
+     "has the weight that its score gave it."),
+    ({"taken": "mean"}, "The mean of the removed values is taken away. In `out` each has the "
+     "weight that its score gave it."),
+    ({"taken": "added"}, "The removed tokens are added once more. They have to be taken away."),
+]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the two would be with one idea missing, or two."""
+    removed, gone = inputs["scores"], _shares(inputs).sum()
+    logs = inputs["lse"] - (inputs["lse"] + np.log(gone) if gone else 0.0)
+    return [
+        (_unscaled(inputs), "Exponentials of the scores themselves are computed. Large scores "
+         "overflow, and very negative ones vanish: take them relative to `lse`."),
+        ({"lse": np.asarray(logs)}, "The two logarithms are subtracted. That divides the sums; "
+         "the one sum has to be taken from the other."),
+        ({"lse": np.asarray(inputs["lse"] - gone)}, "The removed share is "
+         "subtracted from the lse itself. It leaves the sum, of which lse is the logarithm."),
+        ({"lse": np.asarray(np.log(1 - gone))}, "That is the logarithm of the share that remains. "
+         "It says by how much the old lse changes."),
+        ({"lse": np.asarray(inputs["lse"] + 1 - gone)}, "The share that remains is added to the "
+         "lse. It multiplies the sum: its logarithm is added."),
+        ({"lse": np.asarray(inputs["lse"] * (1 - gone))}, "The lse is multiplied by the share that "
+         "remains. The share multiplies the sum, of which lse is the logarithm."),
+        ({"lse": np.asarray(inputs["lse"] - np.exp(np.minimum(removed, 700)).sum())},
+         "The exponentials are subtracted from the logarithm. They leave the sum itself."),
+        *(({"lse": lse}, idea) for lse, idea in with_pairs(partial(_lse, inputs), LSE)),
+        ({"out": inputs["out"]}, "The output is the old one."),
+        *(({"out": out}, idea) for out, idea in with_pairs(partial(_out, inputs), OUT)),
+    ]  # fmt: skip
+
+
+SHOULD_BE = {
+    "lse": "Its exponential should be the sum of the exponentials of the scores that remain.",
+    "out": "It should be a mean of the values that remain, with weights that sum to 1.",
+}
+
+EXERCISE = Exercise(
+    id="forget_keys",
+    page="attention-cost",
+    title="Forget a passage",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=18,
+    difficulty=4,
+    assessed=False,
+    section="In tiles: exact, with linear memory",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "What weights did the removed tokens have in the old output? A score and `lse` are enough "
+        "to say.",
+        "Their weights are the exponentials of score minus lse. Take their part out of the "
+        "weighted sum; what is left has weights that sum to less than 1. How much less also says "
+        "by how much the sum of exponentials has shrunk.",
+    ),
+    common_errors=(
+        "Taking the part away and leaving weights that do not sum to 1.",
+        "A softmax over the removed tokens alone: their weights were smaller.",
+        "Exponentials of scores of 1,000.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=SHOULD_BE,
+)

@@ -1,0 +1,44 @@
+"""Open: two explanations of one measurement."""
+
+from __future__ import annotations
+
+from mini_attn.exercises.spec import Exercise
+
+EXERCISE = Exercise(
+    id="half_the_flops",
+    page="matmul",
+    title="Half the FLOPs, half the time",
+    kind="open",
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Predict, measure, explain the gap",
+    text="""
+A weight matrix of 4,096 × 4,096 is replaced by the product of a 4,096 × 1,024 and a 1,024 × 4,096
+matrix, applied one after the other. A colleague measures half the time, with one row and with 512
+rows alike, and concludes: "Half the FLOPs, half the time. So it is FLOPs that decide."
+
+The measurement is right. What is wrong with the conclusion? Explain the result for one row and for
+512 rows, and propose a measurement that can tell your explanation from your colleague's. Say what
+each of you expects.
+""",
+    rubric={
+        "Counts what the change does to each of the two prices of a product.": 2,
+        "Explains the result for one row and for 512 rows, each by what limits it.": 2,
+        (
+            "Proposes a measurement that tells the two explanations apart, with both expected "
+            "results."
+        ): 2,
+    },
+    hints=(
+        "Count what the change does to both prices of a product.",
+        (
+            "Look for a change that doubles the FLOPs and reads the same weights, or that reads "
+            "fewer bytes for the same FLOPs."
+        ),
+    ),
+    common_errors=(
+        "Doubting the measurement.",
+        "Proposing another factorisation: it changes FLOPs and bytes together again.",
+    ),
+)

@@ -1,0 +1,178 @@
+"""Put together what several devices made of their parts of a latent cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+
+TEXT = """
+The latent cache of one long text is spread over several devices, each of which holds some of the
+tokens. For one new token every device has done the absorbed step over its own tokens alone, as if
+there were no others. It sends, for each head, `mixed` `(n_devices, n_heads, kv_lora_rank)`, the
+weighted sum of its latents, and `lse` `(n_devices, n_heads)`, the logarithm of the sum of the
+exponentials of its scores. `w_uv` is `(n_heads, kv_lora_rank, v_head_dim)`. Return `share`
+`(n_devices, n_heads)`, the part of each head's weight that belongs to the tokens of each device,
+and `out` `(n_heads, v_head_dim)`, the output of a device that held them all. Scores may be in the
+thousands. A device without tokens sends zeros and −inf; at least one has some.
+"""
+STARTER = '''
+def latent_shards(mixed, lse, w_uv):
+    """The weight on each device, and the output of all together: (share, out)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+
+
+def _case(mixed: Array, lse: Array, w_uv: Array) -> Inputs:
+    return {"mixed": mixed, "lse": lse, "w_uv": w_uv}
+
+
+def _split(rng: np.random.Generator, tokens: tuple[int, ...], heads: int, height: float) -> Inputs:
+    """A cache of so many tokens on each device, and what the devices make of a query."""
+    rank, mixed, sums = 5, [], []
+    query = rng.standard_normal((heads, rank))
+    for n in tokens:
+        latent = rng.standard_normal((n, rank))
+        scores = query @ latent.T + height
+        top = scores.max(axis=1, keepdims=True)
+        weights = np.exp(scores - top)
+        total = weights.sum(axis=1, keepdims=True)
+        mixed.append(weights / total @ latent)
+        sums.append((top + np.log(total))[:, 0])
+    return _case(np.stack(mixed), np.stack(sums), rng.standard_normal((heads, rank, 3)))
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two devices with sums of 6 and 2. The property: a cache that was really split."""
+    hand = _case(
+        np.array([[[1.0, 0.0]], [[0.0, 2.0]]]),
+        np.log([[6.0], [2.0]]),
+        np.array([[[4.0, 8.0], [2.0, 0.0]]]),
+    )
+    empty, apart = _split(rng, (4, 2, 5), 2, 0.0), _split(rng, (3, 6), 3, 0.0)
+    empty["lse"][1], empty["mixed"][1] = -np.inf, 0.0
+    apart["lse"] += np.array([2000.0, -2000.0, 0.0])
+    return {
+        "by hand": [hand],
+        "random": [_split(rng, (3, 5, 2), 4, 0.0), _split(rng, (6, 1), 3, 1.0)],
+        "property": [_split(rng, (1, 30, 9, 4), 2, 0.0), _split(rng, (7, 7, 7), 3, 0.0)],
+        "edges": [_split(rng, (4, 5), 2, 2000.0), _split(rng, (4, 5), 2, -2000.0), apart, empty,
+                  _split(rng, (6,), 2, 0.0)],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A share for each device and head, and an output for each head."""
+    out = (inputs["w_uv"].shape[0], inputs["w_uv"].shape[2])
+    return {"share": (inputs["lse"].shape, "f"), "out": (out, "f")}
+
+
+def _shares(lse: Array, axis: int = 0) -> Array:
+    """The softmax over devices, or over another axis."""
+    parts = np.exp(lse - lse.max(axis=axis, keepdims=True))
+    return np.asarray(parts / parts.sum(axis=axis, keepdims=True))
+
+
+def _out(share: Array, mixed: Array, w_uv: Array) -> Array:
+    """The mixtures by their shares, then through W_UV once."""
+    return np.einsum("gh,ghr,hrv->hv", share, mixed, w_uv)
+
+
+def right(inputs: Inputs) -> dict[str, Array]:
+    """Each device's share, then the output."""
+    share = _shares(inputs["lse"])
+    return {"share": share, "out": _out(share, inputs["mixed"], inputs["w_uv"])}
+
+
+def _wrong_shares(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Shares with one idea missing."""
+    lse = inputs["lse"]
+    with np.errstate(all="ignore"):
+        plain, powers = np.exp(lse), 2.0 ** (lse - lse.max(axis=0))
+        at_once, to_top = np.exp(lse - lse.max()), np.exp(lse - lse.max(axis=0))
+        return [
+            (np.full(lse.shape, 1 / len(lse)),
+             "All devices count alike. Tokens that fit the query better take more of the weight, "
+             "and so does a device that holds more tokens."),
+            (lse / lse.sum(axis=0),
+             "lse is a logarithm; shares are of the sums of exponentials themselves."),
+            (plain, "That is each device's own sum of exponentials. A share is its part of the "
+             "sum over all devices."),
+            (to_top, "Each sum is compared with the largest one. A share is its part of the sum "
+             "over all devices: divide by it."),
+            (_shares(lse, axis=1),
+             "The shares of the heads on a device sum to 1. Each head shares out its own weight, "
+             "over the devices."),
+            (at_once / at_once.sum(),
+             "All heads and devices together sum to 1. Each head has a weight of 1 to share out."),
+            (plain / plain.sum(axis=0),
+             "Exponentials of scores in the thousands overflow, or all of them vanish. Only a "
+             "difference of two such logarithms has a sensible exponential."),
+            (at_once / at_once.sum(axis=0),
+             "One maximum serves all heads. In a head whose scores are far lower every "
+             "exponential vanishes."),
+            (np.asarray(lse == lse.max(axis=0)) * 1.0,
+             "The device with the largest sum takes everything. The others keep their part."),
+            (powers / powers.sum(axis=0), "lse is a natural logarithm, not one to the base 2."),
+        ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """Other shares, or outputs that the right shares do not make."""
+    mixed, w_uv = inputs["mixed"], inputs["w_uv"]
+    share = _shares(inputs["lse"])
+    alike = np.full(share.shape, 1 / len(share))
+    outs = [
+        (_out(alike, mixed, w_uv), "The mixtures are averaged. Each counts by its share."),
+        (_out(np.ones_like(share), mixed, w_uv), "The mixtures are added up as they are. On each "
+         "device the weights sum to 1; over all of them they have to."),
+        (_out(share, mixed, w_uv[:1].repeat(len(w_uv), axis=0)),
+         "All heads go through the first head's W_UV: each has its own."),
+        (_out(share, mixed, w_uv) / len(share), "Divided by the number of devices as well. The "
+         "shares sum to 1 already."),
+        (_out(share**2, mixed, w_uv), "The shares are applied twice."),
+        (_out(_shares(inputs["lse"], axis=1), mixed, w_uv), "The output weighs the heads of a "
+         "device against each other. Use the shares over devices."),
+    ]  # fmt: skip
+    shares = [({"share": one}, idea) for one, idea in _wrong_shares(inputs)]
+    return shares + [({"out": one}, idea) for one, idea in outs]
+
+
+SHOULD_BE = {
+    "share": "share is a device's part of the sum of exponentials over all tokens.",
+    "out": "Which weight would each latent have in a softmax over all tokens?",
+}
+
+
+EXERCISE = Exercise(
+    id="latent_shards",
+    page="mla",
+    title="One cache on several devices",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Absorbing the expansion",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Write the weight of one token with the sum over all tokens below it. How does it differ "
+        "from the weight that its own device gave it?",
+        "Every weight of a device shrinks by exp(lse) of that device over the sum of exp(lse) of "
+        "all: a softmax of lse over the devices. Weigh the mixtures with it, add them up, and go "
+        "through W_UV once.",
+    ),
+    common_errors=(
+        "Averaging the mixtures, as if every device held the same weight.",
+        "Computing exp of numbers in the thousands.",
+        "A softmax over the heads in place of one over the devices.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=SHOULD_BE,
+)

@@ -1,0 +1,39 @@
+"""Open: which change is worth the work."""
+
+from __future__ import annotations
+
+from mini_attn.exercises.spec import Exercise
+
+EXERCISE = Exercise(
+    id="one_month",
+    page="attention-cost",
+    title="One month for one thing",
+    kind="open",
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="Side by side",
+    text="""
+Your team trains a model of width 4,096 on texts of 4,096 tokens. Its attention is plain: it writes
+the scores down. You may spend one month on one thing:
+
+- a fused kernel, which never writes the scores down; - a sparse pattern, in which each token sees
+512 others; - linear attention.
+
+Choose one and defend it in eight to twelve sentences. Count first what the pairs cost, and say
+which change of the situation would make you choose otherwise.
+""",
+    rubric={
+        "Counts the share of the pairs in the FLOPs of a layer.": 2,
+        "Says of each of the three what it can save, and whether the model stays the same.": 2,
+        "Names a situation in which the choice would be another, with a number or a reason.": 1,
+    },
+    hints=(
+        "Pairs cost 4 n² d FLOPs, the products with weights 24 n d². Put the numbers in.",
+        "Ask of each of the three: what does it save at most, and does the model stay the same?",
+    ),
+    common_errors=(
+        "“Attention is quadratic, so the square has to go”, without a count.",
+        "Saying that a fused kernel does fewer FLOPs.",
+    ),
+)

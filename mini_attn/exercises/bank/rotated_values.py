@@ -1,0 +1,47 @@
+"""Open: what a rotation of the values would do."""
+
+from __future__ import annotations
+
+from mini_attn.exercises.spec import Exercise
+
+EXERCISE = Exercise(
+    id="rotated_values",
+    page="rope",
+    title="Why not rotate the values?",
+    kind="open",
+    minutes=20,
+    difficulty=4,
+    assessed=True,
+    section="One plane, one angle",
+    text="""
+Rotary embeddings rotate queries and keys. A colleague wants to rotate the values too, each by its
+own position, "so that the output knows positions as well".
+
+Explain what becomes of the output when the whole text moves ten positions further, and whether it
+still depends on distances alone. Then find a change to the layer that makes it so again, and judge
+whether the projection behind it could do the same by itself.
+""",
+    rubric={
+        "Says why scores depend on distances alone.": 1,
+        "Says what a move of the text does to the weights and to the output, with the reason.": 2,
+        (
+            "Finds a change after which the output depends on distances alone, and shows that "
+            "it does."
+        ): 2,
+        "Judges what the projection can do, with the reason.": 1,
+    },
+    hints=(
+        (
+            "Write the output as a sum of weights times rotated values, and move all positions "
+            "by ten."
+        ),
+        (
+            "What stands between query and key that makes their rotations leave a difference? "
+            "The output could have the same."
+        ),
+    ),
+    common_errors=(
+        "Saying that the weights change as well.",
+        "Saying that a learned matrix will find the rotation back.",
+    ),
+)

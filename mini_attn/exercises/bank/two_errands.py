@@ -1,0 +1,46 @@
+"""Open: what one wide head cannot fetch."""
+
+from __future__ import annotations
+
+from mini_attn.exercises.spec import Exercise
+
+EXERCISE = Exercise(
+    id="two_errands",
+    page="multihead",
+    title="Two errands, one messenger",
+    kind="open",
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="One head, one average",
+    text="""
+Invent a small case of three or four tokens in which two heads bring the last token something that
+one head of twice the width cannot bring, if it has to work whatever numbers the tokens hold. Sketch
+it: which token each head looks at, what it takes from there, and what arrives.
+
+Then say in three to five sentences what the single head gives the token instead, and why a wider
+head does not help.
+""",
+    rubric={
+        "Gives a case with its tokens, the weights of both heads, and what each of them moves.": 2,
+        "Says what a single head can bring in this case, whatever its width, and why no more.": 2,
+        "Says what it adds that the second head has projections of its own.": 1,
+    },
+    hints=(
+        (
+            "Give the two heads keys that lie far apart in the sentence, and let each take "
+            "another property from there."
+        ),
+        (
+            "A single head can look at both tokens at once, half and half. Which unwanted thing "
+            "comes with that?"
+        ),
+    ),
+    common_errors=(
+        "A case in which both heads look at the same token: one wide head can do that.",
+        (
+            "Saying that one head cannot look at two tokens. It can; but it takes the same "
+            "things from both."
+        ),
+    ),
+)

@@ -1,0 +1,46 @@
+"""Open: what later layers can still read."""
+
+from __future__ import annotations
+
+from mini_attn.exercises.spec import Exercise
+
+EXERCISE = Exercise(
+    id="used_up",
+    page="model",
+    title="Used up, or added to?",
+    kind="open",
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="The residual stream",
+    text="""
+A colleague explains a decoder like this: "Each layer turns its input into something more abstract.
+After layer 2 the model works with what layer 2 has made; what the token was at first, and what
+layer 1 found, has been used up."
+
+Correct this view in six to ten sentences. Then describe one experiment with a trained model that
+gives another result if your colleague is right than if you are, and say both results.
+""",
+    rubric={
+        "Says what a layer does to the stream, and what the input of a later layer consists of.": 2,
+        "Says who can still read the early parts, and when they are really gone.": 1,
+        (
+            "Describes an experiment that tells the two views apart, with the result that each "
+            "expects."
+        ): 2,
+    },
+    hints=(
+        "What is the input of layer 3, written as a sum?",
+        (
+            "The last product is linear, up to the norm. What does it make of each addend "
+            "alone? Or take one layer out."
+        ),
+    ),
+    common_errors=(
+        (
+            "Saying that the early parts are there unchanged for ever: a layer can write their "
+            "negative."
+        ),
+        "An experiment that shows that a layer matters. Under both views it does.",
+    ),
+)
