@@ -6,6 +6,7 @@ import argparse
 import ast
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from classroom import ROOT
@@ -31,7 +32,10 @@ def graded_lines(exercise_id: str) -> list[str]:
 
 
 def reference_source(exercise_id: str) -> str:
-    """The reference solution as the source of a starter cell. For the teacher alone."""
+    """The reference solution or model answer as a starter cell's source. For the teacher alone."""
+    if exercise(exercise_id).kind == "open":
+        model: str = import_module(f"solutions.{exercise_id}").MODEL
+        return model.strip()
     source = (ROOT / f"solutions/{exercise_id}.py").read_text(encoding="utf-8")
     lines = source.splitlines()
     body = ast.parse(source).body

@@ -1,8 +1,8 @@
 """Chapters for learning platforms: ``make export TO=moodle``, ``TO=qti`` or ``TO=scorm``.
 
-``moodle`` writes pencil exercises and predictions as Moodle XML, ``qti`` the same as packages of
-QTI 2.1, ``scorm`` the built pages as packages of SCORM 1.2. Everything is made before anything is
-written, and only a file that was written here before is replaced.
+``moodle`` writes pencil exercises, predictions and open questions as Moodle XML, ``qti`` the same
+as packages of QTI 2.1, ``scorm`` the built pages as packages of SCORM 1.2. Everything is made
+before anything is written, and only a file that was written here before is replaced.
 """
 
 from __future__ import annotations

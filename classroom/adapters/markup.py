@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from classroom.sheets.typeset import html
 from mini_attn.errors import ConfigError
 from mini_attn.widgets.questions import inline
 
-__all__ = ["MARK", "body", "child", "document", "elements", "packed"]
+__all__ = ["MARK", "body", "child", "criteria", "document", "elements", "packed"]
 
 MARK = "written by make export"  # stands in each file, so that only such files are replaced
 
@@ -23,6 +23,12 @@ UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def body(text: str, formula: Callable[[str, bool], str], *, is_markdown: bool = True) -> str:
     """A text as XHTML; its formulas in the form that a platform sets."""
     return str(html(text, formula)).strip() if is_markdown else f"<p>{inline(text)}</p>"
+
+
+def criteria(rubric: Sequence[tuple[str, int]]) -> str:
+    """A rubric as XHTML: what each criterion is worth, and what earns it."""
+    rows = (f"<li><b>{points}</b> {inline(says)}</li>" for says, points in rubric)
+    return f"<ol>{''.join(rows)}</ol>"
 
 
 def elements(xhtml: str, namespace: str) -> list[ET.Element]:

@@ -4,16 +4,18 @@ Moodle XML (``question/format/xml/format.php``): texts are HTML inside XML, form
 ``\( … \)`` and ``\[ … \]`` for its MathJax filter. A number is looked up among the answers
 from the top, so the right one comes first; a tolerance is absolute, and an answer that has a unit
 may be typed in any of the units that are named. An ``idnumber`` is the same in every export, and
-Moodle leaves it out where a category has it already.
+Moodle leaves it out where a category has it already. What is answered in words is an essay, with
+its rubric for graders.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from xml.etree import ElementTree as ET
 
-from classroom.adapters.markup import body, child, document
-from classroom.adapters.questions import Asked, Known, options
+from classroom.adapters.markup import body, child, criteria, document
+from classroom.adapters.questions import Asked, Essay, Known, options
 from classroom.sheets.chapter import chapter_title
 from mini_attn.widgets.questions import inline
 
@@ -127,14 +129,38 @@ def _question(parent: ET.Element, asked: Asked, form: str) -> None:
         _text(made, "hint", inline(hint))
 
 
-def moodle_file(name: str, questions: list[Asked], form: str) -> bytes:
+def _for_graders(essay: Essay) -> str:
+    """The rubric, and a model answer of practice: Moodle shows it to graders alone."""
+    model = body(essay.model, _formula) if essay.model else ""
+    return f"{criteria(essay.rubric)}{model}"
+
+
+def _essay(parent: ET.Element, essay: Essay) -> None:
+    """A question that people mark."""
+    made = child(parent, "question", type="essay")
+    child(child(made, "name"), "text", essay.title)
+    _text(made, "questiontext", body(essay.text, _formula))
+    _text(made, "generalfeedback", "")
+    settings = {
+        "defaultgrade": str(essay.points), "penalty": "0", "hidden": "0",
+        "idnumber": f"mini-attn/{essay.key}", "responseformat": "editor",
+        "responserequired": "1", "responsefieldlines": "15", "attachments": "0",
+        "attachmentsrequired": "0",
+    }  # fmt: skip
+    for tag, value in settings.items():
+        child(made, tag, value)
+    _text(made, "graderinfo", _for_graders(essay))
+    _text(made, "responsetemplate", "")
+
+
+def moodle_file(name: str, questions: Sequence[Asked | Essay], form: str) -> bytes:
     """The questions of a sheet as Moodle XML.
 
     Parameters
     ----------
     name : str
         Of the sheet: a chapter's questions go into its category, a problem sheet's into its own.
-    questions : list of Asked
+    questions : sequence of Asked and Essay
         What is asked.
     form : {"number", "choice"}
         Whether a number is typed, or chosen among foreseen wrong ones.
@@ -151,6 +177,9 @@ def moodle_file(name: str, questions: list[Asked], form: str) -> bytes:
     _text(category, "info", "")
     child(category, "idnumber", f"mini-attn/{name}")
     for asked in questions:
-        _question(quiz, asked, form)
+        if isinstance(asked, Essay):
+            _essay(quiz, asked)
+        else:
+            _question(quiz, asked, form)
     ET.indent(quiz, " ")
     return document(quiz)

@@ -22,6 +22,7 @@ from classroom.atomic import replace_file
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["assignment", "main", "write"]
 
@@ -37,6 +38,8 @@ def _mark(grade_id: str, **values: Any) -> dict[str, Any]:
 
 def assignment(sheet: Sheet) -> nbformat.NotebookNode:
     """The source notebook of a sheet: the student's, marked, with a graded cell for each exercise.
+
+    An open question has none: its own cell is marked by hand.
 
     Parameters
     ----------
@@ -54,9 +57,13 @@ def assignment(sheet: Sheet) -> nbformat.NotebookNode:
         cells.append(cell)
         tag = cell.metadata.get("exercise", {})
         key, role = tag.get("id"), tag.get("role")
-        if role == "starter":
+        if role == "starter" and cell.cell_type == "markdown":  # people mark it
+            cell.metadata["nbgrader"] = _mark(
+                key, cell_type="markdown", solution=True, grade=True, points=sheet.worth(key)
+            )
+        elif role == "starter":
             cell.metadata["nbgrader"] = _mark(key, solution=True)
-        if role == "check":
+        if role == "check" and exercise(key).kind != "open":
             graded = new_code_cell("\n".join([NOTE, *graded_lines(key)]), id=f"{key}-graded")
             graded.metadata["exercise"] = {"id": key, "role": "graded"}
             graded.metadata["nbgrader"] = _mark(

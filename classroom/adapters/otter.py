@@ -92,6 +92,27 @@ def _question(starter: NotebookNode, check: NotebookNode, points: int) -> list[N
     ]
 
 
+def _manual(starter: NotebookNode, check: NotebookNode, points: int) -> list[NotebookNode]:
+    """An open question: marked by hand, with the model answer for the teacher.
+
+    Its check stands behind the question, as otter gives a question in words no cell of code.
+    """
+    exercise_id = starter.metadata["exercise"]["id"]
+    model = new_markdown_cell(reference_source(exercise_id), id=f"{exercise_id}-model")
+    about = f"# BEGIN QUESTION\nname: {exercise_id}\nmanual: true\npoints: {points}"
+    return [
+        new_raw_cell(f"{about}\ncheck_cell: false", id=f"{exercise_id}-question"),
+        new_raw_cell("# BEGIN PROMPT", id=f"{exercise_id}-prompt"),
+        starter,
+        new_raw_cell("# END PROMPT", id=f"{exercise_id}-prompt-end"),
+        new_raw_cell("# BEGIN SOLUTION", id=f"{exercise_id}-solution"),
+        model,
+        new_raw_cell("# END SOLUTION", id=f"{exercise_id}-solution-end"),
+        new_raw_cell("# END QUESTION", id=f"{exercise_id}-question-end"),
+        check,
+    ]
+
+
 def assignment(sheet: Sheet) -> NotebookNode:
     """The teacher's notebook of a sheet, with the reference solutions.
 
@@ -113,7 +134,8 @@ def assignment(sheet: Sheet) -> NotebookNode:
     for cell, following in pairwise([*notebook.cells, None]):
         tag = cell.metadata.get("exercise", {})
         if tag.get("role") == "starter":
-            cells += _question(cell, following, sheet.worth(tag["id"]))
+            in_words = exercise(tag["id"]).kind == "open"
+            cells += (_manual if in_words else _question)(cell, following, sheet.worth(tag["id"]))
         elif tag.get("role") != "check":  # it comes with its starter
             cells.append(cell)
     notebook.cells = cells

@@ -9,11 +9,12 @@ hints for adaptive items alone, which few platforms import.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 from xml.etree import ElementTree as ET
 
-from classroom.adapters.markup import body, child, document, elements, packed
-from classroom.adapters.questions import Asked, Known, options
+from classroom.adapters.markup import body, child, criteria, document, elements, packed
+from classroom.adapters.questions import Asked, Essay, Known, options
 from classroom.sheets.chapter import chapter_title
 from classroom.sheets.typeset import formula
 from mini_attn.widgets.questions import inline
@@ -29,6 +30,7 @@ SCHEMAS = {
 INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 TEST = "test.xml"
 RESPONSE = "RESPONSE"
+Questions = dict[str, Asked | Essay]  # by their files
 ET.register_namespace("m", "http://www.w3.org/1998/Math/MathML")
 
 
@@ -143,7 +145,27 @@ def _item(asked: Asked, form: str) -> ET.Element:
     return item
 
 
-def _test(name: str, items: dict[str, Asked]) -> ET.Element:
+def _essay(essay: Essay) -> ET.Element:
+    """An answer in words: a field, and the rubric for who scores it; nothing is processed."""
+    title = {"title": essay.title, "adaptive": "false", "timeDependent": "false"}
+    item = _root("assessmentItem", QTI, identifier=_identifier(essay.key), **title)
+    about = {"identifier": RESPONSE, "cardinality": "single", "baseType": "string"}
+    child(item, "responseDeclaration", **about)
+    _declare(item, "SCORE", "float", "0")
+    _declare(item, "MAXSCORE", "float", str(essay.points))
+    made = child(item, "itemBody")
+    _write(made, body(essay.text, _mathematics))
+    child(made, "extendedTextInteraction", responseIdentifier=RESPONSE, expectedLines="15")
+    notes = "".join(f"<p>{inline(hint)}</p>" for hint in essay.hints)
+    model = body(essay.model, _mathematics) if essay.model else ""
+    _write(
+        child(made, "rubricBlock", view="author scorer tutor"),
+        f"{criteria(essay.rubric)}{notes}{model}",
+    )
+    return item
+
+
+def _test(name: str, items: Questions) -> ET.Element:
     """The test that holds the items."""
     title = chapter_title(name)
     test = _root("assessmentTest", QTI, identifier=_identifier(f"test_{name}"), title=title)
@@ -158,7 +180,7 @@ def _test(name: str, items: dict[str, Asked]) -> ET.Element:
     return test
 
 
-def _manifest(name: str, items: dict[str, Asked]) -> ET.Element:
+def _manifest(name: str, items: Questions) -> ET.Element:
     """What is in the package."""
     manifest = _root("manifest", PACKAGE, identifier=_identifier(f"mini-attn_{name}"))
     about = child(manifest, "metadata")
@@ -175,14 +197,14 @@ def _manifest(name: str, items: dict[str, Asked]) -> ET.Element:
     return manifest
 
 
-def qti_package(name: str, questions: list[Asked], form: str) -> bytes:
+def qti_package(name: str, questions: Sequence[Asked | Essay], form: str) -> bytes:
     """The questions of a sheet as a zip.
 
     Parameters
     ----------
     name : str
         Of the sheet, which becomes one test.
-    questions : list of Asked
+    questions : sequence of Asked and Essay
         What is asked.
     form : {"number", "choice"}
         Whether a number is typed, or chosen among foreseen wrong ones.
@@ -192,8 +214,9 @@ def qti_package(name: str, questions: list[Asked], form: str) -> bytes:
     bytes
         The package, the same bytes for the same questions.
     """
-    items = {f"items/{_identifier(asked.key)}.xml": asked for asked in questions}
-    files = {path: document(_item(asked, form)) for path, asked in items.items()}
+    items: Questions = {f"items/{_identifier(asked.key)}.xml": asked for asked in questions}
+    files = {path: document(_essay(asked) if isinstance(asked, Essay) else _item(asked, form))
+             for path, asked in items.items()}  # fmt: skip
     for path, root in ((TEST, _test(name, items)), ("imsmanifest.xml", _manifest(name, items))):
         ET.indent(root, " ")
         files[path] = document(root)

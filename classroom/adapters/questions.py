@@ -1,4 +1,4 @@
-"""What is asked for a number, in the one form that exports are written from.
+"""What is asked for a number or for words, in the one form that exports are written from.
 
 Pencil exercises come from the bank, with the teacher's solutions for what wrong numbers are known;
 predictions come from the questions of the book's pages. What is right and what is said to a wrong
@@ -22,7 +22,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import Exercise, exercise
 from mini_attn.widgets.questions import QUESTIONS, Question
 
-__all__ = ["Asked", "Known", "asked_of", "options", "said_to"]
+__all__ = ["Asked", "Essay", "Known", "asked_of", "options", "said_to"]
 
 PENCIL = re.compile(r"^With pencil and paper: (.)")
 TYPED = 0.005  # how near a foreseen fraction is typed, as in js/prediction/judge.js
@@ -38,6 +38,29 @@ class Known:
     low: float
     high: float
     words: str
+
+
+@dataclass(frozen=True)
+class Essay:
+    """One question for an answer in words, which people mark.
+
+    Parameters
+    ----------
+    key, title, text, points, hints
+        As of `Asked`; the text is Markdown.
+    rubric : tuple of (str, int)
+        What earns how many points.
+    model : str
+        A model answer in Markdown; empty where the question is assessed.
+    """
+
+    key: str
+    title: str
+    text: str
+    points: int
+    hints: tuple[str, ...]
+    rubric: tuple[tuple[str, int], ...]
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +173,21 @@ def _pencil(exercise_id: str, points: int) -> Asked:
     )
 
 
+def _essay(exercise_id: str, points: int) -> Essay:
+    """An open question."""
+    found = exercise(exercise_id)
+    model = "" if found.assessed else import_module(f"solutions.{exercise_id}").MODEL
+    return Essay(
+        key=f"{found.page}/{exercise_id}",
+        title=found.title,
+        text=standalone(exercise_id),
+        points=points,
+        hints=found.hints,
+        rubric=tuple(found.rubric.items()),
+        model=model,
+    )
+
+
 def _around(value: float, tolerance: float, words: str) -> Known:
     off = abs(value) * tolerance
     return Known(value, value - off, value + off, words)
@@ -173,7 +211,7 @@ def _prediction(question: Question) -> Asked:
     )
 
 
-def _of(sheet: Sheet) -> Iterator[Asked]:
+def _of(sheet: Sheet) -> Iterator[Asked | Essay]:
     if sheet.name in chapters():
         for question in QUESTIONS.values():
             if question.key.startswith(f"{sheet.name}/"):
@@ -181,19 +219,22 @@ def _of(sheet: Sheet) -> Iterator[Asked]:
     for exercise_id in sheet.exercises:
         if exercise(exercise_id).kind == "pencil":
             yield _pencil(exercise_id, sheet.worth(exercise_id))
+        elif exercise(exercise_id).kind == "open":
+            yield _essay(exercise_id, sheet.worth(exercise_id))
 
 
-def asked_of(sheets: list[Sheet]) -> dict[str, list[Asked]]:
-    """The questions for a number, by the name of their sheet.
+def asked_of(sheets: list[Sheet]) -> dict[str, list[Asked | Essay]]:
+    """The questions for a number or for words, by the name of their sheet.
 
     Parameters
     ----------
     sheets : list of Sheet
-        A chapter has its predictions and its pencil exercises, a problem sheet the latter.
+        A chapter has its predictions, pencil exercises and open questions, a problem sheet has
+        no predictions.
 
     Returns
     -------
-    dict of str to list of Asked
+    dict of str to list of Asked and Essay
         Sheets without any are left out.
 
     Raises
@@ -204,5 +245,7 @@ def asked_of(sheets: list[Sheet]) -> dict[str, list[Asked]]:
     found = {sheet.name: list(_of(sheet)) for sheet in sheets}
     kept = {name: asked for name, asked in found.items() if asked}
     if not kept:
-        raise ConfigError("nothing among these is answered by a number, so nothing can be exported")
+        raise ConfigError(
+            "nothing among these is answered by a number or in words, so nothing can be exported"
+        )
     return kept

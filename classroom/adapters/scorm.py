@@ -32,7 +32,7 @@ STATIC = ROOT / "mini_attn/widgets/static"
 OUTLINE = re.compile(r"\AglobalThis\.livingOutline=(.*);$", re.MULTILINE)
 PYODIDE = "lite/static/pyodide"
 PAGE_PYTHON = ("numpy", "mini-attn", "matplotlib")  # js/python/worker.js asks for these
-TOP = '<div class="run-links">'  # stands below the title
+TOP = '<details class="about-page">'  # stands below the first picture
 STYLE = """<style>
 .kept-note a, .run-file, .run-links li:not(.run-print, .run-guess) {display: none}
 .scorm-said {font-style: italic}
@@ -57,7 +57,8 @@ def _chapter(html: Path, page: str, *, python: bool) -> str:
         raise ConfigError(f"the book in {html} has no exercises on {page}: run make book first")
     chapter = chapters[page]
     for task in chapter["exercises"]:
-        task["counts"] = python or exercise(task["id"]).kind == "pencil"
+        kind = exercise(task["id"]).kind
+        task["counts"] = kind == "pencil" or (python and kind != "open")  # people mark words
     return json.dumps(chapter, ensure_ascii=False).replace("<", "\\u003c")
 
 

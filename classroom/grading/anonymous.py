@@ -46,11 +46,16 @@ def _notebook(one: Submission, exercises: Sequence[str], unnamed: Unnamed) -> tu
             if not number:
                 cells.append({"cell_type": "markdown", "id": f"{key}-title", "metadata": {},
                               "source": f"## {exercise(key).title}"})  # fmt: skip
+            about = {"id": f"{key}-{number}",
+                     "metadata": {"exercise": {"id": key, "role": "starter"}}}  # fmt: skip
+            if exercise(key).kind == "open":
+                text = unnamed.text(source)
+                cells.append({"cell_type": "markdown", "source": text, **about})
+                continue
             text, named = unnamed.source(source)
             left = left or named
-            tag = {"exercise": {"id": key, "role": "starter"}}
-            cells.append({"cell_type": "code", "id": f"{key}-{number}", "metadata": tag,
-                          "source": text, "outputs": [], "execution_count": None})  # fmt: skip
+            cells.append({"cell_type": "code", "source": text, "outputs": [],
+                          "execution_count": None, **about})  # fmt: skip
     kernel = {"language_info": {"name": "python"}}
     data = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n", left

@@ -207,6 +207,10 @@ def main() -> None:
         sys.exit("\n[grade] interrupted; what was graded is kept, the same command goes on")
     mean = sum(result["points"] for result in results) / len(results)
     print(f"\n[grade] {len(results)} students, {mean:.1f} of {results[0]['of']} points on average")
+    left = sum(answer["state"] == "to mark" for r in results for answer in r["answers"])
+    if left:
+        place = f"read {out / 'to-mark.html'}, write into {out / FILE}"
+        print(f"[grade] {left} answers in words wait for your marks: {place}")
     print(f"[grade] {out / 'grades.csv'}, {out / 'summary.html'}, feedback in {out / 'feedback'}")
 
 

@@ -141,7 +141,7 @@ def alike(sent: Sequence[Submission], exercises: Sequence[str]) -> list[dict[str
     sent : sequence of Submission
         All of the run.
     exercises : sequence of str
-        The sheet. Numbers are too short to be compared.
+        The sheet. Numbers are too short to be compared, and words are not code.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def alike(sent: Sequence[Submission], exercises: Sequence[str]) -> list[dict[str
     many = min(MANY, max(2, math.ceil(len(sent) / 5)))
     found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for key in exercises:
-        if exercise(key).kind != "pencil":
+        if exercise(key).kind not in ("pencil", "open"):
             texts = {one.student: "\n".join(one.cells[key]) for one in sent if key in one.cells}
             for pair, share in _pairs(key, texts, many).items():
                 found[pair][key] = round(share, 2)

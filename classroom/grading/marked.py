@@ -54,7 +54,7 @@ def _newer_record(
     kept = {}
     for mark in marks:
         key = digest(mark.student, mark.exercise)
-        said = digest(mark.points, mark.comment)
+        said = digest(mark.points, mark.comment, *mark.parts)
         earlier = record["marks"].get(key)
         if earlier and earlier[0] == said:
             kept[key] = earlier

@@ -1,5 +1,8 @@
 """What a teacher decides by hand: points and comments in ``marks.csv``, beside the grades.
 
+Points of an open question may be given criterion by criterion, in the order of its rubric, as
+``2+0.5+1``.
+
 The file is the teacher's. A run makes it where there is none, and then only reads it, before
 anything is graded; what it says is laid over the results of the grader.
 """
@@ -20,11 +23,13 @@ from classroom.reports.feedback import COMMENT
 from classroom.reports.sanitize import clean
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
+from mini_attn.exercises.spec import CRITERIA, exercise, exercise_ids
 
 __all__ = ["FILE", "Mark", "apply_marks", "make_table", "read_marks"]
 
 FILE = "marks.csv"
 COLUMNS = ("student", "exercise", "points", "comment")
+MOST_CRITERIA = CRITERIA[1]
 POINTS = re.compile(r"\d{1,4}(?:[.,]\d{1,2})?")
 
 
@@ -44,6 +49,8 @@ class Mark:
         May be empty.
     named : str or None
         The student of this run who is meant, None if there is nobody of this name.
+    parts : tuple of number
+        Points criterion by criterion; empty where they were given as a whole.
     """
 
     row: int
@@ -52,6 +59,7 @@ class Mark:
     points: float | None
     comment: str
     named: str | None = None
+    parts: tuple[float, ...] = ()
 
 
 def make_table(path: Path) -> None:
@@ -71,26 +79,55 @@ def _places(path: Path, header: list[str]) -> list[int]:
     return [names.index(column) for column in COLUMNS]
 
 
-def _points(where: str, text: str) -> float | None:
-    if not text:
-        return None
+def _number(where: str, text: str) -> float:
     if not POINTS.fullmatch(text):
         words = f"{clean(text, 40)!r} is no number of points, such as 3 or 2.5"
         raise ConfigError(f"{where}: {words}, of 0 or more")
-    value = float(text.replace(",", "."))
-    return int(value) if value.is_integer() else value
+    return _plain(float(text.replace(",", ".")))
+
+
+def _plain(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def _points(where: str, text: str) -> tuple[float | None, tuple[float, ...]]:
+    """The points, and those of each criterion where there are several."""
+    if not text:
+        return None, ()
+    parts = tuple(_number(where, part.strip()) for part in text.split("+")[: 2 * MOST_CRITERIA])
+    return _plain(round(sum(parts), 2)), parts if len(parts) > 1 else ()
+
+
+def _by_criteria(where: str, mark: Mark, worth: float | None) -> Mark:
+    """A mark whose parts are laid over the rubric, with its points on this sheet."""
+    if mark.exercise not in exercise_ids():  # of another sheet, perhaps of a later version
+        return mark
+    rubric = exercise(mark.exercise).rubric
+    if not rubric:
+        raise ConfigError(f"{where} gives points by criterion; {mark.exercise} has no criteria")
+    if len(mark.parts) != len(rubric):
+        words = f"gives points for {len(mark.parts)} criteria of {mark.exercise}"
+        raise ConfigError(f"{where} {words}, which has {len(rubric)}")
+    for number, (given, most) in enumerate(zip(mark.parts, rubric.values(), strict=True), 1):
+        if given > most:
+            words = f"gives {given} points for criterion {number} of {mark.exercise}"
+            raise ConfigError(f"{where} {words}, which has {most}")
+    whole = sum(rubric.values())
+    points = round(sum(mark.parts) * (worth or whole) / whole, 2)
+    return replace(mark, points=_plain(points))
 
 
 def _mark(path: Path, number: int, cells: list[str]) -> Mark:
     """One row, of which the text alone is known."""
     where = f"{path}: row {number}"
-    student, exercise, points, comment = cells
+    student, about, points, comment = cells
     if not student:
         raise ConfigError(f"{where} names no student")
     if len(comment) > COMMENT:
         raise ConfigError(f"{where}: the comment has {len(comment)} characters of {COMMENT}")
-    mark = Mark(number, student, exercise.casefold(), _points(where, points), comment)
-    if mark.points is not None and not exercise:
+    given, parts = _points(where, points)
+    mark = Mark(number, student, about.casefold(), given, comment, parts=parts)
+    if mark.points is not None and not about:
         raise ConfigError(f"{where} gives points and names no exercise")
     return mark
 
@@ -146,6 +183,8 @@ def read_marks(
     for mark in _read(path):
         named = named_one(names, mark.student)
         most = worth.get(mark.exercise)
+        if mark.parts:
+            mark = _by_criteria(f"{path}: row {mark.row}", mark, most)
         if mark.points is not None and most is not None and mark.points > most:
             words = f"gives {mark.points} points for {mark.exercise}, which has {most}"
             raise ConfigError(f"{path}: row {mark.row} {words}")
@@ -175,8 +214,9 @@ def apply_marks(
     Returns
     -------
     list of dict
-        An answer that was marked has ``mark``: ``points``, ``was``, ``comment``, ``changed``. A
-        student with a comment on the whole sheet has ``remark``: ``comment``, ``changed``.
+        An answer that was marked has ``mark``: ``points``, ``was``, ``comment``, ``changed``, and
+        ``parts`` where criteria were. An answer to mark that got points is ``marked``. A student
+        with a comment on the whole sheet has ``remark``: ``comment``, ``changed``.
     """
     by_place = {(m.named, m.exercise): m for m in marks if m.named is not None}
 
@@ -186,8 +226,13 @@ def apply_marks(
             return answer
         about = {"points": mark.points, "was": answer["points"], "comment": mark.comment,
                  "changed": mark.row in changed}  # fmt: skip
+        about |= {"parts": list(mark.parts)} if mark.parts else {}
         points = answer["points"] if mark.points is None else mark.points
-        return {**answer, "points": points, "mark": about}
+        is_open = answer["state"] == "to mark"
+        about |= {"first": True} if is_open else {}  # nobody gave points before
+        done = is_open and mark.points is not None
+        state = "marked" if done else answer["state"]
+        return {**answer, "state": state, "points": points, "mark": about}
 
     marked_results = []
     for result in results:

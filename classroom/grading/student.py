@@ -52,6 +52,8 @@ def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dic
     if untouched(exercise_id, cells):
         unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
         return {**about, **unchanged}
+    if asked.kind == "open":
+        return {**about, "state": "to mark", "text": "\n".join(cells)}
     if settings.drawn and asked.draw:
         if not sent.key:
             return {**about, "state": "not yet", "failed": "attempted", "message": NOBODY}
@@ -86,7 +88,8 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
     Returns
     -------
     dict
-        For the reports: for each exercise of the sheet points, a state and a message.
+        For the reports: for each exercise of the sheet points, a state and a message; of an open
+        question the text, which people mark.
     """
     answers = [_grade_answer(i, sent, settings) for i in settings.exercises]
     return {

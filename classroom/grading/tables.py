@@ -7,6 +7,7 @@ import csv
 import io
 from pathlib import Path
 
+from classroom.reports.to_mark import TO_MARK
 from mini_attn.errors import ConfigError
 
 __all__ = ["MARKS", "decoded", "read_grades", "rows_of", "separator_of", "text_of"]
@@ -69,7 +70,7 @@ def rows_of(path: Path, text: str, separator: str) -> list[list[str]]:
 
 
 def read_grades(folder: Path) -> list[dict[str, str]]:
-    """The rows of a table of grades, with the columns in `GRADES`.
+    """The rows of a table of grades, with the columns in `GRADES`, and `TO_MARK` if it has that.
 
     Raises
     ------
@@ -80,7 +81,10 @@ def read_grades(folder: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
-        return [{name: row[name] or "" for name in GRADES} for row in rows]
+        return [
+            {name: row[name] or "" for name in (*GRADES, *(TO_MARK,) * (TO_MARK in row))}
+            for row in rows
+        ]
     except OSError as error:
         words = f"{path} cannot be read: {error.strerror}; run make grade first"
         raise ConfigError(words) from None

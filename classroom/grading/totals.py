@@ -23,6 +23,7 @@ from classroom.grading.same import Person, same_students
 from classroom.grading.shares import Grade, Rules, table_of_totals
 from classroom.grading.tables import read_grades, rows_of, separator_of, text_of
 from classroom.reports.sanitize import clean
+from classroom.reports.to_mark import TO_MARK
 from mini_attn.errors import ConfigError
 
 __all__ = ["Rules", "main", "write_totals"]
@@ -39,7 +40,7 @@ def _number(text: str, where: str) -> Decimal:
 
 def _sheet(folder: Path) -> dict[str, Grade]:
     """The grades of one sheet, by the name in its table."""
-    found = {}
+    found, waiting = {}, 0
     for number, row in enumerate(read_grades(folder), 2):
         where, student = f"{folder / 'grades.csv'}: row {number}", row["student"]
         if student in found:
@@ -47,6 +48,12 @@ def _sheet(folder: Path) -> dict[str, Grade]:
         points, of = (_number(row[key], where) for key in ("total", "of"))
         # A point by hand, for a sheet on paper, is a sheet that came.
         found[student] = Grade(row["written name"], points, of, bool(row["feedback"] or points))
+        waiting += row.get(TO_MARK, "") not in ("", "0")
+    if waiting:
+        words = f"{waiting} students have answers in words that nobody has marked yet"
+        print(
+            f"[totals] {folder}: {words}; their points are missing in the totals", file=sys.stderr
+        )
     return found
 
 

@@ -9,11 +9,12 @@ from classroom.reports.sanitize import clean
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
-__all__ = ["COMMENT", "CREDIT", "DEFAULT", "LINE", "MESSAGE", "NAME", "STATES", "by_hand",
-           "feedback", "late_words", "place_of", "shortened"]  # fmt: skip
+__all__ = ["COMMENT", "CREDIT", "DEFAULT", "LINE", "MESSAGE", "NAME", "OPEN_STATES", "STATES",
+           "by_hand", "feedback", "late_words", "place_of", "shortened"]  # fmt: skip
 
 # In the order of every legend, bar and table.
 STATES = ("solved", "not yet", "stopped", "not attempted", "not handed in")
+OPEN_STATES = ("to mark", "marked")  # of answers in words, on sheets that ask for some
 NAME, LINE, MESSAGE = 80, 200, 500  # characters that are shown
 COMMENT = 2_000  # characters of a teacher's comment: all that a mark may have
 CHANGED = "The answer has changed since then."
@@ -38,6 +39,8 @@ DEFAULT = {
     "solved": "",
     "not yet": "The answer is not right yet.",
     "stopped": "The answer was stopped before it came to an end.",
+    "to mark": "A person reads this answer. Its points are not in the total yet.",
+    "marked": "",
     "not attempted": "This one still waits for your answer.",
     "not handed in": "No answer to this exercise was found in what you handed in.",
 }
@@ -56,13 +59,22 @@ def shortened(texts: Sequence[str], limit: int = LINE, many: int | None = MANY) 
     return [*shown, f"and {more} more"] if more else shown
 
 
-def _hand(mark: dict[str, Any] | None, of: float) -> dict[str, Any] | None:
+def _criteria(answer: dict[str, Any]) -> str:
+    """What each criterion of an open question earned, where the teacher said so."""
+    parts = answer.get("mark", {}).get("parts", ())
+    rubric = exercise(answer["id"]).rubric if parts else {}
+    pairs = zip(parts, rubric.items(), strict=False)
+    return " ".join(f"{got} of {most}: {says}" for got, (says, most) in pairs)
+
+
+def _hand(mark: dict[str, Any] | None, of: float, words: str = "") -> dict[str, Any] | None:
     """What the teacher decided, as it is shown; None where that is nothing."""
     if mark is None:
         return None
     given = mark.get("points")
+    before = "" if mark.get("first") else f" instead of {mark.get('was')}"
     return {
-        "points": "" if given is None else f"{given} of {of} points instead of {mark['was']}.",
+        "points": "" if given is None else f"{given} of {of} points{before}. {words}".strip(),
         "comment": clean(mark["comment"], COMMENT),
         "changed": CHANGED if mark["changed"] else "",
     }
@@ -70,7 +82,7 @@ def _hand(mark: dict[str, Any] | None, of: float) -> dict[str, Any] | None:
 
 def by_hand(result: dict[str, Any], *, title: str = "title") -> list[str]:
     """All that the teacher decided about a student, an entry for each exercise and the sheet."""
-    found = [(a[title], _hand(a.get("mark"), a["of"])) for a in result["answers"]]
+    found = [(a[title], _hand(a.get("mark"), a["of"], _criteria(a))) for a in result["answers"]]
     found.append(("whole sheet", _hand(result.get("remark"), 0)))
     return [f"{about}: {' '.join(filter(None, said.values()))}" for about, said in found if said]
 
@@ -103,15 +115,13 @@ def _item(answer: dict[str, Any]) -> dict[str, Any]:
         "message": message if open_still and message else f"{DEFAULT[state]} {message}".strip(),
         "open": open_still,
         "notes": shortened(answer["notes"]),
-        "hand": _hand(answer.get("mark"), answer["of"]),
+        "hand": _hand(answer.get("mark"), answer["of"], _criteria(answer)),
         **place_of(answer["id"], answer["page"]),
     }
 
 
 def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str]:
-    """Where the student stands, and what to do next."""
-    if not n:
-        return "This sheet has no exercises.", ""
+    """Where the student stands, and what to do next, as far as checks decide it."""
     if solved == n:
         return "Everything is solved.", "Nothing is left to do on this sheet."
     if not attempted:
@@ -129,6 +139,27 @@ def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str
     )
 
 
+def _standing(items: list[dict[str, Any]], read: bool) -> tuple[str, str]:
+    """The same with the answers in words, which people mark."""
+    if not items:
+        return "This sheet has no exercises.", ""
+    states = [item["state"] for item in items]
+    to_mark, marked = (states.count(state) for state in OPEN_STATES)
+    checked = len(items) - to_mark - marked
+    waiting = states.count("not attempted") + states.count("not handed in")
+    # An answer in words is an answer, also where all the others are missing.
+    attempted = checked - waiting + to_mark + marked
+    headline, advice = _headline(states.count("solved"), checked, attempted, read)
+    if not checked:
+        headline, advice = "", ""
+    elif to_mark + marked and states.count("solved") == checked:
+        headline, advice = "Everything that a check can decide is solved.", ""
+    said = [f"{to_mark} still to be marked by hand"] * bool(to_mark)
+    said += [f"{marked} marked by hand"] * bool(marked)
+    words = f"Answers in words: {', '.join(said)}." if said else ""
+    return f"{headline} {words}".strip(), advice
+
+
 def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     """What a student's page shows.
 
@@ -143,10 +174,7 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         For the templates; every text is one cleaned line, none is escaped.
     """
     items = [_item(answer) for answer in result["answers"]]
-    solved = sum(item["state"] == "solved" for item in items)
-    waiting = ("not attempted", "not handed in")
-    attempted = sum(item["state"] not in waiting for item in items)
-    headline, advice = _headline(solved, len(items), attempted, bool(result["files"]))
+    headline, advice = _standing(items, bool(result["files"]))
     student, written = (clean(result[key], NAME) for key in ("student", "written_name"))
     return {
         "sheet": clean(run["sheet"], NAME),

@@ -50,7 +50,11 @@ def persons(
         ended = [a for a in result["answers"] if a["state"] == "stopped"]
         return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
 
+    def to_mark(result: dict[str, Any]) -> list[str]:
+        return [a["title"] for a in result["answers"] if a["state"] == "to mark"]
+
     return {
+        "to_mark": people(to_mark),
         "problems": people(lambda r: list(r["problems"])),
         "stopped": people(stopped),
         "marked": people(by_hand, MARK, None),

@@ -30,6 +30,7 @@ from classroom.reports.sanitize import (
     shown_names,
 )
 from classroom.reports.summary import summary
+from classroom.reports.to_mark import TO_MARK, to_mark, unmarked
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
@@ -92,6 +93,8 @@ def _points(answer: dict[str, Any] | None) -> float | str:
     """Points of an exercise; an empty cell where nothing was handed in, nor given by hand."""
     if answer is None:
         return ""
+    if answer["state"] == "to mark":
+        return f"to mark, of {answer['of']}"
     given = answer.get("mark", {"points": None})["points"] is not None
     empty = answer["state"] == "not handed in" and not given
     return "" if empty else answer["points"]
@@ -151,8 +154,11 @@ def grades(
     table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     ids = list(run["exercises"])
     more = [name for name, key in TERM.items() if run.get(key)]
+    by_people = [TO_MARK] * any(
+        answer["kind"] == "open" for r in results for answer in r["answers"]
+    )
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback",
-                    "by hand", *more])  # fmt: skip
+                    "by hand", *more, *by_people])  # fmt: skip
     names = file_names(r["student"] for r in results)
     shown = shown_names((r["student"] for r in results), NAME)
     rows: list[tuple[str, list[str | float]]] = []  # a name to sort by, and the row
@@ -166,11 +172,12 @@ def grades(
         file = f"feedback/{names[result['student']]}.html"
         cells += [result["points"], result["of"], for_spreadsheet(problems), file]
         cells += [_by_hand(result), *(_of_term(result)[name] for name in more)]
+        cells += [unmarked(result)] * len(by_people)
         rows.append((result["student"], cells))
     for name in missing(results, roster):
         empty = ["", *[""] * len(ids)]
         cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run["of"]]
-        rows.append((name, [*cells, "nothing handed in", "", "", *[""] * len(more)]))
+        rows.append((name, [*cells, "nothing handed in", "", "", *[""] * len([*more, *by_people])]))
     table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
     return out.getvalue()
 
@@ -199,7 +206,8 @@ def reports(
     Returns
     -------
     dict of str to str
-        Texts by name: ``grades.csv``, ``feedback/…``, ``summary.md`` and ``summary.html``.
+        Texts by name: ``grades.csv``, ``feedback/…``, ``summary.md`` and ``summary.html``; with
+        answers in words ``to-mark.md`` and ``to-mark.html`` too.
 
     Raises
     ------
@@ -216,6 +224,8 @@ def reports(
     }
     whole = summary(run, ordered, names, missing(ordered, roster))
     files |= {f"summary.{kind}": _page("summary", kind, whole) for kind in ("md", "html")}
+    if found := to_mark(run, ordered):
+        files |= {f"to-mark.{kind}": _page("to-mark", kind, found) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
     if run.get("alike"):
         files["likeness.csv"] = likeness_table(run["alike"])

@@ -14,6 +14,7 @@ from classroom.reports.feedback import (
     LINE,
     MESSAGE,
     NAME,
+    OPEN_STATES,
     STATES,
     place_of,
 )
@@ -60,11 +61,12 @@ def _exercise(number: int, exercise_id: str, answers: list[dict[str, Any]]) -> d
     ideas = _ideas([a for a in answers if a["state"] in ("not yet", "stopped")])
     rest = ideas[TOP:]
     first = answers[0]
-    tried = sum(states[state] for state in ("solved", "not yet", "stopped"))
+    tried = sum(states[state] for state in ("solved", "not yet", "stopped", *OPEN_STATES))
     return {
         "number": number,
         "title": clean(first["title"], LINE),
-        "states": [(state, states[state]) for state in STATES],
+        "states": [(s, states[s]) for s in STATES + OPEN_STATES if s in STATES or states[s]],
+        "kind": first["kind"],
         "n": len(answers),
         "solved": states["solved"],
         "tried": tried,
@@ -97,8 +99,9 @@ def _highlights(exercises: list[dict[str, Any]]) -> dict[str, Any]:
         if idea["matter"] and idea["count"] >= max(2, e["n"] / SHARE)
     ]  # fmt: skip
     again.sort(key=lambda idea: -idea["count"])
-    ranked = sorted(exercises, key=lambda e: e["solved"])
-    differ = exercises and ranked[0]["solved"] < ranked[-1]["solved"]
+    checked = [e for e in exercises if e["kind"] != "open"]
+    ranked = sorted(checked, key=lambda e: e["solved"])
+    differ = checked and ranked[0]["solved"] < ranked[-1]["solved"]
     ends = {"hardest": ranked[0], "easiest": ranked[-1]} if differ else {"hardest": None}
     return {"again": again[:TOP], **ends}
 
@@ -144,6 +147,7 @@ def summary(
     """
     exercises = _exercises(run, results)
     totals = [result["points"] for result in results]
+    shown = {state for e in exercises for state, _ in e["states"]}
     bars = _distribution(totals, [e["of"] for e in exercises])
     return {
         "sheet": clean(run["sheet"], NAME),
@@ -157,7 +161,7 @@ def summary(
         "credit": CREDIT[run.get("partial", False)],
         "bars": bars,
         "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
-        "states": STATES,
+        "states": [state for state in STATES + OPEN_STATES if state in {*STATES, *shown}],
         "exercises": exercises,
         **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],

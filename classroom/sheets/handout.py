@@ -1,4 +1,4 @@
-"""Write pencil exercises to print, and a key for the marker.
+"""Write exercises for a number or for words to print, and a key for the marker.
 
 ``make handout`` prints them, too: a browser is handed in by whoever has one.
 """
@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -35,14 +36,15 @@ __all__ = ["key_page", "main", "sheet_page", "write"]
 OUT = ROOT / "_build/handout"
 HERE = Path(__file__).parent
 A_PAGE = 2  # exercises
+PAPER = ("pencil", "open")  # kinds that a pencil can answer
 PENCIL = re.compile(r"^With pencil and paper: (.)")
 Printer = Callable[[dict[Path, str]], None]
 
 
-def pencils(sheet: Sheet) -> list[tuple[int, str]]:
-    """The pencil exercises of a sheet, with their numbers on it."""
+def on_paper(sheet: Sheet) -> list[tuple[int, str]]:
+    """The exercises of a sheet that are answered without code, with their numbers on it."""
     kinds = [(n, i, exercise(i).kind) for n, i in enumerate(sheet.exercises, 1)]
-    return [(number, exercise_id) for number, exercise_id, kind in kinds if kind == "pencil"]
+    return [(number, exercise_id) for number, exercise_id, kind in kinds if kind in PAPER]
 
 
 def _item(number: int, exercise_id: str, sheet: Sheet, own: str) -> dict[str, Any]:
@@ -61,6 +63,7 @@ def _item(number: int, exercise_id: str, sheet: Sheet, own: str) -> dict[str, An
         "source": source,
         "text": html(text),
         "unit": found.unit,
+        "rubric": list(found.rubric.items()),
     }
 
 
@@ -88,7 +91,7 @@ def _render(kind: str, sheet: Sheet, papers: list[dict[str, Any]]) -> str:
 
 
 def _items(sheet: Sheet, own: str = "") -> list[dict[str, Any]]:
-    return [_item(n, i, sheet, own) for n, i in pencils(sheet)]
+    return [_item(n, i, sheet, own) for n, i in on_paper(sheet)]
 
 
 def sheet_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
@@ -97,14 +100,24 @@ def sheet_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
     return _render("sheet", sheet, papers or [{"name": "", "items": _items(sheet)}])
 
 
+def _words_key(exercise_id: str) -> dict[str, Any]:
+    """A model answer, and answers that are marked already."""
+    solution = import_module(f"solutions.{exercise_id}")
+    samples = [(name, html(text), marks) for name, text, marks in solution.SAMPLES]
+    return {"model": html(solution.MODEL), "samples": samples}
+
+
 def key_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
     """The key to it, for the marker; with names, a table of everybody's numbers."""
     items = []
     for item in _items(sheet):
         task = exercise(item["id"])
+        if task.kind == "open":
+            items.append(item | {"own": [], "words": _words_key(task.id), "hints": task.hints})
+            continue
         own = [{"name": s.name, "key": own_key(task.id, s.key)} for s in students if task.draw]
         ideas = list(task.mistakes.values())
-        more = {"key": key(task.id), "hints": task.hints, "own": own, "ideas": ideas}
+        more = {"words": None, "key": key(task.id), "hints": task.hints, "own": own, "ideas": ideas}
         items.append(item | more)
     return _render("key", sheet, [{"name": "", "items": items}])
 
@@ -121,7 +134,7 @@ def write(
     Parameters
     ----------
     sheets : list of Sheet
-        What to print; those without a pencil exercise are left out.
+        What to print; those on which everything is answered with code are left out.
     out : Path
         Gets the folders ``sheets`` and ``keys``.
     printer : callable or None
@@ -137,11 +150,13 @@ def write(
     Raises
     ------
     ConfigError
-        If there is no pencil exercise at all.
+        If there is nothing to print at all.
     """
-    used = [sheet for sheet in sheets if pencils(sheet)]
+    used = [sheet for sheet in sheets if on_paper(sheet)]
     if not used:
-        raise ConfigError("there is no pencil exercise among these, so there is nothing to print")
+        raise ConfigError(
+            "no pencil exercise and no open question among these, so there is nothing to print"
+        )
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out, prefix=".unfinished-") as name:
         folder = Path(name)
@@ -179,7 +194,7 @@ def main(arguments: list[str] | None = None, *, printer: Printer | None = None) 
     except ConfigError as problem:
         print(f"[handout] {problem}", file=sys.stderr)
         return 2
-    other = sum(len(sheet.exercises) - len(pencils(sheet)) for sheet in sheets)
+    other = sum(len(sheet.exercises) - len(on_paper(sheet)) for sheet in sheets)
     if other and options.exercises:
         print(f"[handout] not on paper, because answered with code: {other} of the exercises")
     count = sum(path.parent.name == "sheets" and path.suffix == ".html" for path in paths)

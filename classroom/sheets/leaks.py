@@ -6,21 +6,30 @@ import ast
 import inspect
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from mini_attn.exercises.spec import exercise_ids
+from mini_attn.exercises.spec import exercise, exercise_ids
 
 __all__ = ["flat", "leaks", "telling_line"]
+
+MARKUP = re.compile(r"[`*_$\\<>&]")
 
 
 @cache
 def telling_line(exercise_id: str) -> str:
-    """A line that only the solution has: the longest of its function, or a number's expression."""
+    """A line that only the solution has: the longest of its function, a number's expression.
+
+    Of an open question it is the longest line of the model answer that reads the same as a page
+    shows it: without marks of Markdown.
+    """
     module = import_module(f"solutions.{exercise_id}")
+    if exercise(exercise_id).kind == "open":
+        return max((x for x in module.MODEL.splitlines() if not MARKUP.search(x)), key=len).strip()
     if callable(module.REFERENCE):
         lines = [line.strip() for line in inspect.getsource(module.REFERENCE).splitlines()]
         return max(lines[1:], key=len)

@@ -25,6 +25,10 @@ here.
 
 *{points} points · made from mini_attn {version}*"""
 SETUP = "import numpy as np\n\nfrom mini_attn.exercises import check, hint, progress"
+IN_WORDS = """
+
+Some questions are answered in words: in the cell of text below them. A person reads and marks \
+them; their check shows what for."""
 OWN = """
 
 *The numbers of some exercises were drawn for you alone: those of others are no answer here. Their \
@@ -48,7 +52,11 @@ def _cells(number: int, exercise_id: str, points: int, key: str) -> list[nbforma
     cells = [new_markdown_cell(text, id=f"{exercise_id}-text")]
     for role, source in (("starter", found.starter), ("check", found.check)):
         metadata = {"exercise": {"id": exercise_id, "role": role}}
-        cells.append(new_code_cell(source, id=f"{exercise_id}-{role}", metadata=metadata))
+        about = {"id": f"{exercise_id}-{role}", "metadata": metadata}
+        in_words = found.kind == "open" and role == "starter"
+        cells.append(
+            new_markdown_cell(source, **about) if in_words else new_code_cell(source, **about)
+        )
     return cells
 
 
@@ -71,8 +79,10 @@ def student_notebook(sheet: Sheet, student: Student | None = None) -> nbformat.N
     name = {"exercise": {"role": "name"}}
     key = student.key if student else ""
     own = {"student": key} if student else {}
+    asks_for_words = any(exercise(i).kind == "open" for i in sheet.exercises)
+    about = f"{how}{IN_WORDS if asks_for_words else ''}{OWN if student else ''}"
     cells = [
-        new_markdown_cell(f"# {title(sheet)}\n\n{how}{OWN if student else ''}", id="sheet-title"),
+        new_markdown_cell(f"# {title(sheet)}\n\n{about}", id="sheet-title"),
         new_markdown_cell(
             f"**Name:** {student.name if student else ''}", id="sheet-name", metadata=name
         ),

@@ -38,8 +38,8 @@ def _tracked(root: Path) -> list[str]:
 
 @cache
 def _solution(exercise_id: str) -> list[str]:
-    """The lines of a reference that are long enough to be its own; of a number, its expression."""
-    reference = import_module(f"solutions.{exercise_id}").REFERENCE
+    """The lines of a reference that are long enough to be its own; of others the one that tells."""
+    reference = getattr(import_module(f"solutions.{exercise_id}"), "REFERENCE", None)
     if not callable(reference):
         return [telling_line(exercise_id)]
     lines = [line.strip() for line in inspect.getsource(reference).splitlines()[1:]]

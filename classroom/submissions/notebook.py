@@ -11,14 +11,14 @@ from datetime import datetime
 from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
 from classroom.submissions.names import defined, given_to_check
+from classroom.submissions.prose import CHECK, answers_in_words, shortened_prose
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
 
 __all__ = ["Notebook", "gist", "read_notebook", "same_text", "untouched"]
 
-# Both look at a text of any length and origin: no two neighbours in them match the same letter.
-CHECK = re.compile(r"""^[ \t]*check\([ \t]*["'](\w{1,60})["']""", re.MULTILINE)
 DEFINES = r"^(?:def[ \t]+{0}\b|{0}[ \t]*=(?!=))"
+# It looks at a text of any length and origin: no two neighbours match the same letter.
 NAME = re.compile(r"[*_ \t]*name[*_ \t]*:[*_ \t]*(\w.{0,80})", re.IGNORECASE)
 DEFINITION = re.compile(r"^(?:def[ \t]|[A-Za-z_]\w{0,60}[ \t]{0,9}=(?!=))", re.MULTILINE)
 PROBLEMS = 20  # of one file
@@ -119,6 +119,8 @@ def _meaning(text: str) -> str | None:
 def untouched(key: str, sources: list[str]) -> bool:
     """Whether an answer is as it was handed out: nothing that Python reads was changed."""
     text, given = gist(sources), gist([exercise(key).starter])
+    if exercise(key).kind == "open":
+        return text in ("", given)
     if text == given:
         return True
     if len(text) > 2 * len(given) + 200:  # of any length: most answers need no parser
@@ -169,12 +171,13 @@ class Notebook:
 
 def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], list[str]]:
     """Sources by exercise, and what was odd about their places."""
-    found, odd = _by_tags(cells), []
+    (words, lost), odd = answers_in_words(cells, known), []
+    found = {**_by_tags(cells), **words}
     untagged = {k: v for k, v in _by_checks(cells).items() if k in known and k not in found}
-    if untagged:
-        odd.append(f"found by the check below, as the cells lost their tags: {', '.join(untagged)}")
-    open_ones = [key for key in found if key in known and untouched(key, found[key])]
-    moved = _elsewhere(cells, open_ones)
+    if without := [*untagged, *lost]:
+        odd.append(f"found by the check below, as the cells lost their tags: {', '.join(without)}")
+    code = [key for key in found if key in known and exercise(key).name]
+    moved = _elsewhere(cells, [key for key in code if untouched(key, found[key])])
     if moved:
         odd.append(f"answered in another cell than the one meant for it: {', '.join(moved)}")
     return found | moved | untagged, odd
@@ -216,6 +219,9 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     for key, sources in found.items():
         if key not in known:
             problems.append(f"there is no exercise {key[:40]!r}")
+        elif not exercise(key).name:
+            kept[key], is_long = shortened_prose(sources)
+            problems += [f"the text of {key} is too long: the rest is left out"] * is_long
         elif sum(map(len, sources)) > SOURCE_CHARACTERS or len(sources) > CELLS:
             problems.append(f"the cells of {key} are too long")
         else:

@@ -16,10 +16,10 @@ from classroom import ROOT
 from classroom.adapters.assignment import reference_source
 from classroom.adapters.graders import BIN, make_environment
 from classroom.sheets.sheet import Sheet, chosen
-from mini_attn.exercises import exercise_ids
+from mini_attn.exercises.spec import checked_ids
 
 MIXED = "cached_step stale_keys cache_budget sharp_choice"  # write, repair, and two of pencil
-ALL = " ".join(exercise_ids())
+ALL = " ".join(checked_ids())
 
 
 @cache

@@ -25,15 +25,16 @@ from classroom.sheets import release
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, chosen, sheet_of_file, weighted
 from mini_attn.errors import ConfigError
-from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.exercises import exercise
 from mini_attn.exercises.checker import examine
+from mini_attn.exercises.spec import checked_ids
 from tests.classroom.test_grade import ROOT, command, tree
 from tests.classroom.test_judge import reference
 from tests.classroom.test_submissions import save
 
 KEYS = ("cached_step", "expand_heads")
 SHEET = chosen(exercises=" ".join(KEYS), name="pair")[0]
-FUNCTIONS = [i for i in exercise_ids() if exercise(i).kind != "pencil"]
+FUNCTIONS = [i for i in checked_ids() if exercise(i).kind != "pencil"]
 
 
 def wrong(key: str, name: str) -> Any:
@@ -90,7 +91,7 @@ def test_what_was_handed_out_earns_no_part_of_anything(key: str) -> None:
     [
         ("cached_step", "nothing seen at the start", ["by hand", "random", "property"], 3),
         ("attention_gradient", "overflow", ["by hand", "random"], 2),
-        ("chain_flops", "overflow", ["by hand", "random", "property"], 2),
+        ("chain_order", "overflow", ["by hand", "random", "property"], 3),
         ("expand_heads", "starter: tile", [], 0),
     ],
 )

@@ -8,6 +8,7 @@ IMS, and libxml2 judges by them.
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import re
@@ -27,7 +28,7 @@ from classroom.adapters import export
 from classroom.adapters.markup import MARK, document
 from classroom.adapters.moodle import BOOK_CATEGORY, moodle_file
 from classroom.adapters.qti import qti_package
-from classroom.adapters.questions import Asked, Known, asked_of, options, said_to
+from classroom.adapters.questions import Asked, Essay, Known, asked_of, options, said_to
 from classroom.sheets.key import repeats
 from classroom.sheets.sheet import chosen
 from mini_attn.errors import ConfigError
@@ -37,7 +38,11 @@ from tests import validation
 from tests.javascript import run
 
 NAMES = {"q": "http://www.imsglobal.org/xsd/imsqti_v2p1"}
-EVERYTHING = asked_of(chosen())
+WHOLE = asked_of(chosen())
+EVERYTHING = {
+    name: [asked for asked in found if isinstance(asked, Asked)] for name, found in WHOLE.items()
+}
+ESSAYS = [asked for found in WHOLE.values() for asked in found if isinstance(asked, Essay)]
 ALL = [asked for found in EVERYTHING.values() for asked in found]
 PENCILS = [asked for asked in ALL if asked.is_markdown]
 PREDICTIONS = [asked for asked in ALL if not asked.is_markdown]
@@ -265,6 +270,35 @@ def test_everything_that_asks_for_a_number_is_exported() -> None:
     assert all(asked.page == name for name, found in EVERYTHING.items() for asked in found)
 
 
+def test_everything_that_asks_for_words_is_exported_as_an_essay() -> None:
+    ids = [i for i in exercise_ids() if exercise(i).kind == "open"]
+    assert {essay.key for essay in ESSAYS} == {f"{exercise(i).page}/{i}" for i in ids}
+    for essay in ESSAYS:
+        (question,) = moodle_questions(moodle_file("kv-cache", [essay], "number"))
+        (item,) = qti_items(qti_package("kv-cache", [essay], "choice"))
+        assert (question.get("type"), question.findtext("responseformat")) == ("essay", "editor")
+        assert question.findtext("defaultgrade") == str(essay.points)
+        assert question.findtext("idnumber") == f"mini-attn/{essay.key}"
+        assert question.find("answer") is None
+        assert item.find(".//q:extendedTextInteraction", NAMES) is not None
+        assert item.find(".//q:responseProcessing", NAMES) is None
+        assert item.findtext(
+            "q:outcomeDeclaration[@identifier='MAXSCORE']//q:value", "", NAMES
+        ) == (str(essay.points))
+        (block,) = item.iterfind(".//q:rubricBlock", NAMES)
+        for_graders = [
+            Words(question.findtext("graderinfo/text", "")).text,
+            "".join(block.itertext()),
+        ]
+        asked = Words(question.findtext("questiontext/text", "")).text
+        own = importlib.import_module(f"solutions.{essay.key.split('/')[1]}").MODEL.strip()[:40]
+        for text in for_graders:
+            assert all(Words(inline(says)).text in text for says, _ in essay.rubric)
+            assert (own in text) == (not exercise(essay.key.split("/")[1]).assessed)
+        assert own not in asked
+        assert not any(says in asked for says, _ in essay.rubric)
+
+
 def test_an_assessed_exercise_keeps_its_solution() -> None:
     kept = [asked for asked in PENCILS if exercise(asked.key.split("/")[1]).assessed]
     assert kept
@@ -361,15 +395,13 @@ def test_a_character_that_xml_cannot_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("form", ["number", "choice"])
 def test_every_package_is_valid_by_the_schemas_of_ims(form: str) -> None:
-    packages = {
-        name: qti_files(qti_package(name, asked, form)) for name, asked in EVERYTHING.items()
-    }
+    packages = {name: qti_files(qti_package(name, asked, form)) for name, asked in WHOLE.items()}
     kinds: dict[str, dict[str, bytes]] = {validation.QTI: {}, validation.QTI_PACKAGE: {}}
     for name, files in packages.items():
         for path, content in files.items():
             kind = validation.QTI_PACKAGE if path == "imsmanifest.xml" else validation.QTI
             kinds[kind][f"{name}/{path}".replace("/", "_")] = content
-    assert len(kinds[validation.QTI]) == len(ALL) + len(EVERYTHING)
+    assert len(kinds[validation.QTI]) == len(ALL) + len(ESSAYS) + len(WHOLE)
     for schema, files in kinds.items():
         assert validation.violations(files, schema) == []
 
@@ -422,7 +454,7 @@ def test_the_same_bytes_in_every_run_for_their_owner_alone(
     first, second = tmp_path / "a", tmp_path / "b"
     assert export.main([to, "--chapter", "start", "--out", str(first)]) == 0
     said = capsys.readouterr().out
-    assert "1 file with 6 questions" in said
+    assert "1 file with 7 questions" in said
     environment = {**os.environ, "PYTHONHASHSEED": "1", "TZ": "UTC-1"}
     command = [sys.executable, "-m", "classroom.adapters.export", to, "--chapter", "start"]
     subprocess.run([*command, "--out", str(second)], env=environment, cwd=ROOT, check=True)

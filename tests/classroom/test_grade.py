@@ -430,7 +430,7 @@ def test_without_a_sheet_what_the_class_handed_in_counts(tmp_path: Path) -> None
 
 
 def test_one_student_is_asked_all_that_came(tmp_path: Path) -> None:
-    assert len(sheet_of_all(with_extras(tmp_path, 1, "s0")).exercises) == 7
+    assert len(sheet_of_all(with_extras(tmp_path, 1, "s0")).exercises) == 8
 
 
 @pytest.mark.parametrize("extra", [["s0"], ["s0", "s1"]])
@@ -444,7 +444,7 @@ def test_where_students_disagree_nothing_is_guessed(tmp_path: Path, extra: list[
 def test_the_line_between_few_and_many(tmp_path: Path) -> None:
     """One of four is few, one of three is a question, two of three are most."""
     assert sheet_of_all(with_extras(tmp_path / "a", 4, "s0")).exercises == SHEET.exercises
-    assert len(sheet_of_all(with_extras(tmp_path / "b", 3, "s0", "s1")).exercises) == 7
+    assert len(sheet_of_all(with_extras(tmp_path / "b", 3, "s0", "s1")).exercises) == 8
     with pytest.raises(ConfigError, match="3 students"):
         sheet_of_all(with_extras(tmp_path / "c", 3, "s0"))
 

@@ -36,7 +36,13 @@ def words(page: str) -> str:
 
 def told(page: str, exercise_id: str) -> list[str]:
     """What a page tells of an answer."""
-    task_, found = exercise(exercise_id), key(exercise_id)
+    task_ = exercise(exercise_id)
+    if task_.kind == "open":
+        solution = importlib.import_module(f"solutions.{exercise_id}")
+        samples = [words(html(sample)) for _, sample, _ in solution.SAMPLES]
+        secrets = [telling_line(exercise_id), *task_.hints, *samples]
+        return [secret for secret in secrets if " ".join(secret.split()) in words(page)]
+    found = key(exercise_id)
     secrets = [telling_line(exercise_id), *task_.hints, *task_.common_errors, found.working]
     secrets += [slip.idea for slip in found.slips]
     text = words(page)
@@ -108,7 +114,7 @@ def test_numbers_are_written_as_by_hand() -> None:
 @pytest.mark.parametrize("sheet", [*chosen(), EVERY], ids=lambda sheet: sheet.name)
 def test_sheet_tells_no_answer_and_the_key_does(sheet: Sheet) -> None:
     page, answers = handout.sheet_page(sheet), handout.key_page(sheet)
-    on_it = [exercise_id for _, exercise_id in handout.pencils(sheet)]
+    on_it = [exercise_id for _, exercise_id in handout.on_paper(sheet)]
     assert on_it
     for exercise_id in on_it:
         assert told(page, exercise_id) == []
@@ -129,9 +135,23 @@ def test_sheet_has_all_that_a_student_needs() -> None:
     assert "W_q" not in words(handout.sheet_page(chosen(chapter="multihead")[0]))  # typeset
 
 
+def test_a_question_in_words_has_lines_and_its_rubric() -> None:
+    sheet = chosen(exercises="cache_budget learned_factor", name="two")[0]
+    page, answers = handout.sheet_page(sheet), handout.key_page(sheet)
+    assert page.count('class="room ruled"') == page.count('class="room"') == 1
+    assert page.count("<b>Answer</b>") == 1
+    text = words(page)
+    for says, points in exercise("learned_factor").rubric.items():
+        assert f"{points} {says}" in text
+        assert says in words(answers)
+    solution = importlib.import_module("solutions.learned_factor")
+    for sample in (solution.MODEL, *(text for _, text, _ in solution.SAMPLES)):
+        assert words(html(sample)) in words(answers)
+
+
 def test_numbers_on_paper_are_those_of_the_notebook() -> None:
     sheet = chosen(chapter="kv-cache")[0]
-    assert handout.pencils(sheet) == [(3, "cache_budget")]
+    assert handout.on_paper(sheet) == [(3, "cache_budget"), (5, "cache_more")]
     assert "Exercise 3: How many fit?" in words(handout.sheet_page(sheet))
     assert "From the chapter" not in words(handout.sheet_page(sheet))
     assert "From the chapter KV caching." in words(handout.sheet_page(EVERY))

@@ -18,13 +18,14 @@ from classroom.grading.grade import grade_folder
 from classroom.grading.likeness import NEAR, alike
 from classroom.sheets.sheet import chosen
 from classroom.submissions.collect import Submission
-from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.exercises import exercise
 from mini_attn.exercises.judging import examine_function
 from mini_attn.exercises.runner import run
+from mini_attn.exercises.spec import checked_ids
 from tests.classroom.test_submissions import notebook, save
 
 KEY = "masked_attention"
-FUNCTIONS = [i for i in exercise_ids() if exercise(i).kind != "pencil"]
+FUNCTIONS = [i for i in checked_ids() if exercise(i).kind != "pencil"]
 
 # Right answers by five roads, as five students may write them.
 ROADS = {

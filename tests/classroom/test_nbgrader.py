@@ -19,7 +19,8 @@ from nbformat.v4 import new_code_cell
 from classroom.adapters import nbgrader
 from classroom.sheets.leaks import leaks, telling_line
 from classroom.submissions.collect import read
-from mini_attn.exercises import check, exercise, exercise_ids, grade
+from mini_attn.exercises import check, exercise, grade
+from mini_attn.exercises.spec import checked_ids
 from tests.classroom import graders
 from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
@@ -160,8 +161,8 @@ def scores(course: Path) -> dict[tuple[str, str], float]:
 def test_reference_of_every_exercise_earns_its_points(
     course: Path, scores: dict[tuple[str, str], float]
 ) -> None:
-    assert len(exercise_ids()) >= 45
-    full = sum(exercise(i).points for i in exercise_ids())
+    assert len(checked_ids()) >= 45
+    full = sum(exercise(i).points for i in checked_ids())
     assert scores["everything", "reference"] == full
 
 
@@ -312,7 +313,7 @@ def test_grading_leaves_the_teachers_own_progress_alone(course: Path) -> None:
     assert list(course.rglob("living-attention-progress.json")) == []
 
 
-@pytest.mark.parametrize("exercise_id", exercise_ids())
+@pytest.mark.parametrize("exercise_id", checked_ids())
 def test_graded_cell_is_marked_and_ends_in_none(exercise_id: str) -> None:
     notebook = nbgrader.assignment(graders.sheet(exercise_id, "one"))
     graded, begun = (cell_of(notebook, exercise_id, role) for role in ("graded", "starter"))

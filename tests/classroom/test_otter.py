@@ -18,8 +18,9 @@ from nbformat.v4 import new_code_cell
 from classroom.adapters import otter
 from classroom.sheets.leaks import leaks
 from classroom.submissions.collect import read
-from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.exercises import exercise
 from mini_attn.exercises.checker import examine
+from mini_attn.exercises.spec import checked_ids
 from tests.classroom import graders
 from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
 
@@ -75,7 +76,7 @@ def test_reference_of_every_exercise_passes_and_its_starter_earns_nothing(
     handed_in(handed_out, tmp_path / "starter.ipynb", "", lambda notebook: None)
     points = graded(everything, tmp_path / "starter.ipynb")
     del points["said"]
-    assert points == dict.fromkeys(exercise_ids(), 0)
+    assert points == dict.fromkeys(checked_ids(), 0)
 
 
 def test_reference_earns_its_points(mixed: Path, tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_teachers_notebook_says_so_first() -> None:
     assert "TEACHER" in otter.FOLDER
 
 
-@pytest.mark.parametrize("exercise_id", exercise_ids())
+@pytest.mark.parametrize("exercise_id", checked_ids())
 def test_reference_stands_on_its_own_in_its_cell(exercise_id: str) -> None:
     """The source that is written into notebooks, not the object that is imported."""
     import numpy as np
@@ -239,7 +240,7 @@ def test_all_chapters_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert otter.main(["--out", str(tmp_path)]) == 0
     assert "15 sheets" in capsys.readouterr().out
     written = {path.stem: path.read_bytes() for path in tmp_path.rglob("*.ipynb")}
-    assert written.keys() == {exercise(i).page for i in exercise_ids()}
+    assert written.keys() == {exercise(i).page for i in checked_ids()}
     assert otter.main(["--chapter", "rope", "--out", str(tmp_path / "again")]) == 0
     again = next((tmp_path / "again").rglob("*.ipynb"))
     assert again.read_bytes() == written["rope"]

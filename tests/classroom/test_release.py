@@ -26,6 +26,7 @@ from classroom.sheets.standalone import REFERENCE
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.exercises.spec import checked_ids
 from tools.site import visiting
 
 WEEK = "stale_keys tile_traffic cache_budget sinusoid_shift"
@@ -126,7 +127,7 @@ def test_an_equation_comes_with_its_section_and_letters() -> None:
     text = texts()["shaw_scores"]
     assert "from the section *Shaw: a vector for each distance*" in text
     assert r"s_{ij} = \frac{q_i \cdot (k_j + a_{r})}{\sqrt{d_k}}" in text
-    assert "$m$ is `most`" in text
+    assert "$D$ is `most`" in text
     for found in map(exercise, exercise_ids()):
         used = REFERENCE.findall(found.text + found.standalone[1])
         assert len(set(used)) == bool(found.letters)
@@ -155,7 +156,7 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def everything() -> Sheet:
-    return chosen(exercises=" ".join(exercise_ids()), name="all")[0]
+    return chosen(exercises=" ".join(checked_ids()), name="all")[0]
 
 
 def test_untouched_it_runs_to_its_end_and_earns_nothing(everything: Sheet, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from tests.site import THEMES, WIDTHS, serious_findings, watched
 from tools.site import Visit, visiting
 
 ROOT = Path(__file__).resolve().parents[2]
-IDS = ["masked_attention", "cached_step", "stale_keys", "ridge_batch"]
+IDS = ["masked_attention", "cached_step", "stale_keys", "best_latency"]
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -418,7 +418,7 @@ def test_feedback_says_where_a_student_stands() -> None:
 
 def test_what_is_right_already_is_said_for_every_check_and_not_for_a_number() -> None:
     assert set(SO_FAR) == set(CHECKS) - {"attempted", "runs"}
-    number = result("x", answer("ridge_batch", "not yet", message="No."))
+    number = result("x", answer("best_latency", "not yet", message="No."))
     assert feedback(a_run(), number)["items"][0]["so_far"] == ""
 
 
@@ -489,7 +489,7 @@ def test_summary_says_what_to_teach_again() -> None:
     seen = view()
     # An exception is no idea, and what one student lacks is no lesson.
     assert [(idea["count"], idea["section"]) for idea in seen["again"]] == [
-        (3, "Hiding the future"), (2, "The ridge"),
+        (3, "Hiding the future"), (2, "The step-time bound"),
     ]  # fmt: skip
     assert seen["hardest"]["title"] == "Attention with a mask"
     assert seen["easiest"]["title"] in ("The cached step", "The keys that went stale")

@@ -1,0 +1,102 @@
+"""The page from which people mark answers in words: each with its rubric, and how others were.
+
+It holds model answers, and is for the teacher alone, as the summary is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from classroom.reports.feedback import DEFAULT, LINE, NAME, place_of
+from classroom.reports.sanitize import clean, shown_names
+from mini_attn.exercises.spec import exercise
+
+__all__ = ["TO_MARK", "lines_of", "to_mark", "unmarked"]
+
+TO_MARK = "points to mark"  # a column of the grades where a sheet asks for words
+LINES = 400  # of one answer that are shown
+LENGTH = 4_000  # characters of a line
+
+
+def unmarked(result: dict[str, Any]) -> float:
+    """Points of a student's answers that nobody has marked yet."""
+    points: float = sum(a["of"] for a in result["answers"] if a["state"] == "to mark")
+    return points
+
+
+def lines_of(text: str) -> list[str]:
+    """A text of a student's, line by line, each cleaned; empty ones are left out."""
+    lines = [clean(line, LENGTH) for line in text.splitlines() if line.strip()]
+    more = len(lines) - LINES
+    return [*lines[:LINES], f"and {more} more lines"] if more > 0 else lines
+
+
+def _paragraphs(text: str) -> list[str]:
+    """A text of ours, whose lines are broken to fit a source."""
+    return [clean(part, LENGTH) for part in text.strip().split("\n\n")]
+
+
+def _known(exercise_id: str, of: float) -> dict[str, Any]:
+    """What a marker goes by: the rubric, a model answer, and answers that are marked already."""
+    task, solution = exercise(exercise_id), import_module(f"solutions.{exercise_id}")
+    example = "+".join(str(points) for points in task.rubric.values())
+    return {
+        "id": exercise_id,
+        "title": task.title,
+        "text": lines_of(task.text),
+        "rubric": list(task.rubric.items()),
+        "of": of,
+        "scaled": "" if of == task.points else f"{task.points} points become {of} on this sheet.",
+        "example": example,
+        "model": _paragraphs(solution.MODEL),
+        "samples": [
+            {"name": name, "lines": _paragraphs(text), "marks": "+".join(map(str, marks)),
+             "sum": sum(marks)}
+            for name, text, marks in solution.SAMPLES
+        ],
+        **place_of(exercise_id, task.page),
+    }  # fmt: skip
+
+
+def _answer(name: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """One answer as it is shown to its marker."""
+    given = answer.get("mark", {}).get("points")
+    return {
+        "name": name,
+        "state": answer["state"],
+        "points": "" if given is None else f"{given} of {answer['of']} points",
+        "lines": lines_of(answer.get("text", "")),
+        "note": clean(DEFAULT[answer["state"]], LINE) if "text" not in answer else "",
+    }
+
+
+def to_mark(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """All answers in words, question by question.
+
+    Parameters
+    ----------
+    run, results
+        As the grader writes them; the results in the order of the names.
+
+    Returns
+    -------
+    dict or None
+        For the templates; every text is one cleaned line, none is escaped. None for a sheet that
+        asks for no words.
+    """
+    shown = shown_names((r["student"] for r in results), NAME)
+    found: dict[str, dict[str, Any]] = {}
+    for result in results:
+        for answer in result["answers"]:
+            if answer["kind"] == "open":
+                known = found.setdefault(
+                    answer["id"], _known(answer["id"], answer["of"]) | {"answers": []}
+                )
+                known["answers"].append(_answer(shown[result["student"]], answer))
+    if not found:
+        return None
+    left = sum(a["state"] == "to mark" for one in found.values() for a in one["answers"])
+    about = {"sheet": clean(run["sheet"], NAME), "version": clean(run["version"], NAME)}
+    return {**about, "questions": list(found.values()), "left": left}
