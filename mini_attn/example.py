@@ -23,7 +23,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 D_MODEL, N_HEADS, HEAD_DIM = 8, 2, 4
 PROMPT_LEN = 4  # the first four tokens are the prompt, the others follow one by one
-TOKENS = ("Once", " upon", " a", " time", " there", " was", " a", " key")
+TOKENS = ("Once", " upon", " a", " time", " there", " was", " a", " lamp")
 TOKEN_IDS = (7454, 2402, 257, 640, None, None, None, None)  # GPT-2's, as far as the text gives them
 
 # What the first four numbers of a token say about it.
@@ -35,7 +35,7 @@ _CONTENT: dict[str, tuple[float, ...]] = {
     " time": (1.0, 0.0, 0.0, 0.5),
     " there": (0.0, 1.0, 0.0, 0.0),
     " was": (0.5, 0.0, 0.5, 0.0),  # a small word that speaks of the past
-    " key": (0.0, 0.0, 0.0, 1.0),
+    " lamp": (0.0, 0.0, 0.0, 1.0),
 }
 
 # The other four say where it stands: two hands of a clock, (cos, sin) each. The first goes

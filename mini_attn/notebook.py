@@ -1,4 +1,4 @@
-"""What the chapters' cells share: a plot style, a stopwatch, sources, measurements."""
+"""What the chapters' cells share: palette and plot style, a stopwatch, sources, measurements."""
 
 from __future__ import annotations
 
@@ -20,49 +20,150 @@ from mini_attn.stories import row_probabilities, sample_rows
 
 STORED = Path(__file__).with_name("stored.json")
 
-# Okabe and Ito's colour-blind-safe order, each colour with a dash and a marker of its own,
-# so that a line is still told apart in grey.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+# The one palette of the book, as it is on light paper: the style sheet of the living pictures has
+# the same names and colours, and others for a dark page. The first eight are what a colour means,
+# and can be read as text in both modes; the rest is neutral.
+PALETTE = {
+    "query": "#0072b2",
+    "key": "#1a7d45",
+    "value": "#946300",
+    "weight": "#7d4fc4",
+    "output": "#c2410c",
+    "cache": "#00707a",
+    "new": "#b8286f",
+    "dropped": "#66707c",
+    "ink": "#1c2430",
+    "muted": "#55606e",
+    "line": "#d5dce4",
+    "line-strong": "#8793a1",
+    "surface": "#ffffff",
+}
+
+# Each line of a figure has a dash and a marker of its own beside its colour, so that it is
+# still told apart in grey.
+COLOURS = tuple(PALETTE[role] for role in ("query", "output", "key", "new", "cache", "value"))
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": PALETTE["line-strong"],
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": PALETTE["ink"],
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": PALETTE["surface"],
+    "figure.figsize": (4.8, 3.0),  # its words are read on a phone, without scrolling
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Source Sans 3", "Segoe UI", "Roboto", "Noto Sans", "DejaVu Sans"],
+    "font.size": 10,
+    "grid.color": PALETTE["line"],
+    "grid.linewidth": 0.6,
+    "hatch.color": PALETTE["ink"],
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 5.0,
+    "patch.edgecolor": PALETTE["ink"],
+    "svg.fonttype": "none",
+    "svg.hashsalt": "mini_attn",  # the same figure gives the same bytes
+    "text.color": PALETTE["ink"],
+    "xtick.color": PALETTE["line-strong"],
+    "xtick.labelcolor": PALETTE["muted"],
+    "ytick.color": PALETTE["line-strong"],
+    "ytick.labelcolor": PALETTE["muted"],
+}
+LEVELS = 64  # of strength in a map
+SQUARE = 0.47 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
+UNDER_WORDS = 0.5  # as strong as a square may be for ink on it to be read, in both modes
 
 
 def use_book_style() -> None:
-    """Draw matplotlib figures as the book does: vector pictures on a light card.
+    """Draw matplotlib figures as the book does: vector pictures in its palette and face.
 
-    The card stays light in dark mode too, so that a printed page and a dark page show
-    the same picture. Works in Jupyter, in the browser and in a plain script.
+    Words stay text. The card is white, so that a figure is read in a dark notebook too; a page
+    of the book takes the card away and lets the colours follow its own light or dark. Works in
+    Jupyter, in the browser and in a plain script.
     """
     import matplotlib as mpl
     from cycler import cycler
 
     cycle = cycler(color=COLOURS, linestyle=DASHES, marker=MARKERS)
-    mpl.rcParams.update(
-        {
-            "axes.prop_cycle": cycle,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlelocation": "left",
-            "axes.titlesize": 11,
-            "axes.titleweight": "bold",
-            "figure.constrained_layout.use": True,
-            "figure.figsize": (7.0, 3.2),
-            "font.size": 10,
-            "grid.color": "#dddddd",
-            "grid.linewidth": 0.6,
-            "legend.frameon": False,
-            "lines.linewidth": 2.0,
-            "lines.markersize": 5.0,
-            "svg.hashsalt": "mini_attn",  # the same figure gives the same bytes
-        }
-    )
+    mpl.rcParams.update({**STYLE, "axes.prop_cycle": cycle})
     try:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
     except ImportError:
         return  # a plain script: its own backend decides the format
     set_matplotlib_formats("svg", metadata={"Date": None})
+
+
+def short_weight(weight: float) -> str:
+    """A weight in two digits, for the square of a map: ``.27``, ``1``, ``0``."""
+    text = f"{weight:.2f}".removeprefix("0")
+    return {".00": "0", "1.00": "1"}.get(text, text)
+
+
+def draw_map(
+    ax: Any,
+    values: NDArray[Any],
+    *,
+    largest: float = 1.0,
+    role: str = "weight",
+    minus: str = "output",
+    words: Callable[[Any], str] | None = None,
+) -> None:
+    """Draw a matrix as squares, the stronger the larger a number is.
+
+    ``opacity = |value| / largest``
+
+    Unlike a picture of pixels, the squares follow the palette of a dark page.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Row 0 is at the top.
+    values : numpy.ndarray
+        (rows, columns); NaN is left empty.
+    largest : float
+        The number that is drawn with full strength; none may be larger.
+    role, minus : str
+        Names in `PALETTE` for positive and for negative numbers.
+    words : callable, optional
+        Gives what is written into a square from its number; squares are paler then.
+
+    Raises
+    ------
+    ConfigError
+        If there are not two axes, a number is larger or a name is not in the palette.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    if values.ndim != 2 or (np.abs(values) > largest * (1 + 1e-6)).any():
+        raise ConfigError(
+            f"draw_map needs (rows, columns) of numbers from {-largest:g} to {largest:g}, got "
+            f"shape {values.shape} and numbers from {np.nanmin(values):g} to {np.nanmax(values):g}"
+        )
+    for name in {role, minus} - set(PALETTE):
+        raise ConfigError(f"the palette has no {name!r}; it has {', '.join(PALETTE)}")
+    most = UNDER_WORDS if words else 1.0
+    levels = np.rint(np.nan_to_num(values) / largest * LEVELS)  # squares alike are one shape
+    for level in np.unique(levels[levels != 0]):
+        centres = np.argwhere(levels == level)[:, None, ::-1]
+        corners = (centres + SQUARE).reshape(-1, 2)
+        steps = [Outline.MOVETO, *[Outline.LINETO] * 3, Outline.CLOSEPOLY] * len(centres)
+        face = PALETTE[role if level > 0 else minus], most * abs(level) / LEVELS
+        ax.add_patch(PathPatch(Outline(corners, steps), facecolor=face, linewidth=0))
+    for (i, j), value in np.ndenumerate(values):
+        if words and not np.isnan(value):
+            ax.text(j, i, words(value), ha="center", va="center")
+    rows, columns = values.shape
+    ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal")
+    ax.spines[:].set_visible(True)
+    ax.grid(visible=False)
 
 
 def best_seconds(
@@ -108,7 +209,7 @@ def best_seconds(
     return best
 
 
-def this_machine(*, size: int = 512, read_bytes: int = 64_000_000) -> Device:
+def this_machine(*, size: int = 512, read_bytes: int = 128_000_000) -> Device:
     """The reader's machine as a device, from two short measurements with NumPy.
 
     One large float32 product gives the FLOP/s, the largest of a large float32 array the bytes/s.
@@ -118,7 +219,8 @@ def this_machine(*, size: int = 512, read_bytes: int = 64_000_000) -> Device:
     size : int
         Rows and columns of the two matrices.
     read_bytes : int
-        Bytes of the array that is read; more than the processor's own memories hold.
+        Bytes of the array that is read: several times what the last cache holds, or what stays
+        in it from one reading to the next passes for memory.
 
     Returns
     -------
@@ -133,7 +235,7 @@ def this_machine(*, size: int = 512, read_bytes: int = 64_000_000) -> Device:
     matrix = np.ones((check_count("size", size), size), dtype=np.float32)
     array = np.ones(check_count("read_bytes", read_bytes, least=4) // 4, dtype=np.float32)
     product_seconds = best_seconds(lambda: matrix @ matrix, go_on_seconds=0.3)
-    read_seconds = best_seconds(array.max, go_on_seconds=0.3)
+    read_seconds = best_seconds(array.max, go_on_seconds=0.5)
     return measured_device(
         {"float32": product_flops(size, size, size) / product_seconds},
         array.nbytes / read_seconds,

@@ -69,6 +69,9 @@ class ModelConfig:
         Whose model it is, for lists.
     sink_tokens : int
         First tokens that a windowed layer keeps as well; 0 means none.
+    published : str
+        Year and month in which the weights became public, or the paper where they never did, as
+        ``"2024-04"``; empty where nobody published it.
 
     Raises
     ------
@@ -124,6 +127,7 @@ class ModelConfig:
     scale: float | None = None
     family: str = ""
     sink_tokens: int = 0
+    published: str = ""
 
     def __post_init__(self) -> None:
         for name, default in (("v_head_dim", self.head_dim),):

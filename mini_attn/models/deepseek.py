@@ -24,7 +24,14 @@ def _latent(mscale: float, **rest: Any) -> dict[str, Any]:
     }
 
 
-_LITE = _latent(0.707, n_experts=64, n_shared_experts=2, experts_per_token=6, n_dense_layers=1)
+_LITE = _latent(
+    0.707,
+    n_experts=64,
+    n_shared_experts=2,
+    experts_per_token=6,
+    n_dense_layers=1,
+    published="2024-05",
+)
 _V2 = _latent(
     0.707,
     n_experts=160,
@@ -32,9 +39,16 @@ _V2 = _latent(
     experts_per_token=6,
     n_dense_layers=1,
     q_lora_rank=1536,
+    published="2024-05",
 )
 _V3 = _latent(
-    1.0, n_experts=256, n_shared_experts=1, experts_per_token=8, n_dense_layers=3, q_lora_rank=1536
+    1.0,
+    n_experts=256,
+    n_shared_experts=1,
+    experts_per_token=8,
+    n_dense_layers=3,
+    q_lora_rank=1536,
+    published="2024-12",
 )
 
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
@@ -42,7 +56,7 @@ ENTRIES = (
     ModelConfig("deepseek-67b", "DeepSeek-67B",
                 "deepseek2024llm, table 2; config.json of deepseek-ai/deepseek-llm-67b-base",
                 "gqa", 95, 8192, 64, 8, 128, 22016, 102400, 4096,
-                family="DeepSeek", rope=RopeConfig("half", 10000.0)),
+                family="DeepSeek", rope=RopeConfig("half", 10000.0), published="2023-11"),
     ModelConfig("deepseek-v2-lite", "DeepSeek-V2-Lite (16B)",
                 "deepseek2024v2, appendix B; config.json of deepseek-ai/DeepSeek-V2-Lite",
                 "mla", 27, 2048, 16, 16, 192, 10944, 102400, 163840, expert_d_ff=1408, **_LITE),

@@ -15,6 +15,7 @@ _FALCON: dict[str, Any] = {
     "tied_embeddings": True,
     "layer_norms": True,
     "rope": RopeConfig("half", 10000.0),
+    "published": "2023-05",
 }
 _PAPER = "almazrouei2023falcon; config.json of tiiuae/"
 

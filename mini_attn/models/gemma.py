@@ -10,13 +10,19 @@ from mini_attn.models.config import ModelConfig
 __all__ = ["ENTRIES"]
 
 _SHORT = RopeConfig("half", 10000.0)
-_GEMMA1: dict[str, Any] = {"family": "Gemma", "tied_embeddings": True, "rope": _SHORT}
+_GEMMA1: dict[str, Any] = {
+    "family": "Gemma",
+    "tied_embeddings": True,
+    "rope": _SHORT,
+    "published": "2024-02",
+}
 _GEMMA2: dict[str, Any] = {
     **_GEMMA1,
     "window": 4096,
     "full_every": 2,
     "norms_per_layer": 4,
     "softcap": 50.0,
+    "published": "2024-06",
 }
 _GEMMA3: dict[str, Any] = {
     "family": "Gemma",
@@ -25,6 +31,7 @@ _GEMMA3: dict[str, Any] = {
     "norms_per_layer": 4,
     "qk_norm": "head",
     "local_rope": _SHORT,
+    "published": "2025-03",
 }
 _LONG: dict[str, Any] = {
     **_GEMMA3,
@@ -43,7 +50,7 @@ ENTRIES = (
     ModelConfig("gemma-7b", "Gemma-7B", _TABLE_1 + "gemma-7b", "mha",
                 28, 3072, 16, 16, 256, 24576, 256000, 8192, **_GEMMA1),
     ModelConfig("gemma-2-2b", "Gemma-2-2B", _TABLE_2 + "gemma-2-2b", "sliding_window",
-                26, 2304, 8, 4, 256, 9216, 256000, 8192, **_GEMMA2),
+                26, 2304, 8, 4, 256, 9216, 256000, 8192, **{**_GEMMA2, "published": "2024-07"}),
     ModelConfig("gemma-2-9b", "Gemma-2-9B", _TABLE_2 + "gemma-2-9b", "sliding_window",
                 42, 3584, 16, 8, 256, 14336, 256000, 8192, **_GEMMA2),
     ModelConfig("gemma-2-27b", "Gemma-2-27B", _TABLE_2 + "gemma-2-27b", "sliding_window",

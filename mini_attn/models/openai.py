@@ -17,10 +17,16 @@ _GPT2: dict[str, Any] = {
     "biases": "all",
     "layer_norms": True,
     "learned_positions": 1024,
+    "published": "2019-02",
 }
 # The same architecture with a longer table. Its sparse layers, every second one, bound what a
 # token sees; what the cache keeps is not said, and here it keeps all.
-_GPT3: dict[str, Any] = {**_GPT2, "family": "GPT-3", "learned_positions": 2048}
+_GPT3: dict[str, Any] = {
+    **_GPT2,
+    "family": "GPT-3",
+    "learned_positions": 2048,
+    "published": "2020-05",
+}
 _OSS: dict[str, Any] = {
     "family": "gpt-oss",
     "window": 128,
@@ -30,6 +36,7 @@ _OSS: dict[str, Any] = {
     "router_bias": True,
     "biases": "all",
     "sinks": True,
+    "published": "2025-08",
     "rope": RopeConfig(
         "half", 150000.0, scaling=YaRN(32.0, original_max_positions=4096, truncate=False)
     ),

@@ -13,11 +13,13 @@ _QWEN2: dict[str, Any] = {
     "family": "Qwen",
     "rope": RopeConfig("half", 1000000.0),
     "biases": "qkv",
+    "published": "2024-09",
 }
 _QWEN3: dict[str, Any] = {
     "family": "Qwen",
     "rope": RopeConfig("half", 1000000.0),
     "qk_norm": "head",
+    "published": "2025-04",
 }
 _EXPERTS: dict[str, Any] = {**_QWEN3, "n_experts": 128, "experts_per_token": 8}
 

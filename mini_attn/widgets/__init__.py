@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from mini_attn.widgets.cost_explorer import CostExplorer
     from mini_attn.widgets.decode_stepper import DecodeStepper
     from mini_attn.widgets.equal_bytes import EqualBytes
+    from mini_attn.widgets.first_look import FirstLook
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.inside_model import InsideModel
     from mini_attn.widgets.latent_explorer import LatentExplorer
+    from mini_attn.widgets.living_plot import LivingPlot
     from mini_attn.widgets.phase_film import PhaseFilm
     from mini_attn.widgets.position_encodings import PositionEncodings
     from mini_attn.widgets.prediction import Prediction
@@ -38,10 +40,12 @@ __all__ = [
     "CostExplorer",
     "DecodeStepper",
     "EqualBytes",
+    "FirstLook",
     "HeadStepper",
     "HeadWiring",
     "InsideModel",
     "LatentExplorer",
+    "LivingPlot",
     "PhaseFilm",
     "PositionEncodings",
     "Prediction",

@@ -146,9 +146,14 @@ class LivingWidget(anywidget.AnyWidget):
     def _picture(self) -> str:
         """Markup for a reader without JavaScript, and for print: the committed picture."""
         svg = (STATIC / f"{self._widget}.svg").read_text(encoding="utf-8")
-        defaults = {key: trait.entry["default"] for key, trait in self.state_keys().items()}
-        note = "" if self.state == defaults else " The living view opens in another state."
+        entries = {key: trait.entry for key, trait in self.state_keys().items()}
+        drawn = {key: entry.get("still", entry["default"]) for key, entry in entries.items()}
+        note = "" if self.state == drawn else " The living view opens in another state."
         return f"{svg}<figcaption>{html.escape(self.caption)}{note}</figcaption>"
+
+    def _data(self) -> str:
+        """What the view needs besides the state: nothing, where the package's own data do."""
+        return ""
 
     def _html(self) -> str:
         """The picture, the state, and the place where the page's script mounts the widget."""
@@ -158,7 +163,7 @@ class LivingWidget(anywidget.AnyWidget):
         picture = self._picture().replace(f"{self._widget}-", f"{view}-")  # its ids are its own
         return (
             f'<div class="living" data-widget="{self._widget}" id="living-{view}">'
-            f'<script type="application/json">{state}</script>'
+            f'<script type="application/json">{state}</script>{self._data()}'
             f'<figure class="living-picture">{picture}</figure></div>'
         )
 

@@ -32,7 +32,7 @@ class HeadStepper(LivingWidget):
     >>> stepper = HeadStepper(n_heads=1)
     >>> stepper.token = 3
     >>> stepper
-    HeadStepper(step=4, token=3, n_heads=1, join='concatenate')
+    HeadStepper(step=0, token=3, n_heads=1, join='concatenate')
     """
 
     _widget = "head_stepper"

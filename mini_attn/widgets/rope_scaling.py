@@ -37,6 +37,5 @@ class RopeScaling(LivingWidget):
     _widget = "rope_scaling"
     caption = (
         "Wavelength of each plane of a head of 128, trained on 4,096 tokens and used at 32,768 "
-        "without any rule. Planes that never came round in training meet angles that they have "
-        "not seen."
+        "with YaRN. The hollow triangles are the planes that would meet new angles without a rule."
     )

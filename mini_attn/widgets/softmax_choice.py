@@ -12,7 +12,7 @@ class SoftmaxChoice(LivingWidget):
 
     Parameters
     ----------
-    once, upon, a, time, key : float
+    once, upon, a, time, lamp : float
         Scores of five tokens, -5 to 5. The default is how well "time" fits each of them.
     shift : float
         Added to all scores, -5 to 5; it changes no weight.

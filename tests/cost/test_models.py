@@ -53,6 +53,7 @@ def test_every_model_has_its_source():
         key = entry.source.split(";")[0].split(",")[0]
         assert key.startswith("config.json") or f"{{{key}," in bib, key
         assert entry.family
+        assert re.fullmatch(r"20(19|2\d)-(0[1-9]|1[0-2])", entry.published), name
 
 
 def test_the_list_has_each_kind():

@@ -91,7 +91,10 @@ def open_page(visits: Visit) -> Iterator[Visit]:
 
 def box_of(page: Page) -> Locator:
     box = page.locator(".living[data-widget=inside_model]")
-    box.locator(".living-output svg").wait_for()
+    box.locator(".living-first svg").wait_for()
+    settings = box.get_by_role("button", name="Settings")
+    if settings.is_visible() and settings.get_attribute("aria-expanded") == "false":
+        settings.click()
     return box
 
 
@@ -125,6 +128,9 @@ def type_text(box: Locator, text: str) -> None:
 def test_what_is_pressed_has_room_for_a_finger(open_page: Visit, touch: bool, least: int) -> None:
     for width in WIDTHS:
         page = open_page("light.html", width=width, has_touch=touch, is_mobile=touch)
+        second = box_of(page).locator(".living-second")
+        second.evaluate("(details) => { details.open = true; }")
+        second.locator("svg").wait_for()
         targets = box_of(page).locator(".living-output [data-id]")
         assert targets.count() > 40
         sizes = (
@@ -273,7 +279,7 @@ def test_controls_and_picture_fit_a_screen(open_page: Visit, theme: str) -> None
     page = open_page.look(f"{theme}.html", theme=theme)
     box = box_of(page)
     top = box.locator(".living-app").bounding_box()
-    picture = box.locator(".living-output svg").bounding_box()
+    picture = box.locator(".living-first svg").bounding_box()
     assert top
     assert picture
     assert picture["y"] + picture["height"] - top["y"] < 900

@@ -10,7 +10,7 @@ from mini_attn.widgets import SoftmaxChoice
 from mini_attn.widgets.base import load_schema
 from tests.javascript import run
 
-TOKENS = ("once", "upon", "a", "time", "key")
+TOKENS = ("once", "upon", "a", "time", "lamp")
 BODY = "return input.map(living.registry.softmax_choice.compute);"
 
 
@@ -75,5 +75,5 @@ def test_ties_are_told() -> None:
     body = """
       const { compute, describe } = living.registry.softmax_choice;
       return describe(compute(input));"""
-    state = SoftmaxChoice(once=2, upon=2, a=0, time=0, key=0).state
+    state = SoftmaxChoice(once=2, upon=2, a=0, time=0, lamp=0).state
     assert run(body, state).startswith("2 tokens share the first place")

@@ -14,12 +14,13 @@ from mini_attn.stories.family import shipped
 from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
 from mini_attn.widgets.model_data import model_script
-from tests.site import THEMES, WIDTHS, serious_findings, watched
+from tests.site import THEMES, WIDTHS, open_settings, serious_findings, watched
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
-CLASSES = [getattr(widgets, name) for name in widgets.__all__ if name != "Prediction"]
+OWN_VIEWS = {"Prediction", "LivingPlot"}  # tested in files of their own
+CLASSES = [getattr(widgets, name) for name in widgets.__all__ if name not in OWN_VIEWS]
 WIDGETS = {found.class_traits()["_widget"].default_value: found for found in CLASSES}
 STEPPER = ".living[data-widget=decode_stepper]"
 CALCULATOR = ".living[data-widget=cache_calculator]"
@@ -197,6 +198,7 @@ def change_by_keyboard(page: Page, control: Locator) -> None:
 def test_each_control_changes_the_result(open_page: Visit, name: str, change: object) -> None:
     page = open_page.look(f"{name}-light.html")
     box = box_of(page, name)
+    open_settings(box)
     controls = box.locator("[data-key]:visible:not(:disabled), .living-choice input")
     assert controls.count() >= 1
     for number in range(controls.count()):

@@ -52,7 +52,9 @@ buildSync({ ...common, minify: false, entryPoints: ["node.js"], format: "esm", p
 const { registry, defaults } = await import(pathToFileURL(forNode));
 for (const [name, { draw, compute, schema, describe }] of Object.entries(registry)) {
   if (!draw) continue;
-  const result = compute(defaults(schema));
+  // What is printed may be further on than where a reader begins.
+  const still = Object.entries(schema).filter(([, entry]) => "still" in entry).map(([key, entry]) => [key, entry.still]);
+  const result = compute({ ...defaults(schema), ...Object.fromEntries(still) });
   const markup = draw(result, { width: 720, uid: name, label: describe(result) });
   const svg = markup.slice(markup.indexOf("<svg"), markup.lastIndexOf("</svg>") + 6);
   const style = `<style>${packed(read(`${name}/style.css`))}</style>`; // a picture may stand alone

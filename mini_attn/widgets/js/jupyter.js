@@ -4,7 +4,8 @@ import { show } from "./core/view.js";
 
 export default {
   render({ model, el }) {
-    const definition = registry[model.get("_widget")];
+    const known = registry[model.get("_widget")];
+    const definition = known.given?.(el, model) ?? known;
     el.classList.add("living", "living-on");
     const place = el.ownerDocument.createElement("div");
     place.className = "living-live";

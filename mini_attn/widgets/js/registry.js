@@ -4,9 +4,11 @@ import cacheCalculator from "./cache_calculator/index.js";
 import costExplorer from "./cost_explorer/index.js";
 import decodeStepper from "./decode_stepper/index.js";
 import equalBytes from "./equal_bytes/index.js";
+import firstLook from "./first_look/index.js";
 import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
 import latentExplorer from "./latent_explorer/index.js";
+import livingPlot from "./living_plot/index.js";
 import phaseFilm from "./phase_film/index.js";
 import positionEncodings from "./position_encodings/index.js";
 import prediction from "./prediction/index.js";
@@ -21,9 +23,8 @@ import variantTable from "./variant_table/index.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, headStepper,
-    headWiring, latentExplorer, phaseFilm, positionEncodings, prediction, ringCache, roofline,
-    ropeScaling, rotor,
-    softmaxChoice, softmaxSaturation, tileStepper, variantTable,
+    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook, headStepper,
+    headWiring, latentExplorer, livingPlot, phaseFilm, positionEncodings, prediction, ringCache, roofline,
+    ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),
 );

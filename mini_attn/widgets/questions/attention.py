@@ -55,7 +55,7 @@ def _score() -> Question:
             ),
             Mistake(
                 float(q.sum() * k.sum()) / SIZE**0.5,
-                "That multiplies the sums. A dot product multiplies place by place, then adds.",
+                "That multiplies the sums. A dot product multiplies entry by entry, then adds.",
             ),
         ),
     )
@@ -145,7 +145,7 @@ def _gradient() -> Question:
     return Question(
         key="attention/gradient",
         text=f"Two keys. Once the weight of the first is {even}, once it is {sure}. By what factor "
-        "is its derivative by its own score smaller in the second case?",
+        "is its derivative with respect to its own score smaller in the second case?",
         answer=round(ratio),
         unit="times",
         kind="ratio",

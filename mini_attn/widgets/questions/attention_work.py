@@ -21,7 +21,7 @@ def _visible() -> Question:
         answer=seen,
         unit="scores",
         kind="sum",
-        explanation=f"The query at place i (from 1) sees i keys, its own included: "
+        explanation=f"Query number i (from 1) sees i keys, its own included: "
         f"1 + 2 + … + {n:,} = {n:,} × {n + 1:,} / 2 = {seen:,}.",
         mistakes=(
             Mistake(

@@ -64,7 +64,7 @@ def _beside_latent() -> Question:
             Mistake(answer + 1, f"{answer + 1} heads keep {(answer + 1) * 2 * SIZE}: more."),
             Mistake(
                 numbers / (2 * SIZE),
-                "That is the right quotient. Heads come whole, and the cache should be smaller.",
+                "That is the right ratio. Heads come whole, and the cache should be smaller.",
             ),
             Mistake(
                 numbers / SIZE,
@@ -102,8 +102,8 @@ def _window_or_one_head() -> Question:
             ),
             Mistake(
                 window // kv_heads,
-                "Turned round: the layer with one head needs more tokens to fill as much, not "
-                "fewer.",
+                "The other way round: the layer with one head needs more tokens to fill as much, "
+                "not fewer.",
             ),
             Mistake(
                 2 * answer,
@@ -141,7 +141,7 @@ def _as_much_as_weights() -> Question:
             Mistake(answer - 1, "With that many the weights are still the larger part: round up."),
             Mistake(
                 round(weights / one, 2),
-                "The quotient is right; sequences come whole.",
+                "The ratio is right; sequences come whole.",
             ),
             Mistake(
                 -(-weights * LAYERS // one),

@@ -32,7 +32,7 @@ def _numbers() -> Question:
             Mistake(
                 RANK,
                 f"That is the latent alone. The rotated key of {ROPE} is cached beside it, or no "
-                "score would depend on where a token stands.",
+                "score would depend on the position of a token.",
             ),
             Mistake(
                 2 * RANK,
@@ -88,7 +88,7 @@ def _groups() -> Question:
                 HEADS,
                 "That many heads read it. The question is how many would take as much room.",
             ),
-            Mistake(one / each, "The quotient is turned round."),
+            Mistake(one / each, "The ratio is upside down."),
         ),
     )
 
@@ -198,7 +198,7 @@ def _crossover() -> Question:
                 f"Round up: {fewest - 1} × {wider} is still below {made:,}, so the absorbed form "
                 "has fewer.",
             ),
-            Mistake(made / wider, "That is the right quotient. Tokens come whole: round up."),
+            Mistake(made / wider, "That is the right ratio. Tokens come whole: round up."),
             Mistake(
                 made / (2 * RANK),
                 f"The expanded form has pairs to multiply as well: a pair costs only {wider} more "
@@ -238,7 +238,7 @@ def _merged() -> Question:
         explanation=f"{rank_q} × {RANK} = {one:,} instead of {rank_q} × {NOPE} + {NOPE} × {RANK} "
         f"= {two:,}. The product still has rank {NOPE}, but no longer the shape that shows it.",
         mistakes=(
-            Mistake(two / one, "The quotient is turned round: the merged matrix is the larger."),
+            Mistake(two / one, "The ratio is upside down: the merged matrix is the larger."),
             Mistake(
                 one / (rank_q * NOPE),
                 "The second matrix counts too: both are there before they are merged.",

@@ -62,14 +62,14 @@ def _weights() -> Question:
     return Question(
         key="multihead/weights",
         text=f"The first transformer had `d_model` = {d_model} and 8 heads of {d_model // 8}. Now "
-        f"cut the same width into {n_heads} heads of {size}. How many numbers do W_q, W_k, W_v "
+        f"split the same width into {n_heads} heads of {size}. How many numbers do W_q, W_k, W_v "
         "and W_o hold together (no biases)?",
         answer=total,
         unit="numbers",
         kind="product",
         tolerance=0.005,
         explanation=f"Each matrix is `d_model` × (`n_heads` · `head_dim`) = {d_model} × {d_model}, "
-        f"whatever the cut, and 4 × {d_model} × {d_model} = {total:,}.",
+        f"however it is split, and 4 × {d_model} × {d_model} = {total:,}.",
         mistakes=(
             Mistake(
                 2 * total,

@@ -26,8 +26,8 @@ def _favourites() -> Question:
         mistakes=(
             Mistake(
                 1,
-                "That would hold if all queries had one sign. A negative query turns the order "
-                "of the keys round.",
+                "That would hold if all queries had one sign. A negative query reverses the order "
+                "of the keys.",
             ),
             Mistake(
                 tokens,
@@ -41,8 +41,8 @@ def _favourites() -> Question:
             ),
             Mistake(
                 tokens - 1,
-                "Picture the keys on a line: a query can prefer one end or the other, and no "
-                "place between.",
+                "Picture the keys on a line: a query can prefer one end or the other, and "
+                "nothing in between.",
             ),
             Mistake(
                 tokens * tokens,

@@ -77,11 +77,11 @@ def _keys_at_hand() -> Question:
         answer=needed,
         unit="keys",
         kind="count",
-        explanation=f"The first new token looks {window - 1:,} places back, the last at itself: "
+        explanation=f"The first new token looks {window - 1:,} positions back, the last at itself: "
         f"{window - 1:,} old keys and {new:,} new ones. A ring of {window:,} cannot hold them "
         "all.",
         mistakes=(
-            Mistake(window, "That is what one query sees. The queries stand at different places."),
+            Mistake(window, "That is what one query sees. The queries are at different positions."),
             Mistake(
                 new + window,
                 "Nearly: the first new token sees itself and one fewer of the old ones.",
@@ -116,7 +116,10 @@ def _reach() -> Question:
                 "Nearly (it is the number that is usually given). The window counts the token's "
                 "own key, so a layer reaches one position less.",
             ),
-            Mistake(window - 1, "That is one layer. What it brought near, the next hands on."),
+            Mistake(
+                window - 1,
+                "That is one layer. The next layer carries on from what it brought nearer.",
+            ),
             Mistake(window, "That is one layer, and the token itself is in the window."),
             Mistake(
                 (layers - 1) * (window - 1),

@@ -17,17 +17,18 @@ def _copy() -> Question:
         answer=period,
         unit="keys",
         kind="count",
-        explanation=f"The same word stood {period} places back, the one that followed it "
-        f"{period - 1} places back. A window of W sees up to W − 1 places back, so W = {period}.",
+        explanation=f"The same word was {period} positions back, the one that followed it "
+        f"{period - 1} positions back. A window of W sees up to W − 1 positions back, so W = "
+        f"{period}.",
         mistakes=(
             Mistake(
                 period + 1,
-                f"That window still sees the last occurrence itself, {period} places back. What "
-                "has to be copied is one place nearer.",
+                f"That window still sees the last occurrence itself, {period} positions back. What "
+                "has to be copied is one position nearer.",
             ),
             Mistake(
                 period - 1,
-                "That is how many places back the word stands. The window counts the key of the "
+                "That is how many positions back the word is. The window counts the key of the "
                 "current word as well.",
             ),
             Mistake(
@@ -36,7 +37,7 @@ def _copy() -> Question:
             ),
             Mistake(
                 period // 2,
-                "With two layers something may be *handed on* from twice as far. But here one head "
+                "With two layers something may be *passed on* from twice as far. But here one head "
                 "looks for the word, and it has to see it.",
             ),
             Mistake(1, "A window of 1 sees the current word alone."),

@@ -52,7 +52,7 @@ def _pairs() -> Question:
         unit="dot products",
         kind="count",
         explanation=f"One for each row and column of the result: {n} × {n} = {n * n}. All "
-        f"but the {n} on the diagonal come twice, as the dot product does not mind the order.",
+        f"but the {n} on the diagonal come twice, as the order of the two does not matter.",
         mistakes=(
             Mistake(n * (n - 1), "Each token is compared with itself too: the diagonal counts."),
             Mistake(

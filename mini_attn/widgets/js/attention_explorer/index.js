@@ -21,5 +21,6 @@ export default {
       options: [["none", "no"], ["after", "0 after softmax"], ["renormalised", "0, divided by sum"], ["before", "−∞ before softmax"]] },
     { key: "temperature", kind: "range", label: "Temperature", when: past, show: (value) => value.toFixed(2) },
   ],
+  main: ["show"],
   compute, draw, describe, table, explain,
 };

@@ -51,5 +51,6 @@ export default {
   name: "cache_calculator",
   title: "Cache calculator",
   hint: "Point at a number of the formula, or reach it with Tab, to read why it is there.",
+  shares: true,
   schema, controls, compute, draw, describe, table, update, settle,
 };

@@ -148,11 +148,15 @@ function curve(x, y, bytesAt, kind) {
   return mark("path", { d, class: `calc-line calc-line-${kind}` });
 }
 
-function level(x, y, bytes, kind, words, below) {
+// A level with its words at the left, or at the right where a curve comes through them: curves rise,
+// so that one of the two ends is free.
+function level(x, y, bytes, kind, words, below, curves) {
   const [start, end] = x.range();
   const at = y(Number(bytes));
+  const beside = x.invert(start + textWidth(words, 12) + 12);
+  const taken = curves.some((bytesAt) => y(bytesAt(Math.round(beside))) < at + 18);
   return mark("line", { x1: start, x2: end, y1: at, y2: at, class: `calc-level calc-level-${kind}` })
-    + text(start + 6, at + (below ? 15 : -6), words, "halo");
+    + text(taken ? end - 6 : start + 6, at + (below ? 15 : -6), words, "halo", { "text-anchor": taken ? "end" : "start" });
 }
 
 function room(x, y, result) {
@@ -182,12 +186,13 @@ function chart(result, width) {
   const close = Math.abs(y(Number(result.device_bytes)) - y(Number(result.weight_bytes))) < 20;
   const below = result.device_bytes > result.weight_bytes;
   const plain = result.mha_bytes > result.total_bytes;
+  const curves = [result.bytesAt, ...(plain ? [result.mhaBytesAt] : [])];
   return {
     inside: text(0, 14, `Cache against tokens, ${count(result.sizes.batch, "sequence")}`, "title")
       + chartAxes(x, y, width, height, left)
       + room(x, y, result)
-      + level(x, y, result.device_bytes, "device", `device ${roundSize(result.device_bytes)}`, close && !below)
-      + level(x, y, result.weight_bytes, "weights", `weights ${size(result.weight_bytes)}`, close && below)
+      + level(x, y, result.device_bytes, "device", `device ${roundSize(result.device_bytes)}`, close && !below, curves)
+      + level(x, y, result.weight_bytes, "weights", `weights ${size(result.weight_bytes)}`, close && below, curves)
       + (plain ? curve(x, y, result.mhaBytesAt, "mha") : "")
       + curve(x, y, result.bytesAt, "cache")
       + here(x, y, result),
@@ -228,6 +233,7 @@ function chips(result, width) {
     x += wide + 3;
     return out;
   }).join("");
+  y = Math.max(y, 28 + 54); // long numbers take a second line: nothing below it moves
   const exact = `${grouped(result.total_bytes)} bytes`;
   const units = `${size(result.total_bytes)} (1 GB = 10⁹ bytes) · ${binarySize(result.total_bytes)} (1 GiB = 2³⁰ bytes)`;
   const scales = result.bits <= 8 ? " · without the scales that quantised numbers need besides" : "";

@@ -2,6 +2,7 @@
 import { fromHash } from "./hash.js";
 import { pageModel } from "./model.js";
 import { defaults, validate } from "./schema.js";
+import * as shape from "./shape.js";
 import { show } from "./view.js";
 
 const link = (hash) => location.href.replace(/#.*$/, "") + hash;
@@ -25,9 +26,27 @@ function asked({ name, schema, settle }, present) {
   return { state: settle ? settle(state) : state, error: null };
 }
 
+// What the reader chose before; what the page itself asks for stays.
+function remembered(definition, state) {
+  const usual = defaults(definition.schema);
+  const next = shape.chosen(definition, state);
+  return Object.keys(usual).every((key) => state[key] === usual[key]) ? next : state;
+}
+
+function share(definition, view) {
+  view.chosen = (before, after) => shape.choose(view, before, after);
+  view.forgotten = shape.forget;
+  shape.whenChosen((source) => {
+    if (source === view) return;
+    const next = shape.chosen(definition, view.state);
+    if (next !== view.state) view.follow(next);
+  });
+}
+
 function mount(definition, box) {
   const built = written(definition, box);
-  const start = definition.settle ? definition.settle(built.state) : built.state;
+  const own = definition.settle ? definition.settle(built.state) : built.state;
+  const start = definition.shares ? remembered(definition, own) : own;
   const linked = asked(definition, start);
   const place = document.createElement("div");
   place.className = "living-live";
@@ -35,6 +54,7 @@ function mount(definition, box) {
   const model = pageModel(linked?.state ?? start);
   const view = show(definition, place, model, { link, error: linked?.error ?? built.error });
   box.classList.add("living-on");
+  if (definition.shares) share(definition, view);
   // Once there is enough below it to scroll.
   if (linked) document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => box.scrollIntoView()) : box.scrollIntoView();
   // A link to a state elsewhere on the page acts at once.
@@ -50,7 +70,11 @@ function mount(definition, box) {
 export function mountAll(registry, root = document) {
   for (const box of root.querySelectorAll(".living[data-widget]:not(.living-on)")) {
     if (!Object.hasOwn(registry, box.dataset.widget)) continue;
-    mount(registry[box.dataset.widget], box);
+    // A plot's data, and with them its name and its steps, are the page's own.
+    const { given, ...known } = registry[box.dataset.widget];
+    const definition = given ? given(box) : known;
+    if (!definition) continue;
+    mount(definition, box);
     if (!performance.getEntriesByName("living:first").length) performance.mark("living:first");
   }
 }

@@ -51,6 +51,19 @@ export function hatching(id, style, size = 6) {
   return `<defs><pattern id="${id}" width="${size}" height="${size}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="${size}" class="${style}"/></pattern></defs>`;
 }
 
+// A picture of two parts, each drawn from 0 down. A page shows the second apart, below the words
+// about the first; a picture that stands alone has one below the other.
+export function inParts(name, width, at, { part, first, second, defs = "" }) {
+  const gap = 24;
+  if (part === "second" || part === "first") {
+    const { inside, bottom } = part === "first" ? first() : second();
+    return svg(name, width, Math.ceil(bottom), at, defs + inside);
+  }
+  const [one, two] = [first(), second()];
+  const below = Math.ceil(one.bottom) + gap;
+  return svg(name, width, Math.ceil(below + two.bottom), at, `${defs}${one.inside}<g transform="translate(0 ${below})">${two.inside}</g>`);
+}
+
 // The whole picture; its name is the first word of its classes.
 export function svg(name, width, height, { live, label }, inside) {
   return `<svg xmlns="http://www.w3.org/2000/svg" class="${name}-picture" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${live ? "group" : "img"}" aria-label="${escape(label)}">${inside}</svg>`;

@@ -1,11 +1,14 @@
 // The generic view: controls, sentence, picture, explanation and table of any widget definition.
 import { moveFocus } from "./arrows.js";
+import { dragging, nearest } from "./drag.js";
 import { fillControls, readInput } from "./controls.js";
+import { copyWords } from "./copy.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
 import { defaults, fault, validate } from "./schema.js";
 
 const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
+const NARROW = 480; // below this, controls and parts of the picture fold
 let views = 0;
 let column = 0; // the width last measured: most views of a page stand in one column
 
@@ -16,15 +19,38 @@ class View {
     this.copies = link ? "Copy link" : "Copy code";
     root.innerHTML = frame(definition, this.uid, this.copies);
     // Asked once, of the first view: so early that there is little to lay out.
-    if (!column) this.measure(this.part("width").getBoundingClientRect().width || 720);
-    this.width = column;
+    this.measure(column || this.part("width").getBoundingClientRect().width || 720);
+    this.part("second")?.toggleAttribute("open", !this.narrow);
     this.keys = Object.keys(definition.schema);
     this.listen();
     this.draw();
+    if (definition.play?.byItself) this.playByItself();
+  }
+
+  // Once it is seen, from the beginning, unless somebody was faster or wants nothing to move.
+  playByItself() {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const own = this.model.get(this.definition.play.key);
+    this.seen = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      this.seen.disconnect();
+      if (this.model.get(this.definition.play.key) === own) this.start(this.definition.play);
+    }, { threshold: 0.5 });
+    this.seen.observe(this.part("output"));
   }
 
   part(name) {
     return this.root.querySelector(`.living-${name}`);
+  }
+
+  get narrow() {
+    return this.width < NARROW;
+  }
+
+  // Whether the picture has a second part that stands apart: some have one on narrow screens only.
+  get apart() {
+    const { second } = this.definition;
+    return Boolean(second) && this.width < (second.upTo ?? Infinity);
   }
 
   get state() {
@@ -36,6 +62,7 @@ class View {
     column = Math.min(WIDTHS[1], Math.max(WIDTHS[0], Math.floor(width)));
     if (Math.abs(column - this.width) < 4) return false;
     this.width = column;
+    this.part("app").classList.toggle("living-narrow", this.narrow);
     return true;
   }
 
@@ -68,7 +95,9 @@ class View {
     }
     if (this.definition.choose) output.addEventListener("click", (event) => this.choose(event.target.closest?.("[data-id]")));
     output.addEventListener("keydown", (event) => this.key(event, output));
+    if (this.definition.drag) dragging(output, (id) => this.grab(id));
     this.part("table").addEventListener("toggle", () => this.fillTable());
+    this.part("second")?.addEventListener("toggle", () => this.result && this.drawSecond());
     this.changed = () => this.quiet || this.draw();
     for (const key of this.keys) this.model.on(`change:${key}`, this.changed);
     // Told the first time before anything is shown: to ask for the width of each view would lay
@@ -87,6 +116,19 @@ class View {
     this.choose(event.target);
   }
 
+  // What moving a part makes of the state: the definition gives the values of keys, or null.
+  grab(id) {
+    const { drag, schema } = this.definition;
+    const move = drag(this.result, id, { width: this.width, state: this.state });
+    return move && ((way) => {
+      const wanted = Object.entries(move(way)).map(([key, value]) => [key, nearest(schema[key], value)]);
+      if (wanted.every(([key, value]) => this.model.get(key) === value)) return;
+      this.stop();
+      this.complain(null);
+      this.write({ ...this.state, ...Object.fromEntries(wanted) });
+    });
+  }
+
   // A part of the picture is pressed: the definition says what that makes of the state.
   choose(element) {
     this.stop();
@@ -98,6 +140,7 @@ class View {
   fromInput(input) {
     const key = input.dataset.key;
     if (!key) return;
+    if (this.definition.play?.byItself) this.stop();
     const { schema, refuse } = this.definition;
     const entry = schema[key];
     const value = readInput(input, entry);
@@ -114,6 +157,7 @@ class View {
   }
 
   write(state) {
+    this.chosen?.(this.state, state); // before the state is another
     this.quiet = true;
     for (const key of this.keys) if (this.model.get(key) !== state[key]) this.model.set(key, state[key]);
     this.quiet = false;
@@ -121,13 +165,23 @@ class View {
     this.draw();
   }
 
+  // Take over what was chosen in another picture, without telling it back.
+  follow(state) {
+    const { chosen } = this;
+    this.chosen = null;
+    if (!this.definition.refuse?.(state)) this.write(state);
+    this.chosen = chosen;
+  }
+
   press(element) {
     const action = element?.dataset.do;
     if (!action) return;
-    if (!["play", "copy", "tell"].includes(action)) this.stop();
+    if (!["play", "copy", "tell", "settings"].includes(action)) this.stop();
+    if (action === "settings") element.setAttribute("aria-expanded", String(this.part("controls").classList.toggle("living-open")));
     if (action === "reset") {
       this.complain(null);
       this.write(defaults(this.definition.schema));
+      this.forgotten?.();
     }
     if (action === "step") this.move(1);
     if (action === "back") this.move(-1);
@@ -176,12 +230,7 @@ class View {
   copy(element) {
     const { name, schema } = this.definition;
     const words = this.link ? this.link(toHash(name, schema, this.state)) : toPython(name, schema, this.state);
-    const done = () => {
-      element.textContent = "Copied";
-      setTimeout(() => (element.textContent = this.copies), 1500);
-    };
-    const show = () => this.complain(`To copy: ${words}`);
-    navigator.clipboard ? navigator.clipboard.writeText(words).then(done, show) : show();
+    copyWords(element, this.copies, words, (said) => this.complain(said));
   }
 
   complain(words) {
@@ -245,7 +294,14 @@ class View {
     const output = this.part("output");
     const active = root.ownerDocument.activeElement;
     const focused = output.contains(active) ? active.dataset.id : null;
-    output.innerHTML = definition.draw(this.result, { width: this.width, uid: this.uid, live: true, touch: matchMedia("(pointer: coarse)").matches });
+    const second = this.part("second");
+    if (second) {
+      const { title, narrow = title } = definition.second;
+      second.hidden = !this.apart;
+      second.firstElementChild.textContent = this.narrow ? narrow : title;
+    }
+    this.part("first").innerHTML = this.drawn(this.apart ? "first" : undefined);
+    this.drawSecond();
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));
@@ -254,7 +310,18 @@ class View {
     this.fillTable();
   }
 
-  // Only while it is open: a slider has no time for what nobody sees.
+  drawn(part) {
+    const touch = matchMedia("(pointer: coarse)").matches;
+    return this.definition.draw(this.result, { part, width: this.width, uid: `${this.uid}-${part ?? "all"}`, live: true, touch });
+  }
+
+  // The second part of the picture, like the table, only while it is open: a slider has no time for
+  // what nobody sees.
+  drawSecond() {
+    const second = this.part("second");
+    if (second?.open) second.lastElementChild.innerHTML = this.apart ? this.drawn("second") : "";
+  }
+
   fillTable() {
     const details = this.part("table");
     if (details.open) details.lastElementChild.innerHTML = tableMarkup(this.definition.table(this.result));
@@ -264,6 +331,7 @@ class View {
     this.removed = true;
     this.stop();
     this.observer.disconnect();
+    this.seen?.disconnect();
     document.fonts.removeEventListener("loadingdone", this.lettered);
     for (const key of this.keys) this.model.off(`change:${key}`, this.changed);
   }
@@ -271,8 +339,9 @@ class View {
 
 // Put a widget into an element; `remove` of what comes back takes it away again.
 export function show(definition, root, model, { link = null, error = null } = {}) {
-  if (definition.mount) return { remove: definition.mount(root, model, { link }) ?? (() => {}) };
-  const view = new View(definition, root, model, { link });
+  const own = definition.mount?.(root, model, { link });
+  if (definition.mount && typeof own !== "object") return { remove: own ?? (() => {}) };
+  const view = own ?? new View(definition, root, model, { link });
   if (error) view.complain(error);
   return view;
 }

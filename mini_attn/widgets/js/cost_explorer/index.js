@@ -1,7 +1,7 @@
 // The cost explorer: FLOPs and bytes of one layer, part by part, against the number of tokens.
 import { hint } from "../core/text.js";
 import { HEAD_DIM, compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -17,5 +17,7 @@ export default {
     { key: "pairs", kind: "choice", label: "Pairs computed", options: [["full", "full square"], ["exact", "visible only"]] },
     { key: "kernel", kind: "choice", label: "Scores", options: [["written", "written down"], ["fused", "in tiles"]] },
   ],
+  main: ["seq"],
+  second: { title: "Bytes of its attention, against tokens", upTo: WIDE },
   compute, draw, describe, table, explain,
 };

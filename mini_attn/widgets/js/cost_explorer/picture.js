@@ -1,13 +1,13 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, hatching, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, hatching, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./words.js";
 
-const WIDE = 600;
-const ROW = 30;
-const PLOT = 150; // height of a chart
+export const WIDE = 600;
+const ROW = 27;
+const PLOT = 78; // height of a chart
 
 const target = targets("cost");
 
@@ -72,8 +72,8 @@ function flopChart(result, x0, y0, width, at) {
   const mark = (x, y, top) => {
     const cx = x(cross);
     const anchor = cx > x0 + width - 60 ? END : MIDDLE;
-    return stroke(cx, top + PLOT - 30, cx, top + PLOT, "cost-cross") + text(Math.min(cx, x0 + width), top + PLOT - 36, `half at ${whole(Math.round(cross))}`, "cost-cross-word", anchor)
-      + target(at, "cross", cx - 9, top + PLOT - 30, 18, 30, `half and half at ${whole(Math.round(cross))} tokens`);
+    return stroke(cx, top + PLOT - 14, cx, top + PLOT, "cost-cross") + text(Math.min(cx, x0 + width), top + PLOT - 18, `half at ${whole(Math.round(cross))}`, "cost-cross-word", anchor)
+      + target(at, "cross", cx - 12, top + PLOT - 24, 24, 24, `half and half at ${whole(Math.round(cross))} tokens`);
   };
   return chart(result, {
     title: "FLOPs of the layer, against tokens", unit: flop, tick: "", mark,
@@ -92,16 +92,17 @@ function byteChart(result, x0, y0, width, at) {
   }, x0, y0, width, at);
 }
 
-export function draw(result, { width = 720, uid = "cost_explorer", live = false, label = "FLOPs and bytes of one layer by part and by number of tokens" } = {}) {
+export function draw(result, { width = 720, uid = "cost_explorer", live = false, part, label = "FLOPs and bytes of one layer by part and by number of tokens" } = {}) {
   const wide = width >= WIDE;
   const bar = wide ? 246 : 128;
   const at = { wide, live, entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
   const upper = parts(result, at);
   const half = wide ? (width - 36) / 2 : width;
-  const y = upper.bottom + 38;
-  const below = y + PLOT + 128;
-  const charts = flopChart(result, 0, y, half, at) + byteChart(result, wide ? half + 36 : 0, wide ? y : below, half, at);
-  const height = Math.ceil((wide ? y : below) + PLOT + 102);
-  const hatch = hatching(`${uid}-hatch`, "cost-hatch");
-  return svg("cost", width, height, { live, label }, hatch + text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + charts);
+  const y = upper.bottom + 28;
+  const tall = PLOT + 102;
+  const inside = text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + flopChart(result, 0, y, half, at);
+  const defs = hatching(`${uid}-hatch`, "cost-hatch");
+  if (wide) return svg("cost", width, Math.ceil(y + tall), { live, label }, defs + inside + byteChart(result, half + 36, y, half, at));
+  const second = () => ({ inside: byteChart(result, 0, 14, half, at), bottom: tall + 14 });
+  return inParts("cost", width, { live, label }, { part, defs, first: () => ({ inside, bottom: y + tall }), second });
 }

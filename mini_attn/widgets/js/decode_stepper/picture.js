@@ -2,7 +2,7 @@
 // the running totals. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, hatching, inLines, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, hatching, inLines, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
 import { decimal, shortWeight } from "../core/text.js";
 import { charts } from "./charts.js";
 import { KINDS } from "./words.js";
@@ -25,8 +25,8 @@ function layout(width, count) {
   const bottom = top + count * row;
   x.w = wide ? start + 3 * (panel + gap) : start;
   x.out = x.w + count * cell + gap;
-  const weights = wide ? top : bottom + 66; // where the weights' first line begins
-  return { wide, width, row, tall: row - 8, cell, bar, panel, straight, x, top, weights, below: weights + count * row + 8 };
+  const weights = wide ? top : 66; // where the weights' first line begins: narrow, in the second part
+  return { wide, width, row, tall: row - 4, cell, bar, panel, straight, x, top, weights, below: bottom + 8 };
 }
 
 const target = targets("step");
@@ -83,7 +83,10 @@ function headings(result, at) {
     ? name(at.x.w, count * at.cell, `weights of head ${result.head}`, at.straight ? 16 : 14)
     : text(0, at.weights - 46, `Weights of head ${result.head}: who looks at whom`, "step-head");
   const names = at.wide ? { q: "query", k: "key", v: "value", out: "output" } : { q: "query", k: "key", v: "value" };
-  return Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join("") + title + columns.join("");
+  return {
+    vectors: Object.entries(names).map(([key, words]) => name(at.x[key], at.panel, words)).join(""),
+    weights: title + columns.join(""),
+  };
 }
 
 function lineOf(result, i, at) {
@@ -93,8 +96,10 @@ function lineOf(result, i, at) {
   const below = at.weights + i * at.row;
   const name = (from) => text(0, from + at.tall / 2 + 4.5, token, style);
   const parts = ["q", "k", "v", ...(at.wide ? ["out"] : [])].map((part) => vector(result, part, i, y, at));
-  return name(y) + (at.wide ? "" : name(below)) + text(at.x.q - 10, y + at.tall / 2 + 4.5, SHORT[kind], `step-word-${kind}`, END)
-    + parts.join("") + weightRow(result, i, below, at);
+  return {
+    vectors: name(y) + text(at.x.q - 10, y + at.tall / 2 + 4.5, SHORT[kind], `step-word-${kind}`, END) + parts.join(""),
+    weights: (at.wide ? "" : name(below)) + weightRow(result, i, below, at),
+  };
 }
 
 // Frames with their words, and how to read the bars.
@@ -107,22 +112,29 @@ function legend(y, at) {
 
 function sameOutput({ difference, rows, there }, y, at) {
   const size = difference === 0 ? "0" : difference.toExponential(0);
-  const wide = `✓ Output for “${rows[there - 1].token}”, with and without a cache: largest difference ${size} (both were computed)`;
+  const wide = `✓ Output for “${rows[there - 1].token}”, with and without a cache: largest difference ${size}`;
   return at.wide ? text(0, y, wide, "step-same")
     : text(0, y, "✓ Same output with and without a cache", "step-same") + text(16, y + 18, `largest difference ${size}`, "step-same");
 }
 
-export function draw(result, { width = 720, uid = "decode_stepper", live = false, label = "Rows computed and kept, and the running totals" } = {}) {
+export function draw(result, { width = 720, uid = "decode_stepper", live = false, part, label = "Rows computed and kept, and the running totals" } = {}) {
   const place = layout(width, result.rows.length);
   const scale = (most) => scaleLinear([0, most], [0, place.tall / 2 - 2]);
   const size = Object.fromEntries(Object.entries(result.extent).map(([name, most]) => [name, scale(most)]));
-  const at = { ...place, size, uid, live, entry: `w-${result.there - 1}-${result.there - 1}` };
-  const key = legend(at.below + 4, at);
-  const same = key.bottom + 28;
-  const totals = charts(result, same + (at.wide ? 26 : 44), at);
-  const height = Math.ceil(totals.bottom);
-  const hatch = hatching(`${uid}-hatch`, "step-hatch");
-  return svg("step", width, height, { live, label },
-    hatch + headings(result, at) + range(result.rows.length).map((i) => lineOf(result, i, at)).join("") + key.inside
-    + sameOutput(result, same, at) + totals.inside);
+  const newest = result.there - 1;
+  const at = { ...place, size, uid, live, entry: place.wide ? `w-${newest}-${newest}` : `q-${newest}` };
+  const parts = [headings(result, at), ...range(result.rows.length).map((i) => lineOf(result, i, at))];
+  const [vectors, weights] = ["vectors", "weights"].map((name) => parts.map((one) => one[name]).join(""));
+  const first = () => {
+    const key = legend(at.below + 4, at);
+    const same = key.bottom + 24;
+    const inside = vectors + (at.wide ? weights : "") + key.inside + sameOutput(result, same, at);
+    return { inside, bottom: same + (at.wide ? 8 : 26) };
+  };
+  const second = () => {
+    const from = at.wide ? 14 : at.weights + parts.length * at.row + 8;
+    const totals = charts(result, from, at);
+    return { inside: (at.wide ? "" : weights) + totals.inside, bottom: totals.bottom };
+  };
+  return inParts("step", width, { live, label }, { part, first, second, defs: hatching(`${uid}-hatch`, "step-hatch") });
 }

@@ -6,7 +6,7 @@ import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
-const STEPS = ["queries, keys, values", "scores", "weights", "averages", "together"];
+const STEPS = ["q, k, v", "scores", "weights", "averages", "together"];
 
 export default {
   name: "head_stepper",

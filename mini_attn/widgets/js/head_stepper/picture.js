@@ -7,22 +7,28 @@ import { decimal, shortWeight } from "../core/text.js";
 
 const WIDE = 600; // below this the lanes stand one under the other
 const LABEL = 60;
-// Where the rows of a lane begin, below its title, and how tall each is.
-const TALL = { query: 28, keys: 28, scores: 18, weights: 54, values: 28, average: 28 };
-const FROM = { query: 68, keys: 102, scores: 136, weights: 158, values: 218, average: 252 };
-const LANE = 290;
+const TALL = { query: 25, keys: 25, scores: 24, weights: 48, values: 25, average: 25 }; // of a lane's rows
+const ROWS = Object.keys(TALL);
+// Narrow, a lane shows what its step reads and makes; the last one adds up below.
+const AT_STEP = [["query", "keys", "values"], ["query", "keys", "scores"], ["scores", "weights"], ["weights", "values", "average"], ["weights", "average"]];
+const GAP = 3;
+const NARROW_TALL = 404;
 const CELL = 28;
 
 function layout(width, result) {
   const two = result.heads.length === 2;
   const wide = width >= WIDE;
   const lane = two && wide ? (width - 28) / 2 : Math.min(width, 640);
-  const lanes = result.heads.map((_, h) => (two && wide ? { x: h * (lane + 28), y: 0 } : { x: 0, y: h * (LANE + 16) }));
+  const rows = wide ? ROWS : AT_STEP[result.step];
+  const from = {};
+  let tall = 62; // the title, the question and the tokens
+  for (const row of rows) [from[row], tall] = [tall, tall + TALL[row] + GAP];
+  const lanes = result.heads.map((_, h) => (two && wide ? { x: h * (lane + 28), y: 0 } : { x: 0, y: h * tall }));
   const col = Math.floor((lane - LABEL) / result.tokens.length);
-  const end = lanes.at(-1).y + LANE + 20;
+  const end = lanes.at(-1).y + tall + 12;
   const label = wide ? 116 : 64;
   const cell = Math.min(56, Math.floor((width - label) / result.width));
-  return { width, wide, lane, lanes, col, end, label, cell };
+  return { width, wide, lane, lanes, rows, from, col, end, label, cell };
 }
 
 const target = targets("head");
@@ -44,7 +50,8 @@ const empty = (x, y, w, h) => box(x, y, w, h, "head-box-later");
 
 // Query, key or value of a token in a head: at the token's column, dotted until it is computed.
 function vectorAt(result, h, name, j, row, at) {
-  const [x, y, w, tall] = [at.x + LABEL + j * at.col + 1, at.y + FROM[row], at.col - 2, TALL[row]];
+  if (!at.rows.includes(row)) return "";
+  const [x, y, w, tall] = [at.x + LABEL + j * at.col + 1, at.y + at.from[row], at.col - 2, TALL[row]];
   const own = name === "q" || name === "out";
   const shown = name === "out" ? result.step >= 3 : true;
   if (!own && j > result.token) return text(x + w / 2, y + tall / 2 + 4, "·", "head-quiet", MIDDLE);
@@ -57,23 +64,25 @@ function vectorAt(result, h, name, j, row, at) {
 }
 
 function scoreAt(result, h, j, at) {
-  const [x, y, w] = [at.x + LABEL + j * at.col + 1, at.y + FROM.scores, at.col - 2];
-  if (j > result.token) return text(x + w / 2, y + 13, "–", "head-quiet", MIDDLE);
+  if (!at.rows.includes("scores")) return "";
+  const [x, y, w] = [at.x + LABEL + j * at.col + 1, at.y + at.from.scores, at.col - 2];
+  if (j > result.token) return text(x + w / 2, y + 16, "–", "head-quiet", MIDDLE);
   if (result.step < 1) return empty(x, y, w, TALL.scores);
   const score = result.heads[h].scores[j];
   const shown = decimal(score, at.col >= 40 ? 2 : 1);
-  return text(x + w / 2, y + 13, shown, "head-number", MIDDLE)
+  return text(x + w / 2, y + 16, shown, "head-number", MIDDLE)
     + target(at, `s-${h}-${j}`, x, y, w, TALL.scores, `${result.heads[h].name}, score of ${result.tokens[j]}: ${decimal(score)}`);
 }
 
 function weightAt(result, h, j, at) {
-  const [x, y, w] = [at.x + LABEL + j * at.col + 1, at.y + FROM.weights, at.col - 2];
+  if (!at.rows.includes("weights")) return "";
+  const [x, y, w] = [at.x + LABEL + j * at.col + 1, at.y + at.from.weights, at.col - 2];
   if (j > result.token) return text(x + w / 2, y + TALL.weights - 2, "–", "head-quiet", MIDDLE);
   if (result.step < 2) return empty(x, y, w, TALL.weights);
   const weight = result.heads[h].weights[j];
-  const height = Math.max(1, 36 * weight);
-  return signedBar(weight, x + w * 0.15, y + 38, w * 0.7, height, `head-fill-${h + 1}`)
-    + stroke(x, y + 38, x + w, y + 38, "head-zero") + text(x + w / 2, y + TALL.weights - 2, shortWeight(weight), "head-number", MIDDLE)
+  const height = Math.max(1, 30 * weight);
+  return signedBar(weight, x + w * 0.15, y + 32, w * 0.7, height, `head-fill-${h + 1}`)
+    + stroke(x, y + 32, x + w, y + 32, "head-zero") + text(x + w / 2, y + TALL.weights - 2, shortWeight(weight), "head-number", MIDDLE)
     + target(at, `w-${h}-${j}`, x, y, w, TALL.weights, `${result.heads[h].name}, weight of ${result.tokens[j]}: ${decimal(weight)}`);
 }
 
@@ -84,12 +93,12 @@ function lane(result, h, place) {
   const names = all.map((j) => {
     const x = at.x + LABEL + (j + 0.5) * at.col;
     const style = j === result.token ? "head-asks" : j > result.token ? "head-quiet" : "head-token";
-    return at.col >= 34 ? text(x, at.y + 58, result.tokens[j], style, MIDDLE)
-      : text(x - 4, at.y + 60, result.tokens[j], style, ` transform="rotate(-38 ${round(x - 4)} ${round(at.y + 60)})"`);
+    return at.col >= 34 ? text(x, at.y + 54, result.tokens[j], style, MIDDLE)
+      : text(x - 4, at.y + 56, result.tokens[j], style, ` transform="rotate(-38 ${round(x - 4)} ${round(at.y + 56)})"`);
   });
-  const rows = ["query", "keys", "scores", "weights", "values", "average"].map((row) =>
-    text(at.x, at.y + FROM[row] + (row === "weights" ? 38 : TALL[row] / 2 + 4), row, "head-label"));
-  return text(at.x, at.y + 14, head.name, `head-title-${h + 1}`) + text(at.x, at.y + 31, `asks for ${head.question}`, "head-quiet")
+  const rows = at.rows.map((row) =>
+    text(at.x, at.y + at.from[row] + (row === "weights" ? 32 : TALL[row] / 2 + 4), row, "head-label"));
+  return text(at.x, at.y + 14, head.name, `head-title-${h + 1}`) + text(at.x, at.y + 30, `asks for ${head.question}`, "head-quiet")
     + names.join("") + rows.join("") + vectorAt(result, h, "q", result.token, "query", at)
     + all.map((j) => vectorAt(result, h, "k", j, "keys", at) + scoreAt(result, h, j, at) + weightAt(result, h, j, at)
       + vectorAt(result, h, "v", j, "values", at)).join("") + vectorAt(result, h, "out", result.token, "average", at);
@@ -125,8 +134,10 @@ function together(result, at) {
 }
 
 export function draw(result, { width = 720, live = false, label = "One token's attention in each head, and their averages put together" } = {}) {
-  const at = { ...layout(width, result), live, entry: "q-0" };
-  const below = together(result, at);
-  const height = Math.ceil(below.bottom);
+  const place = layout(width, result);
+  const at = { ...place, live, entry: place.rows.includes("query") ? "q-0" : "w-0-0" };
+  const shown = at.wide || result.step === AT_STEP.length - 1;
+  const below = shown ? together(result, at) : { inside: "" };
+  const height = Math.ceil(at.wide ? below.bottom : NARROW_TALL); // the same at every step
   return svg("head", width, height, { live, label }, result.heads.map((_, h) => lane(result, h, at)).join("") + below.inside);
 }

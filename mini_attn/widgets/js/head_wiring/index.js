@@ -2,7 +2,7 @@
 import { tokens } from "../attention/example.js";
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -13,8 +13,10 @@ export default {
   schema,
   controls: [
     { key: "n_kv_heads", kind: "choice", label: "Key/value heads", options: [[4, "4"], [2, "2"], [1, "1"]] },
-    { key: "order", kind: "choice", label: "Wiring", options: [["neighbours", "neighbours share"], ["dealt", "dealt like cards"]], when: (state) => state.n_kv_heads === 2 },
+    { key: "order", kind: "choice", label: "Wiring", options: [["neighbours", "neighbours share"], ["dealt", "dealt like cards"]], disabled: (state) => state.n_kv_heads !== 2 },
     { key: "token", kind: "range", label: "Token that asks", show: (token) => `“${tokens[token]}” (${token + 1} of ${tokens.length})` },
   ],
+  main: ["n_kv_heads"],
+  second: { title: "What one layer costs", upTo: WIDE },
   compute, draw, describe, table, explain,
 };

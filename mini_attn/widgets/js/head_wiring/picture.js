@@ -1,11 +1,11 @@
 // The wiring's picture: key/value heads, the query heads that read them, the weights that come of
 // it, and four bars of cost. Pure: numbers in, SVG out, in CSS pixels of the given width.
 import { range } from "d3-array";
-import { MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
+import { MIDDLE, box, inParts, round, stroke, targets, text } from "../core/svg.js";
 import { decimal, shortWeight, whole } from "../core/text.js";
 import { COSTS, changed } from "./words.js";
 
-const WIDE = 620; // below this the weights go under the wiring
+export const WIDE = 620; // below this the weights go under the wiring
 
 // Where everything goes. Narrow screens get another arrangement, never smaller text.
 function layout(width, count) {
@@ -15,7 +15,7 @@ function layout(width, count) {
   const kv = { x: 0, w: wide ? 74 : 66 };
   const head = { x: wide ? 130 : 108, w: wide ? 156 : Math.min(190, width - 108) };
   const start = wide ? head.x + head.w + 12 : 54;
-  const cell = Math.floor((width - start - (wide ? 70 : 0)) / count);
+  const cell = Math.floor((width - start - (wide ? 70 : 8)) / count); // the last word leans out of its column
   const below = top + 4 * row; // under the wiring
   const line = wide ? row : 40;
   const first = wide ? top : below + 66; // where the weights begin
@@ -112,15 +112,14 @@ function bars(result, y, at) {
   return { inside: text(0, y, title, "wire-head") + lines.join(""), bottom: y + 20 + 4 * step + (at.wide ? 0 : 14) };
 }
 
-export function draw(result, { width = 720, live = false, label = "Query heads, the key/value heads they read, their weights, and the cost" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "Query heads, the key/value heads they read, their weights, and the cost" } = {}) {
   const place = layout(width, result.tokens.length);
   const at = { ...place, live, entry: "head-1" };
-  const costs = bars(result, at.bottom + 28, at);
-  const height = Math.ceil(costs.bottom);
   const parts = [
     headings(result, at), stroke(0, at.bottom + 4, width, at.bottom + 4, "wire-rule"), ...result.lines.map((line) => wire(result, line, at)),
     ...range(result.n_kv_heads).map((kv) => kvBox(result, kv, at)), ...result.lines.map((line) => headBox(result, line, at)),
-    ...result.lines.map((line) => weightLine(result, line, at)), costs.inside,
+    ...result.lines.map((line) => weightLine(result, line, at)),
   ];
-  return svg("wire", width, height, { live, label }, parts.join(""));
+  const first = () => ({ inside: parts.join(""), bottom: at.bottom + 6 });
+  return inParts("wire", width, { live, label }, { part, first, second: () => bars(result, 14, at) });
 }

@@ -56,8 +56,11 @@ export default {
   ],
   buttons: [
     ...PRESETS.map(({ label }, i) => [`preset-${i}`, label]),
-    ["next", "Next word"], ["tell", "Keep writing"], ["fewer", "Take back"],
+    ["next", "Next word", "main"], ["tell", "Keep writing", "main"], ["fewer", "Take back", "main"],
   ],
+  main: ["text"],
+  folds: true,
+  second: { title: "All heads: who reads whom" },
   actions, choose, refuse, waits,
   compute, draw, describe, table, explain,
 };

@@ -1,5 +1,5 @@
 // The picture: the text with what the chosen word reads, the next words, the loss, and all heads.
-import { END, box, round, stroke, svg, text } from "../core/svg.js";
+import { END, box, inParts, round, stroke, text } from "../core/svg.js";
 import { decimal, escape } from "../core/text.js";
 import { HEADS } from "./compute.js";
 import { headMap, headName, levelOf } from "./maps.js";
@@ -7,6 +7,7 @@ import { headMap, headName, levelOf } from "./maps.js";
 // What is pressed has room for a finger where fingers press; what is seen of it stays as it is.
 const MOUSE = { pitch: 32, word: 28, least: 26, bar: 30 }; // line to line, a word's box, bar to bar
 const FINGER = { pitch: 44, word: 32, least: 44, bar: 44 };
+const FEW = 3; // words that still fit on a phone's screen, where each is as tall as a finger
 const THICK = 20; // a bar
 const LETTER = 7.3; // a generous average at 13 pixels
 
@@ -22,10 +23,10 @@ function target(at, id, x, y, width, height, label, isEntry) {
 }
 
 // Where each word stands, on as many lines as they need.
-function flow(words, { width, pitch, least }) {
+function flow(words, { width, pitch, least, pad }) {
   let [x, line] = [0, 0];
   const places = words.map((word) => {
-    const wide = Math.max(least, LETTER * word.length + 12);
+    const wide = Math.max(least, LETTER * word.length + pad);
     if (x && x + wide > width) [x, line] = [0, line + 1];
     const place = { x, y: line * pitch, wide };
     x += wide + 3;
@@ -55,8 +56,8 @@ function line(result, at) {
 
 // What comes next: the bar is what is drawn from, the outline what the language says.
 function nextWords(result, x, y, wide, at) {
-  const { bars, words, at: chosen, begun, isTrue } = result;
-  const { bar } = at;
+  const { words, at: chosen, begun, isTrue } = result;
+  const { bar, bars } = at;
   const name = 62, number = 84;
   const room = wide - name - number;
   const head = text(x, y + 14, begun ? `Words that begin with “${begun}”` : `After “${words[chosen]}”`, "in-head")
@@ -101,18 +102,27 @@ function heads(result, y, at) {
   return { inside: inside.join(""), height: (HEADS.length / across) * (size + 26) };
 }
 
-export function draw(result, { width = 720, live = false, touch = false, label = "A text inside a trained decoder" } = {}) {
-  const at = { width: width - 1, live, ...(touch ? FINGER : MOUSE) }; // a frame takes half a pixel on each side
+export function draw(result, { width = 720, live = false, touch = false, part, label = "A text inside a trained decoder" } = {}) {
+  const narrow = width < 480;
+  const bars = narrow && touch ? result.bars.slice(0, FEW) : result.bars;
+  const at = { width: width - 1, live, bars, pad: narrow ? 8 : 12, ...(touch ? FINGER : MOUSE) }; // a frame takes half a pixel on each side
   const above = line(result, at);
   const beside = width >= 560;
   const size = beside ? 254 : Math.min(240, width);
   const wide = beside ? at.width - size - 28 : at.width;
   const top = above.height + 12;
-  const barsTall = 52 + result.bars.length * at.bar + MOUSE.bar;
-  const [x, y] = beside ? [at.width - size, top] : [(width - size) / 2, top + barsTall + 12];
+  const barsTall = 52 + bars.length * at.bar + MOUSE.bar;
   const off = result.off.includes(result.head);
-  const grown = text(x, y + 14, `${result.head}: who reads whom`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
-  const below = (beside ? Math.max(top + barsTall, y + 24 + size) : y + 24 + size) + 12;
-  const small = heads(result, below, at);
-  return svg("in", width, Math.ceil(below + small.height), { live, label }, above.inside + nextWords(result, 0, top, wide, at) + grown + small.inside);
+  // Narrow, the grown map stands with the small ones in the second part.
+  const grown = (x, y) => text(x, y + 14, `${result.head}: who reads whom`, "in-head") + headMap(result.maps[HEADS.indexOf(result.head)], x, y + 24, size, result.at, { off });
+  const first = () => ({
+    inside: above.inside + nextWords(result, 0, top, wide, at) + (beside ? grown(at.width - size, top) : ""),
+    bottom: top + (beside ? Math.max(barsTall, 24 + size) : barsTall) + 8,
+  });
+  const second = () => {
+    const below = beside ? 0 : size + 36;
+    const small = heads(result, below, at);
+    return { inside: (beside ? "" : grown((width - size) / 2, 0)) + small.inside, bottom: below + small.height };
+  };
+  return inParts("in", width, { live, label }, { part, first, second });
 }

@@ -15,5 +15,7 @@ export default {
     { key: "head", kind: "choice", label: "Head", options: [[1, "1"], [2, "2"], [3, "3"], [4, "4"]] },
     { key: "token", kind: "range", label: "Newest token", show: (token) => `“${tokens[token - 1]}”` },
   ],
+  main: ["form"],
+  second: { title: "What both forms cost" },
   compute, draw, describe, table, explain,
 };

@@ -1,6 +1,6 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, inLines, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { MIDDLE, box, inLines, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 
 const WIDE = 620; // below this the two parts of a score stand in the words only
@@ -146,15 +146,13 @@ function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at
     : text(0, y, cache.replace(", for all four heads", ""), "latent-strong") + text(0, y + 22, "✓ Same weights and output in both forms", "latent-same");
 }
 
-export function draw(result, { width = 720, live = false, label = "What latent attention keeps, makes and mixes" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "What latent attention keeps, makes and mixes" } = {}) {
   const count = result.tokens.length;
   const at = { ...layout(width, count), live, entry: "w-0" };
   const key = legend(at.sum + ROW + 12, at);
   const said = key.bottom + 14;
-  const cost = counts(result, said + 58, at);
-  const height = Math.ceil(cost.bottom);
   const rows = result.tokens.map((_, j) => tokenRow(result, j, at)).join("");
-  return svg("latent", width, height, { live, label },
-    headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + key.inside
-    + sentences(result, said, at) + cost.inside);
+  const inside = headings(result, at) + queryRow(result, at) + rows + sumRow(result, at) + key.inside + sentences(result, said, at);
+  const first = () => ({ inside, bottom: said + 30 });
+  return inParts("latent", width, { live, label }, { part, first, second: () => counts(result, 14, at) });
 }

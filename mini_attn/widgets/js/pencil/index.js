@@ -1,10 +1,12 @@
-// A pencil exercise is answered where it stands, like a prediction, and needs no Python. A script
-// of its own for the pages that have one.
+// A pencil exercise is answered where it stands, like a prediction, and needs no Python; so is a
+// question in words. A script of its own for the pages that have one.
 import { escape } from "../core/text.js";
 import { parseAnswer } from "../prediction/judge.js";
 import { isAnswer } from "../progress/format.js";
 import { add, announce, keep, readKept, whenKept } from "../progress/store.js";
 import { judgeNumber } from "./judge.js";
+import { takePlace } from "./place.js";
+import { mountWords } from "./words.js";
 
 const LONGEST = 40;
 
@@ -24,15 +26,7 @@ function missing(data, { value, other }) {
 }
 
 function mount(root) {
-  const data = JSON.parse(root.querySelector("script").textContent);
-  const key = `${data.page}/${data.id}`;
-  const live = document.createElement("div");
-  live.className = "living-live";
-  live.innerHTML = frame(data);
-  root.append(live);
-  root.classList.add("living"); // the look of the pictures
-  root.hidden = false;
-  for (const cell of document.querySelectorAll(`.exercise-cell-${data.id}`)) cell.classList.add("pencil-cell");
+  const { data, live, key } = takePlace(root, frame);
   const [input, said] = [live.querySelector("input"), live.querySelector(".predict-feedback")];
   const points = `${data.points} of ${data.points} points`;
 
@@ -81,5 +75,9 @@ function mount(root) {
   recall();
 }
 
-const mountAll = () => document.querySelectorAll(".pencil[hidden]").forEach(mount);
+function mountAll() {
+  document.querySelectorAll(".pencil[hidden]").forEach(mount);
+  document.querySelectorAll(".in-words[hidden]").forEach(mountWords);
+}
+
 document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", mountAll) : mountAll();

@@ -1,7 +1,7 @@
 // Position encodings side by side: what each adds to a score matrix, and what moving the text changes.
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -14,6 +14,7 @@ export default {
     { key: "start", kind: "range", label: "Move the text: it begins at position", show: (value) => String(value) },
     { key: "show", kind: "choice", label: "Squares show", options: [["added", "what is added"], ["weights", "the weights"]] },
   ],
+  drag,
   play: { key: "start", milliseconds: 700 },
   compute, draw, describe, table, explain,
 };

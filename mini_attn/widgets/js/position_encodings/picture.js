@@ -5,13 +5,14 @@ import { decimal } from "../core/text.js";
 import { verdict } from "./words.js";
 
 const WIDE = 600; // below this two triangles stand side by side, not three
-const [LEFT, TOP, GAP] = [22, 44, 12];
+const [LEFT, TOP, GAP] = [22, 4, 12];
 
 function layout(width, count) {
   const columns = width >= WIDE ? 3 : 2;
   const tile = Math.floor((width - (columns - 1) * GAP) / columns);
-  const cell = Math.min(28, Math.floor((tile - LEFT) / count));
-  return { width, columns, tile, cell, high: TOP + count * cell + 48 };
+  const wide = columns === 3;
+  const cell = Math.min(wide ? 19 : 12, Math.floor((tile - LEFT) / count));
+  return { width, wide, columns, tile, cell, high: TOP + count * cell + (wide ? 28 : 22) };
 }
 
 const square = (x, y, side) => `M${round(x)} ${round(y)}h${round(side)}v${round(side)}h${round(-side)}z`;
@@ -56,15 +57,16 @@ function triangle(result, n, at) {
   const labels = result.positions.map((position, i) =>
     text(left - 5, top + (i + 0.5) * at.cell + 4, String(position), "pos-place", END)
     + (i % every ? "" : text(left + (i + 0.5) * at.cell, bottom + 13, String(position), "pos-place", MIDDLE)));
-  const { good, words } = verdict(result, panel);
+  const { good, words, short } = verdict(result, panel);
   const style = good === null ? "pos-quiet" : good ? "pos-same" : "pos-other";
-  return text(x0, y0 + 14, panel.title, "pos-head") + text(x0, y0 + 32, panel.short, "pos-quiet")
-    + cells(result, panel, left, top, at) + labels.join("") + text(x0, bottom + 32, words, style);
+  // The corner that a triangle leaves free holds its name and what is said of it.
+  const lines = [[panel.title, "pos-head"], ...(at.wide ? [[panel.short, "pos-quiet"]] : []), [short ?? words, style]];
+  return lines.map(([said, kind], n) => text(x0 + at.tile - 2, top + 11 + 18 * n, said, kind, END)).join("") + cells(result, panel, left, top, at) + labels.join("");
 }
 
 // What the marks mean, on as many lines as they need; a letter is about 6.3 px wide.
 function legend(result, y, at) {
-  const entries = [["", "row: query at m, column: key at n"], ["plus", "plus"], ["minus", "minus"], ["", "area: how much, each triangle on a scale of its own"]];
+  const entries = [["", at.wide ? "row: query at m, column: key at n" : "row: query, column: key"], ["plus", "plus"], ["minus", "minus"], ["", "area: how much, each triangle on a scale of its own"]];
   if (result.show === "weights") entries.splice(1, 3, ["plus", "weight: a full square is 1"]);
   if (result.panels.some(({ missing }) => missing)) entries.push(["cross", "no vector"]);
   let [x, line] = [0, y];
@@ -81,6 +83,12 @@ function legend(result, y, at) {
     });
   });
   return { inside: inside.join(""), bottom: line + 8 };
+}
+
+// The text is moved by any of its triangles: a cell to the side is a position.
+export function drag(result, id, { width, state }) {
+  const { cell } = layout(width, result.tokens.length);
+  return ({ dx }) => ({ start: state.start + dx / cell });
 }
 
 export function draw(result, { width = 720, live = false, label = "What six position encodings add to the scores of eight tokens" } = {}) {

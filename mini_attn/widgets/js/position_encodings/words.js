@@ -8,9 +8,10 @@ const list = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -
 
 // What stands under each panel.
 export function verdict(result, { changed, missing }) {
-  if (missing) return { good: false, words: `✗ ${missing} without vector` };
+  if (missing) return { good: false, words: `✗ ${missing} without vector`, short: `✗ ${missing} missing` };
   if (!result.start) return { good: null, words: "not moved yet" };
-  return changed < SMALL ? { good: true, words: "✓ same as at 0" } : { good: false, words: `✗ off by up to ${decimal(changed, changed < 10 ? 2 : 1)}` };
+  const off = decimal(changed, changed < 10 ? 2 : 1);
+  return changed < SMALL ? { good: true, words: "✓ same as at 0" } : { good: false, words: `✗ off by up to ${off}`, short: `✗ up to ${off}` };
 }
 
 export function describe(result) {

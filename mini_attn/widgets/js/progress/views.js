@@ -53,9 +53,9 @@ function predictionMarks(chapter, verdicts) {
   return `<p class="kept-head" id="kept-marks">Predictions</p><ol class="kept-marks" aria-labelledby="kept-marks">${marks.join("")}</ol>`;
 }
 
-function exerciseLine({ id, title, points }, number, entry) {
+function exerciseLine({ id, title, points, open }, number, entry) {
   const name = `<span>${number}. ${escape(title)}</span>`;
-  const worth = count(points, "point");
+  const worth = open ? "answered in words: tick it by your own word" : count(points, "point");
   if (entry?.state === "solved") {
     return `<li class="kept-solved"><span class="kept-sign" aria-hidden="true">✓</span>${name} <small>solved in Python, ${worth}</small></li>`;
   }
@@ -77,7 +77,7 @@ const bar = (done, of) => `<span class="kept-bar" aria-hidden="true"><span style
 function bookRow(chapter, record) {
   const { right, answered, done, points } = tally(chapter, record);
   const [questions, tasks] = [chapter.predictions.length, chapter.exercises.length];
-  const worth = chapter.exercises.reduce((sum, task) => sum + task.points, 0);
+  const worth = chapter.exercises.reduce((sum, task) => sum + (task.open ? 0 : task.points), 0);
   return {
     numbers: [right, answered, questions, done, tasks, points, worth],
     markup: `<tr><th scope="row"><a href="${escape(chapter.page)}.html">${escape(chapter.title)}</a></th>

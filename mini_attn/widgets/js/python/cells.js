@@ -46,7 +46,7 @@ class Cell {
       <div class="cell-ask" hidden>${button("to-here", "Run from the top to here")}${button("only", "Run only this cell")}</div>
       <div class="here-output cell-output" role="group" aria-label="Output of ${of}" hidden></div>`;
     this.output = new Output(this.part(".cell-output"));
-    this.input = this.place.querySelector(".cell_input");
+    this.input = this.place.querySelector(":scope > .cell-fold") ?? this.place.querySelector(".cell_input");
     this.stored = this.place.querySelector(".cell_output");
     this.root.addEventListener("click", ({ target }) => this.press(target.closest("[data-do]")?.dataset.do));
     this.show({ busy: false, changed: false });

@@ -1,7 +1,7 @@
 // The ring: the last W tokens' keys and values, each in slot position mod W, and what is visible to a query.
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -15,6 +15,7 @@ export default {
     { key: "head", kind: "choice", label: "Head", options: [[1, "1: the token before"], [2, "2: related content"]] },
     { key: "step", kind: "range", label: "Tokens so far", show: (n) => `${n} of ${schema.step.max}` },
   ],
+  second: { title: "The weights with the window and without it", upTo: WIDE },
   play: { key: "step", milliseconds: 1400 },
   compute, draw, describe, table, explain,
 };

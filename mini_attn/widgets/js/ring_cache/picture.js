@@ -1,20 +1,19 @@
 // The ring's picture: the text, the slots in a circle, and the weights with and without the window.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { KINDS } from "./words.js";
 
-const WIDE = 640; // below this the weights go under the ring
+export const WIDE = 640; // below this the weights go under the ring
 const SLOT = [74, 40];
 
 function layout(width) {
   const wide = width >= WIDE;
-  const columns = width >= 480 ? 8 : 4; // the text on one line or two
+  const columns = width >= 320 ? 8 : 4; // the text on one line or two
   const cell = Math.min(92, Math.floor(width / columns));
-  const lines = 8 / columns;
-  const ring = wide ? 350 : Math.min(width, 340);
-  const top = 26 + lines * 64;
-  return { width, wide, columns, cell, lines, ring, top, radius: Math.min(120, ring / 2 - SLOT[0] / 2 - 2) };
+  const ring = wide ? 320 : width;
+  const top = 26 + (8 / columns) * 64;
+  return { width, wide, columns, cell, ring, top, radius: Math.min(104, ring / 2 - SLOT[0] / 2 - 2) };
 }
 
 const target = targets("ring", 4);
@@ -63,7 +62,7 @@ function circle(result, at) {
 
 // A bar for each token: full for the window's weight, an outline for the weight without one.
 function weights(result, at) {
-  const [x0, y0] = at.wide ? [at.ring + 26, at.top] : [0, at.top + 2 * at.radius + SLOT[1] + 62];
+  const [x0, y0] = at.wide ? [at.ring + 26, at.top] : [0, 8];
   const wide = at.width - x0;
   const [from, long] = [x0 + 52, wide - 52 - 88];
   const rows = result.rows.map(({ token, kind, weight, full }, i) => {
@@ -80,9 +79,11 @@ function weights(result, at) {
   return { inside: head + key + rows.join(""), bottom: y0 + 44 + 8 * 28 + 4 };
 }
 
-export function draw(result, { width = 720, live = false, label = "The text, the ring of its last tokens, and what the newest token sees" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "The text, the ring of its last tokens, and what the newest token sees" } = {}) {
   const at = { ...layout(width), live, entry: `token-${result.newest}` };
+  const inside = line(result, at) + circle(result, at);
+  const bottom = at.top + 2 * at.radius + SLOT[1] + 30;
+  if (!at.wide) return inParts("ring", width, { live, label }, { part, first: () => ({ inside, bottom }), second: () => weights(result, at) });
   const bars = weights(result, at);
-  const height = Math.ceil(Math.max(bars.bottom, at.top + 2 * at.radius + SLOT[1] + 36));
-  return svg("ring", width, height, { live, label }, line(result, at) + circle(result, at) + bars.inside);
+  return svg("ring", width, Math.ceil(Math.max(bars.bottom, bottom)), { live, label }, inside + bars.inside);
 }

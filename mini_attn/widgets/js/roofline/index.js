@@ -1,14 +1,14 @@
 // The roofline: where a pass lands, taken apart into products with weights and attention.
 import { hint } from "../core/text.js";
 import { DEVICES, MODELS, compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
 export default {
   name: "roofline",
   title: "Where a pass lands",
-  hint: hint("a mark or a bar"),
+  hint: `Drag a mark to change how many sequences share the weights. ${hint("a mark or a bar")}`,
   schema,
   controls: [
     { key: "phase", kind: "choice", label: "Phase", options: [["decode", "decode"], ["prefill", "prefill"]] },
@@ -17,5 +17,9 @@ export default {
     { key: "model", kind: "select", label: "Model", options: [...MODELS.values()].map((model) => [model.name, model.title]) },
     { key: "device", kind: "select", label: "Device", options: [...DEVICES.values()].map((device) => [device.key, device.name]) },
   ],
+  drag,
+  main: ["batch"],
+  second: { title: "The times of the operations" },
+  shares: true,
   compute, draw, describe, table, explain,
 };

@@ -2,11 +2,12 @@
 // below, two bars of time for each operation, and one for their sum. Pure: numbers in, SVG out, in
 // CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { END, MIDDLE, box, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, inParts, round, stroke, targets, text } from "../core/svg.js";
 import { duration, scaled } from "../core/units.js";
 import { OPERATIONS, PARTS, SIDES, intensity } from "./words.js";
 
 const WIDE = 560;
+const LEFT = 50; // room for the numbers of the axis
 const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond stands at its end
 const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
@@ -138,13 +139,20 @@ function drop(result, key, lane, at, { x, y }) {
 // The part furthest to the right first: no line of a lower lane crosses a name.
 const lanes = ({ parts }) => Object.keys(PARTS).sort((a, b) => parts[b].intensity - parts[a].intensity);
 
-export function draw(result, { width = 720, live = false, label = "A roofline with the parts of a pass, and their times" } = {}) {
+// Marks move along the axis: so many times the intensity, so many times the sequences.
+export function drag(result, id, { width, state }) {
+  if (!id.startsWith("mark-") || id === "mark-attention") return null; // its intensity stays
+  const pixel = Math.log(X[1] / X[0]) / (width - 14 - LEFT);
+  return ({ dx }) => ({ batch: state.batch * Math.exp(dx * pixel) });
+}
+
+export function draw(result, { width = 720, live = false, part, label = "A roofline with the parts of a pass, and their times" } = {}) {
   const wide = width >= WIDE;
-  const at = { width, wide, live, entry: "mark-whole", left: 50, right: width - 14, top: 26, bottom: wide ? 230 : 190 };
+  const at = { width, wide, live, entry: "mark-whole", left: LEFT, right: width - 14, top: 26, bottom: wide ? 216 : 190 };
   const both = scales(result, at);
-  const times = bars(result, at.bottom + 54 + Object.keys(PARTS).length * 26 + 18, at);
-  const height = Math.ceil(times.bottom);
   const { grid, labels } = axes(result, at, both);
   const [drops, points] = [drop, point].map((part) => lanes(result).map((key, lane) => part(result, key, lane, at, both)).join(""));
-  return svg("roof", width, height, { live, label }, grid + roof(result, at, both) + drops + labels + points + times.inside);
+  const bottom = laneAt(Object.keys(PARTS).length - 1, at) + 14;
+  const first = () => ({ inside: grid + roof(result, at, both) + drops + labels + points, bottom });
+  return inParts("roof", width, { live, label }, { part, first, second: () => bars(result, 14, at) });
 }

@@ -10,7 +10,8 @@ const FULL = 2 * Math.PI;
 function planeOf(before, after, trained, length) {
   const [known, now] = [(before * trained) / FULL, (after * length) / FULL];
   const status = known >= 1 ? "seen" : now > known * (1 + 1e-9) ? "fresh" : "inside";
-  return { before, after, slower: before / after, wave: FULL / after, waveBefore: FULL / before, known, now, status };
+  const alone = known >= 1 || length <= trained ? "seen" : "fresh"; // at this length without a rule
+  return { before, after, slower: before / after, wave: FULL / after, waveBefore: FULL / before, known, now, status, alone };
 }
 
 export function compute(state) {

@@ -19,5 +19,6 @@ export default {
     { key: "trained", kind: "choice", label: "Trained on", options: schema.trained.values.map((n) => [n, whole(n)]) },
     { key: "theta", kind: "choice", label: "Base", options: schema.theta.values.map((n) => [n, whole(n)]) },
   ],
+  main: ["rule"],
   compute, draw, describe, table, explain,
 };

@@ -36,15 +36,17 @@ function waves(result, at) {
   const far = Math.abs(y(trained) - y(length)) > 16; // room for two labels
   const levels = level(at, y(trained), far || length === trained ? `trained on ${whole(trained)}` : "", "rsc-trained")
     + (length === trained ? "" : level(at, y(length), `used at ${whole(length)}`, "rsc-used"));
+  // What the same length does to each plane without a rule, where that is something new.
+  const ghosts = planes.map(({ alone, waveBefore, slower }, i) => (alone === "fresh" && slower > 1.0005 ? `<g class="rsc-ghost">${mark(alone, at.x(i), y(waveBefore), at.wide ? 2.5 : 2)}</g>` : ""));
   const marks = planes.map(({ status, wave }, i) => mark(status, at.x(i), y(wave), at.wide ? 3 : 2)
     + target(at, `p-${i}`, i, top, at.tall, `plane ${i}: ${LEGEND[status]}`));
-  return { inside: text(0, 14, "wavelength in tokens", "rsc-head") + grid.join("") + levels + `<path d="${before}" class="rsc-before"/>` + marks.join(""), bottom: top + at.tall };
+  return { inside: text(0, 14, "wavelength in tokens", "rsc-head") + grid.join("") + levels + `<path d="${before}" class="rsc-before"/>` + ghosts.join("") + marks.join(""), bottom: top + at.tall };
 }
 
 function slowing(result, top, at) {
   const { planes, factor } = result;
   const most = Math.max(2, factor, ...planes.map(({ slower }) => slower));
-  const tall = 84;
+  const tall = 64;
   const y = scaleLinear([0, most], [top + 24 + tall, top + 24]);
   const bars = planes.map(({ status, slower }, i) => box(at.x(i) - at.step * 0.4, y(slower), at.step * 0.8, y(0) - y(slower), `rsc-${status}`)
     + target(at, `s-${i}`, i, top + 24, tall, `plane ${i}: ${slower.toFixed(2)} times slower`));
@@ -58,10 +60,11 @@ function slowing(result, top, at) {
   };
 }
 
-function legend({ counts }, y, at) {
+function legend({ counts, rule, planes }, y, at) {
+  const alone = rule === "none" ? 0 : planes.filter((plane) => plane.alone === "fresh").length;
   const entries = Object.entries(LEGEND).map(([status, words]) => [status, `${counts[status]} ${words}`]);
   const sample = (status, x, line) => (status === "before" ? `<path d="M${x} ${line - 4}h14" class="rsc-before"/>` : mark(status, x + 6, line - 4, 4));
-  const key = inLines([...entries, ["before", "without a rule"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.3 },
+  const key = inLines([...entries, ["before", alone ? `without a rule: ${alone} meet new angles` : "without a rule"]], y, { width: at.width, lead: 20, gap: 18, line: 20, letter: 6.3 },
     (status, words, x, line) => sample(status, x, line) + text(x + 18, line, words, "rsc-quiet"));
   return { inside: key.inside, bottom: key.bottom + 10 };
 }
@@ -70,7 +73,7 @@ export function draw(result, { width = 720, live = false, label = "Wavelength of
   const wide = width >= WIDE;
   const count = result.planes.length;
   const step = (width - AXIS - 8) / count;
-  const at = { wide, width, live, step, tall: wide ? 210 : 180, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
+  const at = { wide, width, live, step, tall: wide ? 160 : 150, x: (i) => AXIS + 4 + (i + 0.5) * step, entry: `p-${Math.round(0.8 * count)}` };
   const over = waves(result, at);
   const under = slowing(result, over.bottom + 22, at);
   const key = legend(result, under.bottom + 20, at);

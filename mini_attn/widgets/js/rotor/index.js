@@ -1,20 +1,22 @@
 // The rotor: the planes of one head, a query and a key rotated to their positions, and the score.
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
 export default {
   name: "rotor",
   title: "The rotor: positions as angles",
-  hint: hint("a dial or a number"),
+  hint: `Drag a hand round its dial. ${hint("a dial or a number")}`,
   schema,
   controls: [
     { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },
     { key: "layout", kind: "choice", label: "Layout: who turns together", options: [["interleaved", "neighbours (interleaved)"], ["half", "half a head apart (half)"]] },
     { key: "position", kind: "range", label: "Move both: position of the key", show: (n) => `${n}` },
   ],
+  drag,
+  second: { title: "Score against the distance", narrow: "The numbers, and the score against the distance" },
   play: { key: "position", milliseconds: 500 },
   compute, draw, describe, table, explain,
 };

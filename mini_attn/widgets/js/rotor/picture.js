@@ -1,6 +1,6 @@
 // The rotor's picture: the numbers with their planes, a dial for each plane, the sum, and the score
 // against the distance. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { MIDDLE, box, inLines, round, stroke, svg, targets, text } from "../core/svg.js";
+import { MIDDLE, box, inLines, inParts, round, stroke, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { curves } from "./curves.js";
 import { small, sumOf, degrees } from "./words.js";
@@ -14,8 +14,9 @@ function layout(width) {
   const cell = Math.min(58, Math.floor((width - left) / 8));
   const columns = wide ? 4 : 2;
   const tile = Math.floor(width / columns);
-  const radius = Math.min(70, Math.floor(tile / 2) - 12);
-  return { width, wide, left, cell, row: 28, tall: 24, columns, tile, radius, strips: 24, dials: 24 + 2 * 28 + 22, dial: 2 * radius + 82 };
+  const radius = Math.min(wide ? 70 : 44, Math.floor(tile / 2) - 12);
+  // Narrow, the numbers stand with the curves in the second part.
+  return { width, wide, left, cell, row: 28, tall: 24, columns, tile, radius, strips: 24, dials: wide ? 24 + 2 * 28 + 14 : 0, dial: 2 * radius + 78 };
 }
 
 const target = targets("rotor", 4);
@@ -46,11 +47,32 @@ function hand(cx, cy, [a, b], scale, style) {
   return stroke(cx, cy, x, y, `rotor-hand-${style}`) + tip;
 }
 
+function placeOf(n, at) {
+  const y0 = at.dials + Math.floor(n / at.columns) * at.dial;
+  return { y0, cx: (n % at.columns) * at.tile + at.tile / 2, cy: y0 + 26 + at.radius };
+}
+
+// The hand nearer to the pointer goes with it; as far as this plane turns, the token moves.
+export function drag({ planes, position, distance }, id, { width }) {
+  const [kind, number] = id.split("-");
+  if (kind !== "plane") return null;
+  const { cx, cy } = placeOf(Number(number), layout(width));
+  const { speed, q, k } = planes[Number(number)];
+  const angle = ([x, y]) => Math.atan2(cy - y, x - cx);
+  const between = (one, other) => Math.atan2(Math.sin(one - other), Math.cos(one - other));
+  const of = ({ rotated: [a, b] }) => Math.atan2(b, a);
+  return ({ from, to }) => {
+    const by = Math.round(between(angle(to), angle(from)) / speed);
+    const query = Math.abs(between(angle(from), of(q))) <= Math.abs(between(angle(from), of(k)));
+    if (query) return { distance: distance + by };
+    const key = Math.max(0, Math.min(position + by, position + distance)); // the query stays
+    return { position: key, distance: distance + position - key };
+  };
+}
+
 function dial(result, n, at) {
   const { letter, members, speed, q, k, part } = result.planes[n];
-  const x0 = (n % at.columns) * at.tile;
-  const y0 = at.dials + Math.floor(n / at.columns) * at.dial;
-  const [cx, cy] = [x0 + at.tile / 2, y0 + 26 + at.radius];
+  const { y0, cx, cy } = placeOf(n, at);
   const longest = Math.max(...result.planes.flatMap((plane) => [plane.q, plane.k].map(({ before }) => Math.hypot(...before))));
   const scale = (at.radius - 7) / longest;
   const below = cy + at.radius;
@@ -60,35 +82,40 @@ function dial(result, n, at) {
     + hand(cx, cy, q.before, scale, "before-q") + hand(cx, cy, k.before, scale, "before-k")
     + hand(cx, cy, k.rotated, scale, "k") + hand(cx, cy, q.rotated, scale, "q")
     + text(cx, below + 18, `${degrees(speed)} a position`, "rotor-quiet", MIDDLE)
-    + text(cx, below + 36, `product ${decimal(part)}`, "rotor-part", MIDDLE)
+    + text(cx, below + 35, `product ${decimal(part)}`, "rotor-part", MIDDLE)
     + target(at, `plane-${n}`, cx - at.radius - 4, cy - at.radius - 4, 2 * at.radius + 8, 2 * at.radius + 8, `plane ${letter}: product ${decimal(part)}`);
 }
 
 // What the hands mean.
 function legend(y, at) {
-  const entries = [["q", "query, turned"], ["k", "key, turned"], ["before-q", "before turning"]];
-  const key = inLines(entries, y, { width: at.width, lead: 42, gap: 18, line: 22 }, (style, words, x, line) =>
+  const entries = [["q", at.wide ? "query, rotated" : "query"], ["k", at.wide ? "key, rotated" : "key"], ["before-q", "before rotation"]];
+  const key = inLines(entries, y, { width: at.width, lead: 42, gap: at.wide ? 18 : 8, line: 22, letter: 6.2 }, (style, words, x, line) =>
     hand(x + 4, line, [26, 0], 1, style) + text(x + 42, line + 4.5, words, "rotor-quiet"));
   return { inside: key.inside, bottom: key.bottom + 10 };
 }
 
 function sums(result, y, at) {
   const total = `= ${decimal(result.score)}`;
-  const check = result.position ? `✓ With the key at 0 and the query at ${result.distance}` : "✓ This is the start";
-  const rest = result.position ? `the same: difference ${small(result.difference)}` : "move both, and the score stays";
+  const far = `✓ With the key at 0 and the query at ${result.distance}, the same: difference ${small(result.difference)}`;
+  const near = at.wide ? "✓ This is the start, move both, and the score stays" : "✓ The start: move both, the score stays";
+  const check = !result.position ? near : at.wide ? far : "✓ The same score with the key at 0";
   const first = `<text x="0" y="${y}" class="rotor-sum">q · k = ${sumOf(result.planes)}${at.wide ? ` <tspan class="rotor-total">${total}</tspan>` : ""}</text>`;
   const second = at.wide ? "" : text(44, y + 22, total, "rotor-total");
   const next = y + (at.wide ? 24 : 46);
-  const same = at.wide ? text(0, next, `${check}, ${rest}`, "rotor-same") : text(0, next, check, "rotor-same") + text(16, next + 18, rest, "rotor-same");
-  return { inside: first + second + same, bottom: next + (at.wide ? 0 : 18) };
+  return { inside: first + second + text(0, next, check, "rotor-same"), bottom: next };
 }
 
-export function draw(result, { width = 720, live = false, label = "Query and key in each plane, turned to their positions, and their score" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "Query and key in each plane, turned to their positions, and their score" } = {}) {
   const at = { ...layout(width), live, entry: "plane-0" };
   const dials = result.planes.map((_, n) => dial(result, n, at)).join("");
-  const key = legend(at.dials + (4 / at.columns) * at.dial + 4, at);
-  const sum = sums(result, key.bottom + 26, at);
-  const chart = curves(result, sum.bottom + 28, at, target);
-  const height = Math.ceil(chart.bottom);
-  return svg("rotor", width, height, { live, label }, strips(result, at) + dials + key.inside + sum.inside + chart.inside);
+  const first = () => {
+    const key = legend(at.dials + (4 / at.columns) * at.dial, at);
+    const sum = sums(result, key.bottom + 20, at);
+    return { inside: (at.wide ? strips(result, at) : "") + dials + key.inside + sum.inside, bottom: sum.bottom + 10 };
+  };
+  const second = () => {
+    const chart = curves(result, at.wide ? 14 : at.strips + 3 * at.row + 14, at, target);
+    return { inside: (at.wide ? "" : strips(result, at)) + chart.inside, bottom: chart.bottom };
+  };
+  return inParts("rotor", width, { live, label }, { part, first, second });
 }

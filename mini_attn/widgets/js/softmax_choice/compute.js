@@ -1,7 +1,7 @@
 // Five scores, their powers of e and their weights.
 import { softmax, sum } from "../attention/arithmetic.js";
 
-export const TOKENS = { once: "Once", upon: "upon", a: "a", time: "time", key: "key" };
+export const TOKENS = { once: "Once", upon: "upon", a: "a", time: "time", lamp: "lamp" };
 
 export function compute(state) {
   const { shift, temperature } = state;

@@ -1,7 +1,7 @@
 // Softmax on five numbers: how scores become shares that add up to one.
 import { decimal, hint } from "../core/text.js";
 import { TOKENS, compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -10,12 +10,14 @@ const range = (key, label, group) => ({ key, label, kind: "range", group, show: 
 export default {
   name: "softmax_choice",
   title: "Softmax on five numbers",
-  hint: hint("a score, a power of e or a weight"),
+  hint: `Drag a score to the left or right. ${hint("a score, a power of e or a weight")}`,
   schema,
   controls: [
     ...Object.entries(TOKENS).map(([key, token]) => range(key, `Score of “${token}”`, "Scores")),
     range("shift", "Add to all scores", "For all five"),
     range("temperature", "Temperature", "For all five"),
   ],
+  drag,
+  main: ["shift", "temperature"],
   compute, draw, describe, table, explain,
 };

@@ -2,6 +2,7 @@
 import { scaleLinear } from "d3-scale";
 import { END, MIDDLE, box, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
+import { TOKENS } from "./compute.js";
 
 const ROW = 40;
 const TALL = 28;
@@ -36,6 +37,15 @@ function shareBar(share, x, y, at, style, number) {
   const inside = wide > 58;
   return box(x, y + 3, at.column, TALL - 6, "soft-frame") + box(x, y + 3, Math.max(0.5, wide), TALL - 6, style)
     + text(inside ? x + wide - 6 : x + wide + 6, y + 19, number, inside ? "soft-number soft-inside" : "soft-number", inside ? END : "");
+}
+
+// A score is pulled along its column; what a pixel is worth stays what it was when it was taken.
+export function drag({ scaled, temperature }, id, { width, state }) {
+  const [kind, i] = id.split("-");
+  if (kind !== "s") return null;
+  const key = Object.keys(TOKENS)[Number(i)];
+  const pixel = (2 * temperature * Math.max(1, ...scaled.map(Math.abs))) / layout(width).column;
+  return ({ dx }) => ({ [key]: state[key] + dx * pixel });
 }
 
 export function draw(result, { width = 720, live = false, label = "Five scores, their powers of e and their weights" } = {}) {

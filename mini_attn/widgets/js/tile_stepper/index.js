@@ -1,7 +1,7 @@
 // A matrix product, step by step: the same FLOPs, and fewer numbers moved the more are held.
 import { hint } from "../core/text.js";
 import { compute } from "./compute.js";
-import { draw } from "./picture.js";
+import { WIDE, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -15,6 +15,7 @@ export default {
     { key: "rows", kind: "choice", label: "Rows of x (tokens at once)", options: [[4, "4"], [2, "2"], [1, "1"]] },
     { key: "step", kind: "range", label: "Step", show: (step) => `${step} of ${schema.step.max}` },
   ],
+  second: { title: "Numbers moved so far", upTo: WIDE },
   play: { key: "step", milliseconds: 700 },
   compute, draw, describe, table, explain,
 };

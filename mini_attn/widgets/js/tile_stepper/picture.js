@@ -1,10 +1,10 @@
 // The tile stepper's picture: the two matrices and their product, and the numbers moved so far.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, inParts, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 import { panel } from "./chart.js";
 
-const WIDE = 600; // below this the chart goes under the matrices
+export const WIDE = 600; // below this the chart goes under the matrices
 const NAMES = 46;
 
 const target = targets("tile");
@@ -60,7 +60,7 @@ function legend(at) {
   }).join("");
 }
 
-export function draw(result, { width = 720, live = false, label = "A matrix product in tiles, and the numbers it moves" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "A matrix product in tiles, and the numbers it moves" } = {}) {
   const place = layout(width, result);
   const entry = result.last ? `c-${result.last[0]}-${result.last[1]}` : "c-0-0";
   const at = { ...place, live, entry };
@@ -70,9 +70,9 @@ export function draw(result, { width = 720, live = false, label = "A matrix prod
     + text(at.right, at.bottom + 18, `q (${rows} × ${n})`, "tile-head", END);
   const names = result.tokens.map((token, i) => text(0, at.y.a + (i + 0.5) * at.cell + 4, token, "tile-token"));
   const corner = stroke(at.x.b - 13, at.y.b, at.x.b - 13, at.bottom, "tile-rule") + stroke(at.x.a, at.y.a - 24, at.right, at.y.a - 24, "tile-rule");
-  const chart = at.wide ? panel(result, at.right + 34, 0, width - at.right - 34, at) : panel(result, 0, at.bottom + 34, width, at);
-  const height = Math.ceil(Math.max(at.bottom + 26, chart.bottom));
-  return svg("tile", width, height, { live, label },
-    legend(at) + corner + heads + names.join("") + ["a", "b", "c"].map((name) => matrix(result, name, at)).join("")
-    + chart.inside);
+  const matrices = legend(at) + corner + heads + names.join("") + ["a", "b", "c"].map((name) => matrix(result, name, at)).join("");
+  const first = () => ({ inside: matrices, bottom: at.bottom + 26 });
+  if (!at.wide) return inParts("tile", width, { live, label }, { part, first, second: () => panel(result, 0, 0, width, at) });
+  const chart = panel(result, at.right + 34, 0, width - at.right - 34, at);
+  return svg("tile", width, Math.ceil(Math.max(at.bottom + 26, chart.bottom)), { live, label }, matrices + chart.inside);
 }

@@ -15,5 +15,7 @@ export default {
     { key: "batch", label: "Sequences (batch)", kind: "log" },
     { key: "device", label: "Device", kind: "select", options: schema.device.values.map((key) => [key, DEVICES.get(key).name]) },
   ],
+  main: ["context"],
+  shares: true,
   compute, draw, describe, table, explain,
 };

@@ -1,12 +1,11 @@
 // The comparison's picture: a line for each variant, a column of bars for each question. Pure:
 // numbers in, SVG out, in CSS pixels of the width that it is given.
 import { scaleLinear } from "d3-scale";
-import { box, hatching, stroke, svg, targets, text } from "../core/svg.js";
-import { METRICS, shown } from "./words.js";
+import { END, box, hatching, stroke, svg, targets, text } from "../core/svg.js";
+import { METRICS, kindOf, shown } from "./words.js";
 
 const WIDE = 640; // below this the columns stand one under the other
-const LINE = 46;
-const LABEL = { wide: 120, narrow: 112 };
+const LABEL = 120;
 
 const target = targets("vary");
 
@@ -20,33 +19,35 @@ function cell(result, metric, i, x, y, w, at) {
   const tooLarge = metric.key !== "fit" && metric.key !== "flops" && !row.fits;
   const style = tooLarge ? "over" : best ? "best" : "plain";
   const words = `${best && !tooLarge ? "✓ " : tooLarge ? "✗ " : ""}${shown(metric.key, value)}`;
-  const bar = box(x, y + 20, Math.max(1.5, size(value)), 12, `vary-bar-${style}`, tooLarge ? ` fill="url(#${at.uid}-over)"` : "");
-  return text(x + 5, y + 14, words, `vary-number vary-number-${style}`) + bar
-    + target(at, `${metric.key}-${i}`, x - 4, y, w - 2, LINE - 6, `${row.short}, ${metric.title}: ${shown(metric.key, value)}`);
+  const [line, top, tall] = at.wide ? [14, 20, 12] : [11, 16, 9];
+  const bar = box(x, y + top, Math.max(1.5, size(value)), tall, `vary-bar-${style}`, tooLarge ? ` fill="url(#${at.uid}-over)"` : "");
+  const number = `vary-number vary-number-${style}`;
+  const said = at.wide ? text(x + 5, y + line, words, number) : text(x + 5, y + line, kindOf(row), "vary-name") + text(x + w - 8, y + line, words, number, END);
+  return said + bar
+    + target(at, `${metric.key}-${i}`, x - 4, y - (at.wide ? 0 : 2), w - 2, at.line - 6 + (at.wide ? 0 : 4), `${row.short}, ${metric.title}: ${shown(metric.key, value)}`);
 }
 
-function names(result, x, y) {
-  return result.rows.map(({ short }, i) => text(x, y + i * LINE + 24, short, "vary-name")).join("");
+function names(result, x, y, at) {
+  return result.rows.map(({ short }, i) => text(x, y + i * at.line + 24, short, "vary-name")).join("");
 }
 
 function block(result, metric, x, y, w, at) {
-  const lines = result.rows.map((_, i) => cell(result, metric, i, x, y + 44 + i * LINE, w, at));
-  return lines.join("") + stroke(x, y + 40, x, y + 38 + result.rows.length * LINE, "vary-axis");
+  const lines = result.rows.map((_, i) => cell(result, metric, i, x, y + 44 + i * at.line, w, at));
+  return lines.join("") + stroke(x, y + 40, x, y + 38 + result.rows.length * at.line, "vary-axis");
 }
 
 const heading = (metric, x, y) => text(x, y + 14, metric.title, "vary-head") + text(x, y + 31, metric.more, "vary-quiet");
 
 export function draw(result, { width = 720, uid = "variant_table", live = false, label = "The variants of attention, compared at one shape" } = {}) {
-  const at = { live, uid, entry: "cache-0" };
   const wide = width >= WIDE;
-  const start = wide ? LABEL.wide : LABEL.narrow;
-  const column = wide ? (width - start) / METRICS.length : width - start;
-  const tall = 44 + result.rows.length * LINE;
+  const at = { live, uid, wide, line: wide ? 46 : 32, entry: "cache-0" };
+  const column = wide ? (width - LABEL) / METRICS.length : width / 2;
+  const tall = 44 + result.rows.length * at.line;
   const parts = METRICS.map((metric, n) => {
-    const [x, y] = wide ? [start + n * column, 0] : [start, n * (tall + 14)];
-    return heading(metric, wide ? x : 0, y) + (wide ? "" : names(result, 0, y + 44)) + block(result, metric, x, y, column - 8, at);
+    // Narrow, two columns of two, the last under the first, and every bar with its variant's name.
+    const [x, y] = wide ? [LABEL + n * column, 0] : [(n % 2) * column, Math.floor(n / 2) * tall];
+    return heading(metric, x, y) + block(result, metric, x, y, column - 8, at);
   });
-  const height = wide ? tall : METRICS.length * (tall + 14);
   const over = hatching(`${uid}-over`, "vary-hatch");
-  return svg("vary", width, height, { live, label }, over + (wide ? names(result, 0, 44) : "") + parts.join(""));
+  return svg("vary", width, wide ? tall : 2 * tall, { live, label }, over + (wide ? names(result, 0, 44, at) : "") + parts.join(""));
 }

@@ -20,15 +20,26 @@ export function shown(key, value) {
   return key === "cache" ? bytes(value) : key === "flops" ? amount(value, "FLOP") : seconds(value);
 }
 
+// Without its size: "Grouped" of "Grouped, 8 KV".
+export const kindOf = ({ short }) => short.split(",")[0];
+
+// As a sentence names it: "grouped (8 KV)".
+function named({ short }) {
+  const [kind, size] = short.split(", ");
+  return kind.toLowerCase() + (size ? ` (${size})` : "");
+}
+
+const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
+
 export function describe(result) {
   const { rows, best, batch, context, base, device_name: device } = result;
   const least = rows.find((row) => row.cache === best.cache);
   const plain = rows[0];
-  const start = `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${plain.short.toLowerCase()} keeps ${bytes(plain.cache)}, ${least.short.toLowerCase()} ${bytes(least.cache)}.`;
+  const start = `${base}'s shape, ${whole(batch)} × ${whole(context)} tokens: ${named(plain)} keeps ${bytes(plain.cache)}, ${named(least)} ${bytes(least.cache)}.`;
   const out = rows.filter((row) => !row.fits);
   const fits = !out.length ? `All fit on one ${device}.`
     : out.length === rows.length ? `None fits on one ${device}.`
-      : `On one ${device} ${out.map((row) => row.short.toLowerCase()).join("; ")} ${out.length > 1 ? "do" : "does"} not fit.`;
+      : `On one ${device} ${listed(out.map(named))} ${out.length > 1 ? "do" : "does"} not fit.`;
   return `${start} ${fits}`;
 }
 

@@ -1,0 +1,20 @@
+// The book's first picture: attention among four words, told in three beats a word.
+import { hint } from "../core/text.js";
+import { BEATS, compute } from "./compute.js";
+import { draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "first_look",
+  title: "Four words look at each other",
+  hint: hint("a word or a cell", "what it takes"),
+  schema,
+  controls: [{ key: "moment", kind: "range", label: "Moment", show: (n) => `${n + 1} of 12` }],
+  play: { key: "moment", milliseconds: 1600, byItself: true },
+  choose(result, state, id) {
+    const [kind, word] = id.split("-");
+    return kind === "row" ? { moment: BEATS * Number(word) + BEATS - 1 } : null;
+  },
+  compute, draw, describe, table, explain,
+};

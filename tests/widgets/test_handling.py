@@ -1,0 +1,196 @@
+"""Pictures taken by hand, and the choice of model, device, batch and context that they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mini_attn.widgets import CacheCalculator
+from mini_attn.widgets.base import STATIC
+from tests.site import watched
+from tests.widgets.test_widgets_browser import FRAME, WIDGETS
+from tools.site import Visit, visiting
+
+pytestmark = pytest.mark.browser
+
+TAKEN = ["softmax_choice", "rotor", "roofline", "position_encodings"]
+SHARING = ["cache_calculator", "roofline", "variant_table"]
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    folder: Path = tmp_path_factory.mktemp("handling")
+    for name in ("living.page.js", "living.trained.js", "living.css"):
+        (folder / name).write_bytes((STATIC / name).read_bytes())
+    bodies = {name: WIDGETS[name]()._html() for name in {*TAKEN, *SHARING}}
+    bodies["both"] = bodies["roofline"] + bodies["variant_table"]
+    bodies["asked"] = CacheCalculator(model="mistral-nemo")._html()
+    for name, body in bodies.items():
+        (folder / f"{name}.html").write_text(FRAME.format(theme="light", body=body), "utf-8")
+    with visiting(folder) as visits:
+        yield visits
+
+
+@pytest.fixture
+def open_page(visits: Visit) -> Iterator[Visit]:
+    yield from watched(visits)
+
+
+def pull(page: Page, part: Locator, across: float, down: float = 0) -> None:
+    """Press on a part of the picture, go so far, and let go."""
+    part.scroll_into_view_if_needed()
+    place = part.bounding_box()
+    assert place
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across / 2, y + down / 2, steps=3)
+    page.mouse.move(x + across, y + down, steps=3)
+    page.mouse.up()
+
+
+def test_a_score_is_pulled(open_page: Visit) -> None:
+    page = open_page.look("softmax_choice.html")
+    slider = page.get_by_label("Score of “upon”")
+    expect(slider).to_have_value("0")
+    pull(page, page.locator("[data-id='s-1']"), 60)
+    pulled = float(slider.input_value())
+    assert pulled > 0
+    assert pulled % 0.25 == 0, "the steps of the slider"
+    for _ in range(4):
+        pull(page, page.locator("[data-id='s-1']"), -400)
+    expect(slider).to_have_value("-5")  # never beyond its bounds
+    page.mouse.move(5, 5)
+    expect(slider).to_have_value("-5")  # let go is let go
+
+
+def test_a_tap_changes_nothing(open_page: Visit) -> None:
+    page = open_page.look("softmax_choice.html")
+    pull(page, page.locator("[data-id='s-1']"), 1)
+    expect(page.get_by_label("Score of “upon”")).to_have_value("0")
+    expect(page.locator(".living-detail")).to_contain_text("upon")
+
+
+def test_a_hand_is_turned(open_page: Visit) -> None:
+    """A quarter turn of plane B, which goes 5.7 degrees a position, is some 16 positions."""
+    page = open_page.look("rotor.html")
+    position = page.get_by_label("Move both: position of the key")
+    distance = page.get_by_label("Query comes after the key by")
+    sum_before = int(position.input_value()) + int(distance.input_value())
+    tip = page.locator(".rotor-tip-q").nth(1).bounding_box()
+    dial = page.locator(".rotor-dial").nth(1).bounding_box()
+    assert tip
+    assert dial
+    centre = (dial["x"] + dial["width"] / 2, dial["y"] + dial["height"] / 2)
+    x, y = tip["x"] + 5 - centre[0], tip["y"] + 5 - centre[1]
+    page.mouse.move(centre[0] + x, centre[1] + y)
+    page.mouse.down()
+    page.mouse.move(centre[0] + y, centre[1] - x, steps=8)  # a quarter, against the clock
+    page.mouse.up()
+    assert int(position.input_value()) == 6
+    assert abs(int(distance.input_value()) - 3 - 15.7) <= 1
+    key = page.locator(".rotor-tip-k").nth(1).bounding_box()
+    assert key
+    page.mouse.move(key["x"] + 4, key["y"] + 4)
+    page.mouse.down()
+    page.mouse.move(key["x"] + 24, key["y"] + 24, steps=8)
+    page.mouse.up()
+    assert int(position.input_value()) != 6
+    query = int(position.input_value()) + int(distance.input_value())
+    assert abs(query - sum_before - 15.7) <= 1, "the query stays where it is"
+
+
+def test_marks_and_triangles_are_moved_sideways(open_page: Visit) -> None:
+    page = open_page.look("roofline.html")
+    pull(page, page.locator("[data-id='mark-weights']"), 120)
+    batch = page.get_by_label("Sequences, exact")
+    assert 32 <= int(batch.input_value()) <= 256
+    page = open_page.look("position_encodings.html")
+    start = page.get_by_role("slider")
+    expect(start).to_have_value("3")
+    cell = page.locator("[data-id='shaw-4-1']").bounding_box()
+    assert cell
+    pull(page, page.locator("[data-id='shaw-4-1']"), 2 * cell["width"])
+    expect(start).to_have_value("5")
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> None:
+    page = open_page.look(f"{name}.html")
+    targets = {
+        "softmax_choice": "s-0", "rotor": "plane-0", "roofline": "mark-whole",
+        "position_encodings": "t5-2-1",
+    }  # fmt: skip
+    style = "(part) => getComputedStyle(part).touchAction"
+    assert page.locator(f"[data-id='{targets[name]}']").evaluate(style) == "pan-y"
+
+
+def test_the_calculator_keeps_its_height(open_page: Visit) -> None:
+    """Another device or longer numbers move nothing below them; the sentence may take a line."""
+    page = open_page.look("cache_calculator.html", width=740)
+    tall = "document.querySelector('.living-app').clientHeight"
+    device = page.get_by_label("Device", exact=True)
+    before = page.evaluate(tall)
+    for name in ("own", "b200", "h100"):
+        device.select_option(name)
+        assert page.evaluate(tall) == before, name
+    picture = page.locator(".living-first svg")
+    height = picture.get_attribute("height")
+    page.get_by_label("Tokens in each (context), exact").fill("1048576")
+    assert picture.get_attribute("height") == height
+
+
+def stored(page: Page) -> dict[str, object]:
+    return json.loads(page.evaluate("localStorage.getItem('living:shape') ?? '{}'"))
+
+
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_a_choice_goes_to_the_other_pictures(open_page: Visit, protocol: str) -> None:
+    page = open_page("both.html", protocol=protocol)
+    roof = page.locator(".living[data-widget=roofline]")
+    table = page.locator(".living[data-widget=variant_table]")
+    roof.get_by_label("Device", exact=True).select_option("b200")
+    roof.get_by_label("Sequences, exact").fill("48")
+    expect(table.get_by_label("Device", exact=True)).to_have_value("b200")
+    expect(table.get_by_label("Sequences (batch), exact")).to_have_value("48")
+    roof.get_by_label("Device", exact=True).select_option(
+        "tpu-v5e"
+    )  # which the table does not have
+    expect(table.get_by_label("Device", exact=True)).to_have_value("b200")
+    roof.get_by_label("Model", exact=True).select_option("llama-2-7b")
+    page.goto(page.url.replace("both.html", "cache_calculator.html"))
+    calculator = page.locator(".living[data-widget=cache_calculator]")
+    expect(calculator.get_by_label("Model", exact=True)).to_have_value("llama-2-7b")
+    expect(calculator.get_by_label("KV heads", exact=True)).to_be_hidden()  # its sizes came with it
+    expect(calculator.get_by_label("Sequences (batch), exact")).to_have_value("48")
+    calculator.get_by_role("button", name="Reset").click()
+    expect(calculator.get_by_label("Model", exact=True)).to_have_value("llama-3-8b")
+    assert stored(page) == {}
+    page.goto(page.url.replace("cache_calculator.html", "both.html"))
+    expect(roof.get_by_label("Device", exact=True)).to_have_value("h100")
+
+
+def test_a_link_and_the_page_itself_win(open_page: Visit) -> None:
+    page = open_page("roofline.html")
+    page.get_by_label("Sequences, exact").fill("64")
+    assert stored(page) == {"batch": 64}
+    page.goto(page.url.replace("roofline.html", "variant_table.html#variant_table:batch=8"))
+    expect(page.get_by_label("Sequences (batch), exact")).to_have_value("8")
+    assert stored(page) == {"batch": 64}
+    page.goto(page.url.split("variant_table.html")[0] + "asked.html")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("mistral-nemo")
+    expect(page.get_by_label("Sequences (batch), exact")).to_have_value("16")
+
+
+@pytest.mark.parametrize("found", ["nonsense", "[1]", '{"batch": 1e9, "device": "abacus"}', "null"])
+def test_a_broken_choice_is_no_choice(open_page: Visit, found: str) -> None:
+    page = open_page("roofline.html")
+    page.evaluate("(text) => localStorage.setItem('living:shape', text)", found)
+    page.reload()
+    expect(page.get_by_label("Sequences, exact")).to_have_value("16")
+    expect(page.get_by_label("Device", exact=True)).to_have_value("h100")
+    expect(page.locator(".living-note")).to_be_hidden()
