@@ -19,6 +19,9 @@ from mini_attn.exercises.spec import Exercise, exercise
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[[^\]]*\]\(([\w-]+)\.ipynb\)")
 HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
+GOALS = "After this page you can"
+WORDS_A_MINUTE, LINES_A_MINUTE = 200, 20  # of prose with formulas, and of code that one follows
+UNREAD = {"import", "hide-input", "remove-input", "remove-cell", "widget", "prediction"}
 EXERCISE = re.compile(r"Exercise (\d+): ")
 
 
@@ -54,21 +57,40 @@ class Chapter:
         return str(self.cells[0].source.split("\n")[0].removeprefix("# "))
 
     @cached_property
+    def about(self) -> str:
+        """The cell that says what the chapter is for."""
+        return next(str(cell.source) for cell in self.cells if GOALS in cell.source)
+
+    @cached_property
     def goals(self) -> list[str]:
-        """What one can do after it, as the chapter's first cell lists it."""
-        listed = self.cells[0].source.split("After this page you can\n\n")[1].split("\n\n")[0]
+        """What one can do after it, as the list says that begins with `GOALS`."""
+        listed = self.about.split(f"{GOALS}\n\n")[1].split("\n\n")[0]
         return [line.removeprefix("- ").rstrip(";.") for line in listed.split("\n")]
 
     @cached_property
     def need(self) -> str:
         """The paragraph that says what the chapter needs."""
-        paragraphs = self.cells[0].source.split("\n\n")
+        paragraphs = self.about.split("\n\n")
         return next(p for p in paragraphs if p.startswith(("You need", "It helps")))
 
     @cached_property
-    def minutes(self) -> int:
-        """How long it takes to read, by its own word."""
-        return int(re.findall(r"About (\d+) minutes", self.need)[0])
+    def reading(self) -> int:
+        """Minutes to read it, without its exercises: its words, and the code that it shows."""
+        words = lines = 0
+        for cell in self.cells:
+            tags = set(cell.metadata.get("tags", []))
+            if "exercise" in cell.metadata or tags & UNREAD:
+                continue
+            if cell.cell_type == "markdown":
+                words += len(cell.source.split())
+            else:
+                lines += len([line for line in cell.source.split("\n") if line.strip()])
+        return round(words / WORDS_A_MINUTE + lines / LINES_A_MINUTE)
+
+    @cached_property
+    def working(self) -> int:
+        """Minutes that its exercises take."""
+        return sum(task.minutes for task in self.exercises)
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -113,6 +135,14 @@ def read_chapters(root: Path = ROOT) -> dict[str, Chapter]:
     pages = [(Path(c["file"]).name, p["caption"]) for p in toc["parts"] for c in p["chapters"]]
     chapters = [(stem, part) for stem, part in pages if part != "Back matter"]
     return {s: Chapter(s, part, n) for n, (s, part) in enumerate(chapters, 1)}
+
+
+def by_part(root: Path = ROOT) -> dict[str, list[Chapter]]:
+    """The chapters in the order of the book, under the captions of their parts."""
+    found: dict[str, list[Chapter]] = {}
+    for chapter in read_chapters(root).values():
+        found.setdefault(chapter.part, []).append(chapter)
+    return found
 
 
 def before(chapters: dict[str, Chapter], stem: str) -> list[str]:

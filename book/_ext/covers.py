@@ -65,7 +65,7 @@ def covers_of(cells: list[nbformat.NotebookNode]) -> dict[int, str]:
 def named(cells: list[nbformat.NotebookNode]) -> str:
     """What lies under one cover, in words."""
     kinds = dict.fromkeys(
-        "a figure" if re.search(r"\b(plt|axe?s?|axes)\.", cell.source)
+        "a figure" if re.search(r"\b(plt|axe?s?|axes)\.|\bLivingPlot\(", cell.source)
         else "a cell with its output" if "print(" in cell.source
         else "a cell of code" if cell.cell_type == "code"
         else "what follows from it" if number else "the text with the answer"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from markdown_it import MarkdownIt
 from pencil import page_data
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -47,6 +48,14 @@ def solution_code(task: Exercise) -> str:
     return f"{lines.replace('REFERENCE', 'answer').strip()}  # {module.REFERENCE}\n"
 
 
+def model_answer(task: Exercise) -> str:
+    """What an answer in words may look like; a page with scripts covers it until one is there."""
+    model = import_module(f"solutions.{task.id}").MODEL
+    body = MarkdownIt("commonmark", {"html": False}).render(model)
+    box = dropdown("Compare with a model answer", f"<div>{body}</div>")
+    return box.replace("<details", f'<details id="model-{task.id}"', 1)
+
+
 def more(task: Exercise) -> str:
     """All boxes of an exercise."""
     names = ("Hint 1: the idea", "Hint 2: the steps")
@@ -54,7 +63,9 @@ def more(task: Exercise) -> str:
     boxes = [dropdown(name, f"<p>{prose(text)}</p>") for name, text in hints]
     errors = "".join(f"<li>{prose(text)}</li>" for text in task.common_errors)
     boxes.append(dropdown("Common errors", f"<ul>{errors}</ul>"))
-    if not task.assessed:
+    if task.kind == "open":
+        boxes += [] if task.assessed else [model_answer(task)]
+    elif not task.assessed:
         code = highlight(solution_code(task), PythonLexer(), HtmlFormatter(nowrap=True))
         block = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
         boxes.append(dropdown("Solution (it passed the check when this page was built)", block))
@@ -65,6 +76,21 @@ def answer_place(task: Exercise) -> str:
     """Where the page takes the number of a pencil exercise: empty until its script comes."""
     data = f'<script type="application/json">{page_data(task)}</script>'
     return f'<div class="pencil" hidden>{data}</div>'
+
+
+def words_place(task: Exercise) -> str:
+    """Where the page takes an answer in words, and offers the rubric to its reader."""
+    facts = {name: getattr(task, name) for name in ("id", "page", "title", "points", "assessed")}
+    rubric = [[prose(says), points] for says, points in task.rubric.items()]
+    data = json.dumps(facts | {"rubric": rubric}).replace("<", "\\u003c")
+    return f'<div class="in-words" hidden><script type="application/json">{data}</script></div>'
+
+
+def place_of(task: Exercise) -> str:
+    """Where a page lets one do the exercise."""
+    if task.kind == "open":
+        return words_place(task)
+    return answer_place(task) if task.kind == "pencil" else here(task)
 
 
 def notebook_link(task: Exercise) -> str:
@@ -99,8 +125,7 @@ def add_boxes(app: Sphinx, doctree: nodes.document) -> None:
         task = exercise(tag["id"])
         for source in (f"mini_attn/exercises/bank/{task.id}.py", f"solutions/{task.id}.py"):
             app.env.note_dependency(str(ROOT / source))
-        place = answer_place(task) if task.kind == "pencil" else here(task)
-        added = place + notebook_link(task) + more(task)
+        added = place_of(task) + notebook_link(task) + more(task)
         cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", added, format="html"))
 
 

@@ -30,7 +30,8 @@ def chapter(path: Path) -> dict[str, Any]:
         tag = cell.metadata.get("exercise", {})
         if tag.get("role") == "check":
             task = exercise(tag["id"])
-            tasks.append({"id": task.id, "title": task.title, "points": task.points})
+            about = {"id": task.id, "title": task.title, "points": task.points}
+            tasks.append(about | ({"open": True} if task.kind == "open" else {}))
     title = cells[0].source.splitlines()[0].removeprefix("# ").replace("`", "")
     return {"page": path.stem, "title": title, "predictions": predictions, "exercises": tasks}
 

@@ -2,7 +2,7 @@
 
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
-* pages with a pencil exercise: the script that judges it;
+* pages with an exercise for a number or for words: the script that takes the answer;
 * chapters: the links to run them in the browser and to download them, with a stamp;
 * chapters and the first page: a place for the reader's progress, with its script;
 * pages with exercises or cells: the script that offers Python; its other parts come at first use;
@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from chapter_facts import by_part
 from citations import citations
 from docutils import nodes
+from opening import RUN_LINKS
 from outline import as_script, outline
 from sphinx.application import Sphinx
 
@@ -178,7 +180,9 @@ def finish_page(
                 "megabytes": app.config.lite_megabytes,
             },
         )
-        body = body.replace("</h1>", f"</h1>\n{links}", 1)
+        # A chapter has a place for them; other notebooks have them under the title.
+        place, found = (RUN_LINKS, "") if RUN_LINKS in body else ("</h1>", "</h1>\n")
+        body = body.replace(place, found + links, 1)
         here = re.search(r'href="([^"]*/lite/[^"]*)"', links)
         body = re.sub(r'href="notebook:(\w+)"', rf'href="{here[1]}#exercise=\1"', body)
         body = progress_place(app, pagename, body)
@@ -190,10 +194,10 @@ def finish_page(
         lambda box: box[0] + next(scripts) + trained * (box[1] == "inside_model"), body
     )
     kept = 'data-progress="' in body
-    if '<div class="pencil"' in body:
+    if '<div class="pencil"' in body or '<div class="in-words"' in body:
         body += script_of(app, context, BUNDLE[2], "async ")
     here = 'class="here"' in body or 'id="page-cells"' in body
-    if living or kept or here:
+    if living or kept or here or 'class="drawn' in body or 'class="role-' in body:
         app.add_css_file("living.css")
     if here:
         app.add_css_file("python.css")
@@ -233,7 +237,10 @@ def write_neighbours(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    start = {"title": app.config.html_title, "target": f"{app.config.root_doc}.html"}
+    start = {
+        "title": app.config.html_title, "target": f"{app.config.root_doc}.html",
+        "parts": by_part(), "folder": f"{Path(app.config.root_doc).parent}/",
+    }  # fmt: skip
     for source, name in (("start.html", "index.html"), ("lost.html", "404.html")):
         text = (TEMPLATES / source).read_text(encoding="utf-8")
         page = app.builder.templates.render_string(text, start)

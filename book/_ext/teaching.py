@@ -43,12 +43,12 @@ def goals(chapters: Chapters) -> list[str]:
             ", ".join(f"[{chapters[s].title}]({s}.ipynb)" for s in stems)
             for stems in (chapter.needs, chapter.helps)
         )
-        whole = sum(chapters[s].minutes for s in before(chapters, stem))
+        whole = sum(chapters[s].reading for s in before(chapters, stem))
         built = f", {whole} with all that it builds on" if chapter.needs else ""
         lines += [
-            f"**{chapter.number}. [{chapter.title}]({stem}.ipynb)** · {chapter.minutes} minutes to "
+            f"**{chapter.number}. [{chapter.title}]({stem}.ipynb)** · {chapter.reading} minutes to "
             f"read{built} · {amount(len(tasks), 'exercise')}, "
-            f"{sum(t.minutes for t in tasks)} minutes, {sum(t.points for t in tasks)} points",
+            f"{chapter.working} minutes, {sum(t.points for t in tasks)} points",
             "",
             f"*Needs:* {needs or 'no other chapter'}." + (f" *Helpful:* {helps}." if helps else ""),
             "",
@@ -71,7 +71,7 @@ def exercise_table(chapters: Chapters) -> list[str]:
     for chapter in chapters.values():
         tasks = chapter.exercises
         lines.append(
-            f"| **{chapter.number}. {chapter.title}** | | **{sum(t.minutes for t in tasks)}** "
+            f"| **{chapter.number}. {chapter.title}** | | **{chapter.working}** "
             f"| **{sum(t.points for t in tasks)}** | |"
         )
         lines += [

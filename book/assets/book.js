@@ -47,8 +47,52 @@
     });
   }
 
-  // What scrolls must be reachable by keyboard, and only that.
-  var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output";
+  // Paper shows what a chapter is for, and is closed again afterwards.
+  function unfoldOnPaper() {
+    document.querySelectorAll(".about-page").forEach(function (box) {
+      var was;
+      addEventListener("beforeprint", function () {
+        was = box.open;
+        box.open = true;
+      });
+      addEventListener("afterprint", function () {
+        box.open = was;
+      });
+    });
+  }
+
+  // Where somebody stopped reading, for the first page to offer; kept in this browser alone.
+  function keepPlace() {
+    var title = document.querySelector("article .question") && document.querySelector("article h1");
+    if (!title) return;
+    addEventListener("pagehide", function () {
+      var sections = Array.from(document.querySelectorAll("article section[id]"));
+      var above = sections.filter(function (section) {
+        return section.getBoundingClientRect().top < innerHeight / 3;
+      });
+      var section = above.pop();
+      if (scrollY < innerHeight / 2 || !section) return; // nothing was read yet
+      var place = {
+        page: location.pathname.split("/").pop() + "#" + section.id,
+        chapter: words(title),
+        section: words(section.querySelector("h1, h2, h3, h4")),
+      };
+      try {
+        localStorage.setItem("livingPlace", JSON.stringify(place));
+      } catch (error) {
+        // A browser that keeps nothing offers nothing.
+      }
+    });
+  }
+
+  function words(heading) {
+    return Array.from(heading.childNodes).filter(function (node) {
+      return !node.classList || !node.classList.contains("headerlink");
+    }).map(function (node) { return node.textContent; }).join("").trim();
+  }
+
+  // What scrolls must be reachable by keyboard, and only that; the style sheet shows that it does.
+  var SCROLLERS = ".pst-scrollable-table-container, article pre, .katex-display, .cell_output .output, .drawn";
   function markScrollers() {
     var boxes = Array.from(document.querySelectorAll(SCROLLERS));
     // All are measured before one is changed: the page is laid out once.
@@ -57,6 +101,7 @@
       return tall || box.scrollWidth > box.clientWidth;
     });
     boxes.forEach(function (box, i) {
+      box.classList.toggle("scrolls", wide[i]);
       if (wide[i]) box.tabIndex = 0;
       else if (box.getAttribute("tabindex") === "0") box.removeAttribute("tabindex");
     });
@@ -65,6 +110,8 @@
   function start() {
     explainFile();
     offerPrint();
+    unfoldOnPaper();
+    keepPlace();
     reuseNotebook();
     addEventListener("resize", markScrollers);
     addEventListener("load", markScrollers);

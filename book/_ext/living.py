@@ -1,0 +1,119 @@
+"""Directives for pages that are no notebooks: a living picture, the chapters, where one stopped.
+
+``{living} FirstLook`` is the picture in its default state. ``{chapters}`` draws each chapter with
+the question and the picture that it opens with, both read from its notebook. ``{resume}`` leads to
+where the reader stopped.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from chapter_facts import Chapter, by_part, read_chapters
+from covers import raw
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import mini_attn.widgets
+
+PICTURES = "_static/pictures"
+PICTURE = re.compile(r"(\w+)\(")
+CARD = """<li class="chapter-card" data-chapter="{stem}"><a href="{stem}.html">
+<span class="chapter-picture"><img src="../{pictures}/{picture}.svg" alt="" loading="lazy" /></span>
+<b>{number}. {title}</b> <span>{question}</span></a>
+<small>{reading} min to read · {tasks} exercises</small></li>"""
+
+
+# Before the first paint, so that nothing jumps; what is stored is text, and an address of the book.
+RESUME = """<p class="resume" hidden>You stopped at <a></a>.</p>
+<script>(function (line) {
+  try {
+    var place = JSON.parse(localStorage.getItem("livingPlace"));
+    if (!place || !/^[a-z-]+[.]html#[\\w-]+$/.test(place.page)) return;
+    var name = place.chapter + (place.section === place.chapter ? "" : ": " + place.section);
+    line.lastElementChild.href = place.page;
+    line.lastElementChild.textContent = name.slice(0, 120);
+    line.hidden = false;
+  } catch (error) {} // damaged, or not to be had: there is nothing to offer
+})(document.currentScript.previousElementSibling);</script>"""
+
+
+def named(words: str) -> str:
+    """The name of the picture that a call of its class makes: ``FirstLook()`` is first_look."""
+    name = PICTURE.match(words)
+    if not name:
+        raise ValueError(f"no picture in {words!r}")
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name[1]).lower()
+
+
+def opening(chapter: Chapter) -> tuple[str, str]:
+    """The question of a chapter, and the name of its first picture."""
+    question = str(chapter.cells[0].source).split("\n\n")[1].strip("*")
+    call = next(c.source for c in chapter.cells if "widget" in c.metadata.get("tags", []))
+    return question, named(call)
+
+
+def card(chapter: Chapter) -> str:
+    """A chapter's card."""
+    question, picture = opening(chapter)
+    return CARD.format(
+        stem=chapter.stem, pictures=PICTURES, picture=picture, number=chapter.number,
+        title=escape(chapter.title), question=escape(question), reading=chapter.reading,
+        tasks=len(chapter.exercises),
+    )  # fmt: skip
+
+
+class Living(SphinxDirective):
+    """A living picture on a page of text."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The markup that a notebook's cell would give."""
+        picture = getattr(mini_attn.widgets, self.arguments[0])()
+        return [raw(picture._html())]
+
+
+class Resume(SphinxDirective):
+    """A line that leads to where the reader stopped."""
+
+    def run(self) -> list[nodes.Node]:
+        """A paragraph that its script fills."""
+        return [raw(RESUME)]
+
+
+class Chapters(SphinxDirective):
+    """All chapters as cards, part by part."""
+
+    def run(self) -> list[nodes.Node]:
+        """Lists of cards under the names of their parts."""
+        found: list[nodes.Node] = []
+        for part, chapters in by_part().items():
+            cards = "".join(map(card, chapters))
+            found += [nodes.rubric("", part), raw(f'<ul class="chapter-cards">{cards}</ul>')]
+        return found
+
+
+def copy_pictures(app: Sphinx, exception: Exception | None) -> None:
+    """Put the pictures of the cards beside the pages."""
+    if exception or app.builder.format != "html":
+        return
+    folder = Path(app.outdir, PICTURES)
+    folder.mkdir(parents=True, exist_ok=True)
+    static = Path(app.confdir, "mini_attn/widgets/static")
+    for chapter in read_chapters().values():
+        name = f"{opening(chapter)[1]}.svg"
+        (folder / name).write_bytes((static / name).read_bytes())
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_directive("living", Living)
+    app.add_directive("chapters", Chapters)
+    app.add_directive("resume", Resume)
+    app.connect("build-finished", copy_pictures)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,71 @@
+"""A chapter opens with its question and its picture; what else it has to say first is folded.
+
+The notebook's order stays what a notebook needs: the cells that import come before the picture.
+On the page they, the goals, the needs and the links to run the chapter lie in one box below the
+picture, which is closed until somebody wants it. Paper shows its content.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from chapter_facts import GOALS, Chapter, read_chapters
+from covers import cell_of, raw
+from docutils import nodes
+from sphinx.application import Sphinx
+
+# Where the page puts the links to run, to download and to print.
+RUN_LINKS = "<!-- run links -->"
+BOX = """<details class="about-page"><summary>About this page
+<span class="about-note">what you will learn and need, running and printing it, set-up</span>
+<span class="about-time">{reading} min to read · {tasks} min of exercises</span></summary>
+<div class="about-body">"""
+
+
+def goals_of(room: nodes.section) -> list[nodes.Element]:
+    """The paragraph that begins the goals, and what follows from the same cell."""
+    begins = next(n for n in room.children if n.astext().startswith(GOALS))
+    cell = cell_of(begins)
+    return [node for node in room.children[room.index(begins) :] if cell_of(node) == cell]
+
+
+def fold(room: nodes.section, chapter: Chapter) -> None:
+    """Put what a reader need not see first into a box where the goals begin."""
+    imports = [
+        node
+        for node in room.children
+        if isinstance(node, nodes.container) and "tag_import" in node["classes"]
+    ]
+    goals = goals_of(room)
+    place = room.index(goals[0])
+    box = BOX.format(reading=chapter.reading, tasks=chapter.working)
+    heading = nodes.paragraph("", "", nodes.strong("", "Set-up"), classes=["about-setup"])
+    kept = nodes.container("", *goals, classes=["about-goals"])
+    inside = [raw(box), kept, raw(RUN_LINKS), heading, *imports, raw("</div></details>")]
+    before, behind = room.children[:place], room.children[place + len(goals) :]
+    room.children = [node for node in before if node not in imports] + inside + behind
+    for node in room.children:
+        node.parent = room
+
+
+def name_the_question(room: nodes.section) -> None:
+    """The first two paragraphs are the question and the guess, and look like it."""
+    question, guess = [n for n in room.children if isinstance(n, nodes.paragraph)][:2]
+    question["classes"].append("question")
+    guess["classes"].append("guess")
+
+
+def open_with_the_picture(app: Sphinx, doctree: nodes.document) -> None:
+    """Shape a chapter's first screen."""
+    source = Path(app.env.doc2path(app.env.docname))
+    if source.suffix == ".ipynb" and (chapter := read_chapters().get(source.stem)):
+        room = next(doctree.findall(nodes.section))
+        name_the_question(room)
+        fold(room, chapter)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx; cells have their sources by then, and no lid is on them yet."""
+    app.connect("doctree-read", open_with_the_picture, priority=550)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,107 @@
+"""Terms of the glossary are linked where a page first uses them, with their meaning at hand.
+
+The notebooks stay plain: the links are made when a page is written. The meaning travels with the
+link, and ``terms.js`` shows it on hover and focus; without it, or on paper, the word is as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from chapter_facts import read_chapters
+from covers import raw
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+GLOSSARY = "book/glossary"
+EVERYDAY = {"attention", "position", "step", "value"}  # most uses are the word, not the term
+# In these a word is not explained, or is no word of the text.
+CLOSED = (
+    nodes.Admonition, nodes.FixedTextElement, nodes.caption, nodes.literal, nodes.math,
+    nodes.reference, nodes.strong, nodes.term, nodes.title,
+)  # fmt: skip
+SCRIPT = Path(__file__).with_name("templates") / "terms.js"
+
+
+def meanings(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
+    """Anchor and meaning of each term, as the glossary page has them."""
+    found = {}
+    for entry in env.get_doctree(GLOSSARY).findall(nodes.definition_list_item):
+        (meaning,) = entry.findall(nodes.definition)
+        for term in entry.findall(nodes.term):
+            words = term.astext()
+            if words not in EVERYDAY:
+                found[words] = (term["ids"][0], " ".join(meaning.astext().split()))
+    return found
+
+
+def pattern(terms: list[str]) -> re.Pattern[str]:
+    """Any of some terms, as a word; longer ones first; also the plural, also at a beginning."""
+    longest = sorted(terms, key=len, reverse=True)
+    either = "|".join(
+        f"[{term[0].upper()}{term[0].lower()}]{re.escape(term[1:])}" for term in longest
+    )
+    return re.compile(rf"(?<![\w-])({either})(?:e?s)?(?![\w-])")
+
+
+def link(words: str, entry: tuple[str, str]) -> nodes.raw:
+    """A word that leads to its entry and carries its meaning."""
+    anchor, meaning = entry
+    return raw(
+        f'<a class="term-link" href="{Path(GLOSSARY).name}.html#{anchor}" '
+        f'data-meaning="{escape(meaning)}">{escape(words)}</a>'
+    )
+
+
+def is_open(text: nodes.Text) -> bool:
+    """Whether a word of this text may become a link."""
+    above: nodes.Node | None = text.parent
+    while above is not None and not isinstance(above, nodes.document):
+        if isinstance(above, CLOSED) or "about-goals" in above.get("classes", ()):
+            return False
+        above = above.parent
+    return True
+
+
+def name_of(words: str, terms: dict[str, tuple[str, str]]) -> str:
+    """The term that some words of a page are."""
+    known = {term.lower(): term for term in terms}
+    endings = (words.lower().removesuffix(end) for end in ("", "s", "es"))
+    return next(known[form] for form in endings if form in known)
+
+
+def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Link what a chapter uses of the glossary, each term once."""
+    if app.builder.format != "html" or Path(docname).name not in read_chapters():
+        return
+    left = meanings(app.env)
+    terms = pattern(list(left))
+    for text in filter(is_open, list(doctree.findall(nodes.Text))):
+        parts: list[nodes.Node] = []
+        words, done = text.astext(), 0
+        while left and (found := terms.search(words, done)):
+            entry = left.pop(name_of(found[0], left))
+            terms = pattern(list(left))  # each is linked once
+            parts += [nodes.Text(words[done : found.start()]), link(found[0], entry)]
+            done = found.end()
+        if parts:
+            text.parent.replace(text, [*parts, nodes.Text(words[done:])])
+
+
+def add_script(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """The script that shows meanings, on pages that have some."""
+    if 'class="term-link"' in context.get("body", ""):
+        context["body"] += f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>\n"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx; references are resolved by then."""
+    app.connect("doctree-resolved", link_terms, priority=800)
+    app.connect("html-page-context", add_script)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
