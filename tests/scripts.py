@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -10,10 +11,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def script(path: str) -> ModuleType:
-    """A module of its own from a file of the project, read afresh."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    """A module of its own from a file of the project, read afresh; it finds what lies beside it."""
+    file = ROOT / path
+    spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(file.parent))
     return module

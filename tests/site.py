@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from tools.bundle import packages
 from tools.site import Visit
@@ -17,6 +17,19 @@ COLD = 240_000  # milliseconds that Python may take to come on a busy machine
 def assert_fits(page: Page) -> None:
     """Nothing is wider than the window."""
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def open_about(page: Page) -> Page:
+    """Open the box of a chapter that has its goals, its set-up and the links to run it."""
+    page.locator(".about-page").evaluate("(box) => { box.open = true; }")
+    return page
+
+
+def open_settings(box: Locator) -> None:
+    """Show the controls that fold, where some do."""
+    button = box.get_by_role("button", name="Settings")
+    if button.is_visible() and button.get_attribute("aria-expanded") == "false":
+        button.click()
 
 
 def watched(visits: Visit) -> Iterator[Visit]:

@@ -2,7 +2,9 @@
 
 import ast
 import re
+import runpy
 import sqlite3
+import sys
 from pathlib import Path
 
 import nbformat
@@ -10,13 +12,8 @@ import nbformat
 from tools import HTML, ROOT
 from tools.pages import Page, weight
 
-WORDS_A_MINUTE = 180
-CELL_SECONDS = 8  # a short cell of code with its output
-PREDICTION_SECONDS = 30
-SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
-FORMULA = re.compile(r"\$\$.*?\$\$", re.DOTALL)
-
 HEAD = "chapter minutes cells pictures predictions exercises assertions seconds kB"
+CHAPTER = runpy.run_path(str(ROOT / "book/_ext/chapter_facts.py"), run_name="chapter_facts")["Chapter"]
 
 
 def seconds_of(stem: str) -> str:
@@ -31,22 +28,6 @@ def seconds_of(stem: str) -> str:
     return f"{float(found[-1][1]):.1f}" if found and found[-1] else "–"
 
 
-def reading_minutes(cells: list[nbformat.NotebookNode]) -> float:
-    """To read a chapter; its exercises, which take as long as they take, are not in it."""
-    minutes, reading = 0.0, True
-    for cell in cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type == "markdown":
-            for name in SECTION.findall(cell.source):
-                reading = name != "Exercises"
-            words = len(FORMULA.sub(" ", cell.source).split())
-            minutes += reading * words / WORDS_A_MINUTE
-        elif "remove-input" not in tags:
-            minutes += reading * CELL_SECONDS / 60
-        minutes += ("prediction" in tags) * PREDICTION_SECONDS / 60
-    return minutes
-
-
 def facts(path: Path) -> list[object]:
     """One row of the table."""
     cells = nbformat.read(path, as_version=4).cells
@@ -59,7 +40,8 @@ def facts(path: Path) -> list[object]:
     page = HTML / f"book/{path.stem}.html"
     heavy = f"{weight(Page(page)) / 1e3:.0f}" if page.exists() else "–"
     return [
-        path.stem, round(reading_minutes(cells)), len(cells), tags.count("widget"),
+        path.stem, CHAPTER(path.stem, "", 0).reading, len(cells),
+        tags.count("widget") + tags.count("living-plot"),
         tags.count("prediction"), len(starters), asserted, seconds_of(path.stem), heavy,
     ]  # fmt: skip
 

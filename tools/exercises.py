@@ -1,10 +1,12 @@
 """Compare the exercises' cells of the chapters with the bank; ``--write`` writes them anew.
 
 An exercise is three cells of its chapter: the text, the starter and the check, the last two tagged.
+The starter of an open question is text too; the page has a field in its place, and leaves it out.
 Their order is the chapter's own. One that its chapter does not have yet goes behind the others.
 """
 
 import sys
+from typing import Any
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -22,6 +24,15 @@ def sources(task: Exercise, number: int) -> list[str]:
     return [text, task.starter, task.check]
 
 
+def tagged(task: Exercise, role: str) -> Cell:
+    """An empty starter or check."""
+    about: dict[str, Any] = {"exercise": {"id": task.id, "role": role}}
+    if task.kind == "open" and role == "starter":
+        about |= {"tags": ["remove-cell"]}
+        return new_markdown_cell(id=f"{task.id}-{role}", metadata=about)
+    return new_code_cell(id=f"{task.id}-{role}", metadata=about)
+
+
 def added(cells: list[Cell], page: str) -> list[str]:
     """Add empty cells for exercises that the chapter does not have yet; their ids."""
     tags = [cell.metadata.get("exercise", {}) for cell in cells]
@@ -31,10 +42,7 @@ def added(cells: list[Cell], page: str) -> list[str]:
     for key in reversed(new):
         cells[last + 1 : last + 1] = [
             new_markdown_cell(id=f"{key}-text"),
-            *(
-                new_code_cell(id=f"{key}-{role}", metadata={"exercise": {"id": key, "role": role}})
-                for role in ("starter", "check")
-            ),
+            *(tagged(exercise(key), role) for role in ("starter", "check")),
         ]
     return new
 

@@ -31,6 +31,6 @@
     box.style.display = "block";
   });
 
-  for (const details of [...article.querySelectorAll("details"), ...end.querySelectorAll("details")]) details.open = true;
+  for (const details of [...article.querySelectorAll("details:not(.cell-fold)"), ...end.querySelectorAll("details")]) details.open = true;
   article.append(end);
 }

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, assert_fits, change, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, change, open_settings, serious_findings
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -38,7 +38,7 @@ def living_cells(name: str) -> Counter[str]:
     """How many pictures and predictions a chapter's notebook has."""
     notebook = nbformat.read(ROOT / "book" / f"{Path(name).stem}.ipynb", as_version=4)
     tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])]
-    return Counter(tag for tag in tags if tag in ("widget", "prediction"))
+    return Counter(tag for tag in tags if tag in ("widget", "prediction", "living-plot"))
 
 
 def assert_all_widgets_are_alive(page: Page, name: str) -> None:
@@ -56,7 +56,9 @@ def assert_exercises_have_boxes_that_open(page: Page, name: str) -> None:
     boxes = page.locator(".exercise-boxes")
     assert boxes.count() == len(own)
     practice = [item for item in own if not item.assessed]
-    assert page.get_by_text("Solution (it passed").count() == len(practice)
+    in_words = [item for item in practice if item.kind == "open"]
+    assert page.get_by_text("Solution (it passed").count() == len(practice) - len(in_words)
+    assert page.get_by_text("Compare with a model answer").count() == len(in_words)
     for number in range(boxes.count()):
         boxes.nth(number).locator("summary").first.click()
         assert boxes.nth(number).locator("p").first.is_visible()
@@ -116,6 +118,7 @@ def test_each_control_of_the_page_answers_to_the_keyboard(
     assert controls.count() >= 5
     for number in range(controls.count()):
         box.get_by_role("button", name="Reset").click()
+        open_settings(box)
         control = controls.nth(number)
         if control.evaluate("e => e.type === 'radio' && e.checked"):
             continue
@@ -194,12 +197,13 @@ def test_without_javascript_pictures_and_answers_are_there(visit: Visit) -> None
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_each_exercise_and_prediction_by_keyboard_alone(visit: Visit, name: str) -> None:
     page = visit.look(name, width=360)
-    for summary in page.locator(".exercise-boxes summary").all():
+    # A model answer opens once something is written: test_open_browser.py.
+    for summary in page.locator(".exercise-more:not([id^=model-]) > summary").all():
         summary.focus()
         page.keyboard.press("Enter")
         assert summary.evaluate("e => e.parentElement.open"), summary.inner_text()
-    questions = page.locator(".predict:not(.predict-fallback)").all()
-    for question in questions:
+    answered = ".predict:not(.predict-fallback, .in-words, .in-words *)"
+    for question in page.locator(answered).all():
         question.get_by_label("Your answer").focus()
         page.keyboard.type("123456789")
         page.keyboard.press("Enter")
@@ -218,7 +222,7 @@ def test_search_finds_a_page_from_a_folder(visit: Visit) -> None:
 def test_front_page_leads_to_the_book(visit: Visit) -> None:
     page = visit.look("index.html", protocol="file")
     page.wait_for_url("**/book/index.html")
-    page.locator(".sd-card").first.click()
+    page.locator(".chapter-card").first.click()
     page.wait_for_url(lambda url: Path(url).stem in STEMS)
     assert page.locator("article h1").is_visible()
 

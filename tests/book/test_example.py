@@ -32,7 +32,7 @@ def names(pairs):
     return [f"{example.TOKENS[i]} to {example.TOKENS[j]}".strip() for i, j in pairs]
 
 
-MATCHES = [(3, 0), (4, 1), (6, 2), (7, 3)]  # time-Once, there-upon, a-a, key-time
+MATCHES = [(3, 0), (4, 1), (6, 2), (7, 3)]  # time-Once, there-upon, a-a, lamp-time
 
 
 @pytest.mark.parametrize(("query", "key"), MATCHES, ids=names(MATCHES))

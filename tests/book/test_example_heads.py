@@ -37,9 +37,9 @@ def test_the_clock_heads_look_one_and_two_back() -> None:
 def test_the_content_heads_find_what_they_ask_for() -> None:
     like, goes_with = weights_of()[2:]
     tokens = [token.strip() for token in example.TOKENS]
-    key, there = tokens.index("key"), tokens.index("there")
-    assert like[key].argmax() == key
-    assert {tokens[j] for j in np.argsort(goes_with[key])[-2:]} == {"a"}  # its articles
+    lamp, there = tokens.index("lamp"), tokens.index("there")
+    assert like[lamp].argmax() == lamp
+    assert {tokens[j] for j in np.argsort(goes_with[lamp])[-2:]} == {"a"}  # its articles
     assert sorted(np.argsort(goes_with[there])[-2:]) == [0, tokens.index("time")]
 
 

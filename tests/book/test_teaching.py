@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,23 +22,20 @@ from solutions import late_mask, soft_choice
 from tests.scripts import script
 from tools import HTML, ROOT
 
-PAGE = (ROOT / "book/teaching.md").read_text(encoding="utf-8")
+PAGE = "\n".join(
+    (ROOT / f"book/{name}.md").read_text(encoding="utf-8") for name in ("teaching", "grading")
+)
 BLOCK = re.compile(r"^```\{([\w-]+)\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def make() -> Iterator[Any]:
+def make() -> Any:
     """The extension's modules by name."""
-    folder = str(ROOT / "book/_ext")
-    sys.path.insert(0, folder)
-    try:
-        tables = script("book/_ext/teaching.py")
-        yield SimpleNamespace(
-            tables=tables, facts=sys.modules["chapter_facts"], map=sys.modules["chapter_map"],
-            chapters=tables.read_chapters(),
-        )  # fmt: skip
-    finally:
-        sys.path.remove(folder)
+    tables = script("book/_ext/teaching.py")
+    return SimpleNamespace(
+        tables=tables, facts=sys.modules["chapter_facts"], map=sys.modules["chapter_map"],
+        chapters=tables.read_chapters(),
+    )  # fmt: skip
 
 
 def blocks(name: str) -> list[tuple[dict[str, int], list[str]]]:
@@ -149,7 +145,7 @@ def test_chapters_say_what_they_need(make: Any) -> None:
         assert linked - told <= ({"attention"} if stem == "start" else set())  # "go on with"
         assert all(order.index(need) < order.index(stem) for need in chapter.needs)
         assert len(chapter.goals) >= 4
-        assert 15 <= chapter.minutes <= 30
+        assert 15 <= chapter.reading <= 45
         assert [task.id for task in chapter.exercises] == list(tasks_of(stem))
 
 

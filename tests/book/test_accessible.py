@@ -1,0 +1,93 @@
+"""What WCAG 2.2 AA asks beyond axe's usual rules: reflow, targets, focus that is not hidden.
+
+The page `accessibility` says what is tested and how; the last test here holds it to that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.site import assert_fits
+from tools import HTML
+from tools.bundle import packages
+from tools.site import Visit
+
+PAGES = sorted(p.relative_to(HTML).as_posix() for p in HTML.glob("book/*.html"))
+MAGNIFIED = 320  # CSS pixels: what is left of 1,280 at 400 %
+# Links inside of sentences may be small (2.5.8, "inline").
+SMALL = """async () => {
+  const {violations} = await axe.run(document.querySelector("article"),
+    {preload: false, runOnly: {type: "rule", values: ["target-size"]}});
+  return violations.flatMap((rule) => rule.nodes.map((node) => node.html.slice(0, 160)));
+}"""
+# What holds the focus shows at least a part of itself below the bar that stays at the top.
+HIDDEN = """() => {
+  const bar = document.querySelector(".bd-header-article, header.bd-header");
+  const lost = [];
+  const takers = ["a", "button", "input", "select", "textarea", "summary", "[tabindex='0']"];
+  for (const one of document.querySelectorAll(takers.map((kind) => `article ${kind}`).join())) {
+    if (!one.getClientRects().length) continue;
+    one.focus();
+    if (document.activeElement !== one) continue;
+    const box = one.getBoundingClientRect();
+    const stays = bar && getComputedStyle(bar).position === "sticky";
+    const edge = stays ? bar.getBoundingClientRect().bottom : 0;
+    if (box.bottom <= edge || box.top >= innerHeight) lost.push(one.outerHTML.slice(0, 120));
+  }
+  return lost;
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_at_four_hundred_percent(visit: Visit, name: str) -> None:
+    """Nothing scrolls sideways, targets have 24 pixels or room, and no focus is hidden."""
+    page = visit.look(name, width=MAGNIFIED)
+    page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
+    assert_fits(page)
+    page.evaluate((packages() / "axe-core/axe.min.js").read_text())
+    assert page.evaluate(SMALL) == []
+    assert page.evaluate(HIDDEN) == []
+
+
+@pytest.mark.browser
+def test_the_checks_see_what_they_look_for(visit: Visit) -> None:
+    page = visit.look("book/glossary.html", width=MAGNIFIED)
+    page.evaluate((packages() / "axe-core/axe.min.js").read_text())
+    page.evaluate("""() => document.querySelector("article").insertAdjacentHTML("afterbegin",
+      "<div><button style='width:9px;height:9px;padding:0'>a</button>" +
+      "<button style='width:9px;height:9px;padding:0'>b</button></div>" +
+      "<button style='position:fixed;top:-90px'>c</button>")""")
+    assert len(page.evaluate(SMALL)) == 2
+    assert any(">c<" in markup for markup in page.evaluate(HIDDEN))
+
+
+@pytest.mark.browser
+def test_pictures_keep_their_marks_in_forced_colours(visit: Visit) -> None:
+    """Two parts of a picture that differ by colour alone still do, and the controls are drawn."""
+    page = visit("book/start.html", forced_colors="active")
+    view = page.locator(".living[data-widget=softmax_choice] .living-live")
+    view.locator("svg.soft-picture").wait_for()
+    fills = {
+        name: view.locator(name).first.evaluate("(mark) => getComputedStyle(mark).fill")
+        for name in (".soft-score", ".soft-power", ".soft-frame")
+    }
+    assert len(set(fills.values())) == len(fills)
+    slider = view.get_by_role("slider").first
+    slider.focus()
+    assert outline(page, slider.element_handle()) != "none"
+
+
+def outline(page: Page, element: object) -> str:
+    """How the focus of an element is drawn."""
+    return str(page.evaluate("(one) => getComputedStyle(one).outlineStyle", element))
+
+
+def test_the_page_names_the_tests_there_are() -> None:
+    text = (HTML / "book/accessibility.html").read_text(encoding="utf-8")
+    for name in ("test_accessible.py", "test_browser.py", "test_widgets_browser.py"):
+        assert name in text
+        assert list(Path("tests").rglob(name)), name

@@ -1,0 +1,74 @@
+"""A chapter opens with its question and its picture; what else comes first is folded below."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+
+from tests.scripts import script
+from tools import HTML, ROOT
+from tools.site import Visit
+
+STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
+SCREENS = {"wide": (1440, 800), "phone": (390, 844)}
+SEEN = """() => {
+  const box = (part) => document.querySelector(part).getBoundingClientRect();
+  const drawn = [...document.querySelectorAll(".living")[0].querySelectorAll("svg")]
+    .map((svg) => svg.getBoundingClientRect()).filter((one) => one.height > 60);
+  return {question: box(".question").top, guess: box(".guess").bottom,
+          top: Math.min(...drawn.map((one) => one.top)),
+          bottom: Math.min(...drawn.map((one) => one.bottom)), left: scrollX};
+}"""
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_notebook_begins_with_a_question_and_a_guess(stem: str) -> None:
+    cells = nbformat.read(ROOT / f"book/{stem}.ipynb", 4).cells
+    title, question, guess = cells[0].source.split("\n\n")
+    assert re.fullmatch(r"# .+", title)
+    assert re.fullmatch(r"\*\*.+\?\*\*", question)
+    assert guess.startswith("**Predict, then move:** ")
+    assert len(cells[0].source.split()) <= 75
+    kinds = [cell.metadata.get("tags", [""])[0] for cell in cells[1:] if cell.cell_type == "code"]
+    opening = kinds[: kinds.index("widget")]
+    assert opening == ["import"] * len(opening)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
+    """Goals, needs, set-up and the links to run it: in one closed box, before the first section."""
+    page = BeautifulSoup((HTML / f"book/{stem}.html").read_text(encoding="utf-8"), "html.parser")
+    article = page.select_one("article > section")
+    about = article.find("details", class_="about-page", recursive=False)
+    assert not about.has_attr("open")
+    assert re.search(r"\d+ min to read · \d+ min of exercises", about.summary.get_text())
+    imports = article.select("div.tag_import")
+    assert imports
+    assert all(about in cell.parents for cell in imports)
+    assert len(about.select(".run-links")) == len(article.select(".run-links")) == 1
+    assert about.find(string=re.compile("After this page you can"))
+    assert about.find(string=re.compile("^(You need|It helps)"))
+    first = article.find("section")
+    order = [article.select_one(".question"), article.select_one(".guess"),
+             article.select_one(".living"), about, first]  # fmt: skip
+    places = list(article.descendants)
+    assert sorted(map(places.index, order)) == list(map(places.index, order))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_first_screen_holds_question_and_picture(visit: Visit, stem: str, screen: str) -> None:
+    """All of the question and the guess, and the picture to its end, with nothing scrolled."""
+    width, height = SCREENS[screen]
+    page = visit.look(f"book/{stem}.html", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    expect(page.locator(".living.living-on").first).to_be_visible()
+    seen = page.evaluate(SEEN)
+    assert seen["question"] >= 0
+    assert seen["guess"] <= height
+    assert seen["bottom"] <= height, seen

@@ -1,0 +1,118 @@
+"""What helps a reader along: terms with their meaning, a search, a page for dead links."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+
+from tests.scripts import script
+from tools import HTML, ROOT
+from tools.site import Visit
+
+STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
+ASKED = {
+    "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",
+    "sliding window": "sliding-window", "roofline": "decoding-roofline",
+}  # fmt: skip
+
+
+def read(name: str) -> BeautifulSoup:
+    """A built page."""
+    return BeautifulSoup((HTML / name).read_text(encoding="utf-8"), "html.parser")
+
+
+def test_terms_lead_to_their_entries_once_a_page() -> None:
+    anchors = {tag["id"] for tag in read("book/glossary.html").select("dt[id]")}
+    for stem in STEMS:
+        links = read(f"book/{stem}.html").select("a.term-link")
+        assert len(links) >= 6, stem
+        targets = [link["href"].removeprefix("glossary.html#") for link in links]
+        assert len(set(targets)) == len(targets), stem
+        assert set(targets) <= anchors, stem
+        assert all(len(link["data-meaning"]) > 20 for link in links), stem
+        assert not [link for link in links if link.find_parent(["a", "code", "pre", "h2", "h3"])]
+
+
+def test_a_term_is_found_in_its_forms() -> None:
+    terms = script("book/_ext/terms.py")
+    known = {"key": ("term-key", "…"), "causal mask": ("term-mask", "…")}
+    either = terms.pattern(list(known))
+    for words, term in (("Keys", "key"), ("causal masks", "causal mask"), ("key", "key")):
+        found = either.search(f"two {words}, and")
+        assert (found[0], terms.name_of(found[0], known)) == (words, term)
+    for words in ("monkey", "keyed", "low-key", "key-value", "CAUSAL MASK"):
+        assert either.search(words) is None
+
+
+@pytest.mark.browser
+def test_a_term_says_what_it_means_on_hover_and_focus(visit: Visit) -> None:
+    page = visit("book/mla.html")
+    box, link = page.get_by_role("tooltip"), page.locator("a.term-link:visible").first
+    expect(box).to_be_hidden()
+    link.hover()
+    expect(box).to_have_text(str(link.get_attribute("data-meaning")))
+    expect(link).to_have_attribute("aria-describedby", "term-meaning")
+    box.hover()
+    expect(box).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    page.mouse.move(0, 0)
+    page.keyboard.press("Tab")
+    link.focus()
+    expect(box).to_be_visible()
+    place = box.bounding_box()
+    assert place is not None
+    assert 0 <= place["x"] <= 1300 - place["width"]
+    link.evaluate("(link) => link.blur()")
+    expect(box).to_be_hidden()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("words", ASKED)
+def test_search_finds_the_chapter_first(visit: Visit, words: str) -> None:
+    page = visit(f"search.html?q={words.replace(' ', '+')}")
+    first = page.locator("#search-results li a").first
+    expect(first).to_be_visible()
+    expect(page.locator("#search-results .search-summary")).to_contain_text(re.compile("found"))
+    assert f"book/{ASKED[words]}.html" in str(first.get_attribute("href"))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_the_first_page_offers_where_one_stopped(visit: Visit, protocol: str) -> None:
+    page = visit("book/index.html", protocol=protocol)
+    line = page.locator(".resume")
+    expect(line).to_be_hidden()
+    page.goto(visit.url("book/mla.html", protocol))
+    section = page.locator("article section section[id]").nth(3)
+    section.evaluate("(one) => one.scrollIntoView()")
+    name = section.get_attribute("id")
+    heading = section.locator("h2, h3").first.evaluate("(one) => one.firstChild.textContent")
+    page.goto(visit.url("book/index.html", protocol))
+    expect(line).to_have_text(f"You stopped at Latent attention: {heading}.")
+    line.get_by_role("link").click()
+    assert page.url.endswith(f"book/mla.html#{name}")
+    for damaged in ("{", "null", '{"page": "javascript:alert(1)", "chapter": "x"}', "[]"):
+        page.evaluate("(kept) => localStorage.setItem('livingPlace', kept)", damaged)
+        page.goto(visit.url("book/index.html", protocol))
+        expect(line).to_be_hidden()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("address", ["404.html", "book/none/at/all.html"])
+def test_a_dead_link_leads_into_the_book(visit: Visit, address: str) -> None:
+    page = visit("404.html")
+    if address != "404.html":  # as a host shows it: this page under another address
+        page.evaluate("(to) => history.replaceState(null, '', to)", f"/{address}")
+        page.evaluate(
+            "async () => { const text = await (await fetch('/404.html')).text();"
+            "document.open(); document.write(text); document.close(); }"
+        )
+    assert page.locator("li a").count() == 15
+    page.evaluate("() => document.fonts.ready")
+    assert page.evaluate("() => document.fonts.check('1em \"Source Serif 4\"')") is True
+    page.get_by_role("link", name="first page").click()
+    expect(page.locator("article h1")).to_contain_text("Living Attention Book")
