@@ -4,7 +4,6 @@ import ast
 import re
 import runpy
 import sqlite3
-import sys
 from pathlib import Path
 
 import nbformat
@@ -13,7 +12,7 @@ from tools import HTML, ROOT
 from tools.pages import Page, weight
 
 HEAD = "chapter minutes cells pictures predictions exercises assertions seconds kB"
-CHAPTER = runpy.run_path(str(ROOT / "book/_ext/chapter_facts.py"), run_name="chapter_facts")["Chapter"]
+FACTS = runpy.run_path(str(ROOT / "book/_ext/chapter_facts.py"), run_name="chapter_facts")
 
 
 def seconds_of(stem: str) -> str:
@@ -36,11 +35,11 @@ def facts(path: Path) -> list[object]:
     asserted = sum(
         isinstance(node, ast.Assert) for cell in code for node in ast.walk(ast.parse(cell.source))
     )
-    starters = [c for c in code if c.metadata.get("exercise", {}).get("role") == "starter"]
+    starters = [c for c in cells if c.metadata.get("exercise", {}).get("role") == "starter"]
     page = HTML / f"book/{path.stem}.html"
     heavy = f"{weight(Page(page)) / 1e3:.0f}" if page.exists() else "–"
     return [
-        path.stem, CHAPTER(path.stem, "", 0).reading, len(cells),
+        path.stem, FACTS["Chapter"](path.stem, "", 0).reading, len(cells),
         tags.count("widget") + tags.count("living-plot"),
         tags.count("prediction"), len(starters), asserted, seconds_of(path.stem), heavy,
     ]  # fmt: skip
