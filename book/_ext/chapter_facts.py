@@ -6,6 +6,8 @@ Nothing is kept beside the notebooks: the pages for teachers are drawn from here
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +24,14 @@ HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 GOALS = "After this page you can"
 WORDS_A_MINUTE, LINES_A_MINUTE = 200, 20  # of prose with formulas, and of code that one follows
 UNREAD = {"import", "hide-input", "remove-input", "remove-cell", "widget", "prediction"}
+DEEPER = "deeper"  # tag of a heading whose section the rest of the chapter does not need
+NEW_SECTION = re.compile(r"^(?=#{2,3} )", re.MULTILINE)
 EXERCISE = re.compile(r"Exercise (\d+): ")
+
+
+def minutes_of_words(text: str) -> float:
+    """How long prose takes to read."""
+    return len(text.split()) / WORDS_A_MINUTE
 
 
 @dataclass(frozen=True)
@@ -73,19 +82,42 @@ class Chapter:
         paragraphs = self.about.split("\n\n")
         return next(p for p in paragraphs if p.startswith(("You need", "It helps")))
 
-    @cached_property
-    def reading(self) -> int:
-        """Minutes to read it, without its exercises: its words, and the code that it shows."""
-        words = lines = 0
-        for cell in self.cells:
+    def passages(self) -> Iterator[tuple[int, float]]:
+        """Minutes to read each passage, with the cell of the heading that folds it, or -1."""
+        fold, level = -1, 0
+        for number, cell in enumerate(self.cells):
             tags = set(cell.metadata.get("tags", []))
             if "exercise" in cell.metadata or tags & UNREAD:
                 continue
-            if cell.cell_type == "markdown":
-                words += len(cell.source.split())
-            else:
-                lines += len([line for line in cell.source.split("\n") if line.strip()])
-        return round(words / WORDS_A_MINUTE + lines / LINES_A_MINUTE)
+            for text in NEW_SECTION.split(cell.source) if cell.cell_type == "markdown" else ():
+                depth = len(text) - len(text.lstrip("#"))
+                if 0 < depth <= level:
+                    fold, level = -1, 0
+                if depth and DEEPER in tags:
+                    heading, lead, *behind = text.split("\n\n", 2)
+                    yield -1, minutes_of_words(heading + lead)
+                    fold, level, text = number, depth, "".join(behind)
+                yield fold, minutes_of_words(text)
+            if cell.cell_type == "code":
+                yield fold, len(re.findall(r"^.*\S", cell.source, re.MULTILINE)) / LINES_A_MINUTE
+
+    @cached_property
+    def minutes(self) -> dict[int, int]:
+        """Minutes to read what stands open, at -1, and each folded section, at its heading."""
+        found: dict[int, float] = defaultdict(float)
+        for fold, minutes in self.passages():
+            found[fold] += minutes
+        return {fold: max(1, round(minutes)) for fold, minutes in found.items()}
+
+    @cached_property
+    def reading(self) -> int:
+        """Minutes to read it, without what is folded and without its exercises."""
+        return self.minutes[-1]
+
+    @cached_property
+    def deeper(self) -> int:
+        """Minutes that its folded sections take together."""
+        return sum(self.minutes.values()) - self.reading
 
     @cached_property
     def working(self) -> int:

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 RUN_LINKS = "<!-- run links -->"
 BOX = """<details class="about-page"><summary>About this page
 <span class="about-note">what you will learn and need, running and printing it, set-up</span>
-<span class="about-time">{reading} min to read · {tasks} min of exercises</span></summary>
+<span class="about-time">{reading} min to read{deeper} · {tasks} min of exercises</span></summary>
 <div class="about-body">"""
 
 
@@ -39,7 +39,8 @@ def fold(room: nodes.section, chapter: Chapter) -> None:
     ]
     goals = goals_of(room)
     place = room.index(goals[0])
-    box = BOX.format(reading=chapter.reading, tasks=chapter.working)
+    deeper = f" · {chapter.deeper} deeper" if chapter.deeper else ""
+    box = BOX.format(reading=chapter.reading, deeper=deeper, tasks=chapter.working)
     heading = nodes.paragraph("", "", nodes.strong("", "Set-up"), classes=["about-setup"])
     kept = nodes.container("", *goals, classes=["about-goals"])
     inside = [raw(box), kept, raw(RUN_LINKS), heading, *imports, raw("</div></details>")]

@@ -47,9 +47,9 @@
     });
   }
 
-  // Paper shows what a chapter is for, and is closed again afterwards.
+  // Paper shows what is folded, and it is closed again afterwards.
   function unfoldOnPaper() {
-    document.querySelectorAll(".about-page").forEach(function (box) {
+    document.querySelectorAll(".about-page, .deeper").forEach(function (box) {
       var was;
       addEventListener("beforeprint", function () {
         was = box.open;
@@ -59,6 +59,15 @@
         box.open = was;
       });
     });
+  }
+
+  // A link into what is folded opens it.
+  function unfoldTarget() {
+    var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    var box = target && target.closest(".about-page:not([open]), .deeper:not([open])");
+    if (!box) return;
+    box.open = true;
+    target.scrollIntoView();
   }
 
   // Where somebody stopped reading, for the first page to offer; kept in this browser alone.
@@ -111,6 +120,8 @@
     explainFile();
     offerPrint();
     unfoldOnPaper();
+    unfoldTarget();
+    addEventListener("hashchange", unfoldTarget);
     keepPlace();
     reuseNotebook();
     addEventListener("resize", markScrollers);
