@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import mini_attn
+from tests.scripts import script
 from tools.lines import code_lines
 
 ORDER = ["Parameters", "Returns", "Raises", "Notes", "References", "Examples"]
@@ -196,6 +197,13 @@ def too_long(sources: dict[str, str]) -> dict[str, int]:
         for key, count in code_lines(source, name).items()
         if count > (40 if ":" in key else 150)
     }
+
+
+def test_no_two_publications_read_alike():
+    """A name and a year are all that a text shows of one; letters tell those of a year apart."""
+    cite = script("book/_ext/citations.py").citations(BIB)
+    read = [cite(key) for key in sorted(KEYS)]
+    assert {name for name in read if read.count(name) > 1} == set()
 
 
 def test_functions_and_modules_stay_short():
