@@ -19,6 +19,19 @@ def assert_fits(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+SHIFT = """(milliseconds) => new Promise((resolve) => {
+  let sum = 0;
+  new PerformanceObserver((list) => { for (const shift of list.getEntries()) sum += shift.value; })
+    .observe({type: "layout-shift", buffered: true});
+  setTimeout(() => resolve(sum), milliseconds);
+})"""
+
+
+def layout_shift(page: Page, milliseconds: int = 100) -> float:
+    """How far a page has moved since it was opened, and does in the next moments."""
+    return float(page.evaluate(SHIFT, milliseconds))
+
+
 def open_about(page: Page) -> Page:
     """Open the box of a chapter that has its goals, its set-up and the links to run it."""
     page.locator(".about-page").evaluate("(box) => { box.open = true; }")

@@ -84,13 +84,17 @@ class Chapter:
 
     def passages(self) -> Iterator[tuple[int, float]]:
         """Minutes to read each passage, with the cell of the heading that folds it, or -1."""
-        fold, level = -1, 0
+        fold, level, task = -1, 0, False
         for number, cell in enumerate(self.cells):
             tags = set(cell.metadata.get("tags", []))
             if "exercise" in cell.metadata or tags & UNREAD:
                 continue
             for text in NEW_SECTION.split(cell.source) if cell.cell_type == "markdown" else ():
                 depth = len(text) - len(text.lstrip("#"))
+                if depth:
+                    task = bool(EXERCISE.match(text.lstrip("# ")))
+                if task:  # its minutes are told apart
+                    continue
                 if 0 < depth <= level:
                     fold, level = -1, 0
                 if depth and DEEPER in tags:

@@ -13,7 +13,7 @@ from mini_attn.stories import load, sample_rows
 from mini_attn.stories.family import film, film_frame
 from mini_attn.stories.inside import attention_maps
 
-__all__ = ["LATE", "Heads", "block_row", "maps_of", "story_row", "trained_heads"]
+__all__ = ["LATE", "Heads", "block_row", "maps_of", "story_row", "trained_heads", "trained_stream"]
 
 Array = NDArray[Any]
 Heads = tuple[Array, Array, Array]
@@ -90,3 +90,40 @@ def trained_heads(
         cos, sin = ma.rope_table(np.arange(tokens), inv_freq, dtype="float64")
         q, k = (ma.apply_rope(part, cos, sin, layout=sizes.rope.layout) for part in (q, k))
     return q[0], k[0], v[0]
+
+
+def trained_stream(ids: Array) -> tuple[Array, Array, Array]:
+    """What the trained decoder adds up for the last word of a text, and what reads it.
+
+    ``logits = norm(parts.sum(axis=0)) * gain @ table.T``
+
+    Parameters
+    ----------
+    ids : integer array (seq,)
+        The text.
+
+    Returns
+    -------
+    tuple of arrays (parts, gain, table)
+        In float64: the addends (n_parts, d_model), which are the embedding and, for each layer,
+        its heads and its MLP; the gain (d_model,) of the last norm; the embeddings
+        (vocab_size, d_model).
+
+    Examples
+    --------
+    >>> [array.shape for array in trained_stream(np.array([0, 5, 7]))]
+    [(11, 64), (64,), (118, 64)]
+    """
+    model = _decoder()
+    x = model.embed_tokens(ids[None])
+    parts = [x[0, -1]]
+    for layer, maps in zip(model.layers, attention_maps(model, ids[None]), strict=True):
+        attn, h = layer.self_attn, layer.input_layernorm(x)
+        looked = maps[0, :, -1:] @ attn.project(h, h)[2][0]  # (n_heads, 1, head_dim)
+        rows = attn.o_proj.weight.T.reshape(len(looked), looked.shape[-1], -1)  # of each head
+        x = x + attn(h)
+        added = layer.mlp(layer.post_attention_layernorm(x))
+        parts += [*(looked @ rows)[:, 0], added[0, -1]]
+        x = x + added
+    arrays = np.stack(parts), model.norm.weight, model.embed_tokens.weight
+    return tuple(array.astype(np.float64) for array in arrays)  # type: ignore[return-value]

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn.widgets.questions import QUESTIONS
 from tests.javascript import run
 from tests.scripts import script
-from tests.site import THEMES, WIDTHS, assert_fits, open_about, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, layout_shift, open_about, serious_findings
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -277,12 +277,6 @@ def test_covers_are_accessible_and_fit(visit: Visit, theme: str) -> None:
         assert serious_findings(page, covered=True, colours=theme == "dark") == []
 
 
-SHIFT = """() => new Promise((resolve) => {
-  let sum = 0;
-  new PerformanceObserver((list) => { for (const shift of list.getEntries()) sum += shift.value; })
-    .observe({type: "layout-shift", buffered: true});
-  setTimeout(() => resolve(sum), 500);
-})"""
 PLACE = (
     "(box) => scrollTo({top: box.getBoundingClientRect().top + scrollY - 200, behavior: 'instant'})"
 )
@@ -293,9 +287,9 @@ def shift_of_reload(page: Page, number: int) -> float:
     page.locator(".living[data-widget=prediction]").nth(number).evaluate(PLACE)
     place = page.evaluate("scrollY")
     page.reload()
-    moved = page.evaluate(SHIFT)
+    moved = layout_shift(page, milliseconds=500)
     assert page.evaluate("scrollY") == pytest.approx(place, abs=30)
-    return float(moved)
+    return moved
 
 
 @pytest.mark.browser

@@ -47,10 +47,12 @@ def test_folded_minutes_are_counted_apart(make: Any, tmp_path: Path) -> None:
         new_code_cell("import numpy as np\n" * 40, metadata={"tags": ["import"]}),
         new_markdown_cell(f"### Below\n\n{LONG}\n\n## After\n\n{LONG}"),
         new_code_cell("x = 1\n" * 40),
+        new_markdown_cell(f"### Exercise 1: A task\n\n{LONG}"),
+        new_markdown_cell(f"{LONG}\n\n## Summary\n\n{LONG}"),
     ]
     chapter = chapter_of(make, tmp_path, cells)
-    assert chapter.minutes == {-1: 3 + 3 + 3 + 2, 1: 3 + 1 + 3}
-    assert (chapter.reading, chapter.deeper) == (11, 7)
+    assert chapter.minutes == {-1: 3 + 3 + 3 + 2 + 3, 1: 3 + 1 + 3}
+    assert (chapter.reading, chapter.deeper) == (14, 7)
 
 
 @pytest.mark.parametrize("held", [{"tags": ["prediction"]}, {"exercise": {"id": "x"}}])

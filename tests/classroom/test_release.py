@@ -29,7 +29,7 @@ from mini_attn.exercises import exercise, exercise_ids
 from mini_attn.exercises.spec import checked_ids
 from tools.site import visiting
 
-WEEK = "stale_keys tile_traffic cache_budget sinusoid_shift"
+WEEK = "stale_keys tile_traffic cache_budget read_clock"
 HASH = re.compile(r"[0-9a-f]{64}")
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mini_attn.exercises import exercise
-from mini_attn.exercises.trained import block_row, maps_of, story_row
+from mini_attn.exercises.trained import block_row, maps_of, story_row, trained_stream
 from mini_attn.stories import sample_rows
-from mini_attn.stories.family import film, film_frame
+from mini_attn.stories.family import film, film_frame, load
 from mini_attn.stories.inside import without_heads, word_losses
-from solutions import breaking_head, copy_stripe, induction_score
+from solutions import breaking_head, copy_stripe, induction_score, word_votes
 
 
 @pytest.mark.parametrize("frame", [-1, -4])
@@ -37,6 +37,16 @@ def test_heads_that_copy_score_high_in_both_exercises() -> None:
     assert by_stripe[1].max() > 0.7 > 0.2 > by_stripe[0].max()
     starter = np.diagonal(maps[1], -12, axis1=-2, axis2=-1).mean(axis=-1)
     assert starter.max() < 0.1  # as the task says: no head does it
+
+
+def test_the_parts_of_the_stream_give_the_logits_of_the_model() -> None:
+    ids = story_row(np.random.default_rng(6), 30)
+    parts, gain, table = trained_stream(ids)
+    stream = parts.sum(axis=0)
+    logits = stream / np.sqrt(np.square(stream).mean()) * gain @ table.T
+    np.testing.assert_allclose(logits, load("mha")(ids[None])[0, -1], atol=1e-3)
+    votes = word_votes.REFERENCE(parts, gain, table, 5, 9)
+    np.testing.assert_allclose(votes.sum(), logits[5] - logits[9])
 
 
 def test_rows_are_of_the_language() -> None:

@@ -17,8 +17,9 @@ EXERCISE = Exercise(
 Your team trains a model of width 4,096 on texts of 4,096 tokens. Its attention is plain: it writes
 the scores down. You may spend one month on one thing:
 
-- a fused kernel, which never writes the scores down; - a sparse pattern, in which each token sees
-512 others; - linear attention.
+- a fused kernel, which never writes the scores down;
+- a sparse pattern, in which each token sees 512 others;
+- linear attention.
 
 Choose one and defend it in eight to twelve sentences. Count first what the pairs cost, and say
 which change of the situation would make you choose otherwise.

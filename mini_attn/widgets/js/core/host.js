@@ -1,10 +1,12 @@
 // The page's host: finds the pictures that the build left and puts the living ones beside them.
+import { bring, listen } from "./dock.js";
 import { fromHash } from "./hash.js";
 import { pageModel } from "./model.js";
 import { defaults, validate } from "./schema.js";
 import * as shape from "./shape.js";
 import { show } from "./view.js";
 
+const setters = []; // one of each picture: takes over what a hash asks of it, and says whether it did
 const link = (hash) => location.href.replace(/#.*$/, "") + hash;
 
 // The state that the page was built with.
@@ -17,11 +19,12 @@ function written(definition, box) {
   }
 }
 
-// What the address asks of this widget: a checked state, or an error beside the present state.
-function asked({ name, schema, settle }, present) {
-  const given = schema ? fromHash(name, schema, location.hash) : null;
+// What an address asks of this widget: a checked state, or an error beside the present state. What
+// it does not name has its default, or for a phrase of the text what the page gave it.
+function asked({ name, schema, settle }, present, hash = location.hash, rest = null) {
+  const given = schema ? fromHash(name, schema, hash) : null;
   if (!given) return null;
-  const { state, error } = validate(schema, { ...defaults(schema), ...given });
+  const { state, error } = validate(schema, { ...(rest ?? defaults(schema)), ...given });
   if (error) return { state: present, error: `The link asks for a state that does not exist: ${error}. Nothing was changed.` };
   return { state: settle ? settle(state) : state, error: null };
 }
@@ -57,14 +60,26 @@ function mount(definition, box) {
   if (definition.shares) share(definition, view);
   // Once there is enough below it to scroll.
   if (linked) document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => box.scrollIntoView()) : box.scrollIntoView();
-  // A link to a state elsewhere on the page acts at once.
-  addEventListener("hashchange", () => {
-    const next = definition.schema ? asked(definition, view.state) : null;
-    if (!next) return;
+  if (!setters.length) followLinks();
+  setters.push((hash, come, rest) => {
+    const next = asked(definition, view.state, hash, rest && own);
+    if (!next) return false;
     view.complain(next.error);
     if (!next.error) view.write(next.state);
-    box.scrollIntoView();
+    come(box, definition.title);
+    return true;
   });
+}
+
+// A link to a state elsewhere on the page acts at once; where it is a phrase of the text, the
+// picture comes to the reader, and otherwise the reader to the picture.
+function followLinks() {
+  addEventListener("hashchange", () => setters.some((set) => set(location.hash, (box) => box.scrollIntoView())));
+  document.addEventListener("click", (event) => {
+    const phrase = event.target.closest?.("a.sets");
+    if (phrase && setters.some((set) => set(phrase.hash, (box, title) => bring(box, title, phrase), true))) event.preventDefault();
+  });
+  listen();
 }
 
 export function mountAll(registry, root = document) {

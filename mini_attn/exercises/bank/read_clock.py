@@ -1,0 +1,263 @@
+"""Read positions from noisy sinusoidal rows: slow clocks say which turn, fast ones the rest."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+
+TEXT = """
+Which positions do these rows belong to? `rows` is `(n, d)`: rows of equation
+{eq}`eq-position-sinusoids` with `base` in place of 10,000, sine and cosine of a pair as neighbours,
+but each number is off by up to 0.05. The positions are whole numbers from 0 to `longest - 1`, in
+any order, and the slowest clock takes more than `longest` steps to go round once. Return the
+positions, an integer array `(n,)`.
+"""
+STARTER = '''
+def read_clock(rows, base, longest):
+    """Positions of noisy sinusoidal rows: (n,), whole numbers below longest."""
+    raise NotImplementedError
+'''
+OFF = 0.05  # the most that a number is off
+WHOLE = 2 * np.pi
+
+Array = np.ndarray
+
+
+def _speeds(d: int, base: float, power: float = 1.0) -> Array:
+    """Radians a step of each clock, the fastest first: (d/2,)."""
+    return np.asarray(base ** (-power * np.arange(0, d, 2) / d))
+
+
+def _rows(positions: Array, d: int, base: float) -> Array:
+    angles = positions[:, None] * _speeds(d, base)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), d)
+
+
+def _case(positions: Any, d: int, base: float, longest: int, noise: Any) -> Inputs:
+    """Noise between -1 and 1, in units of the most."""
+    rows = _rows(np.asarray(positions), d, base) + OFF * np.asarray(noise)
+    return {"rows": rows, "base": base, "longest": longest}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: 44 steps are seven turns of the fastest clock, nearly.
+
+    The property: each clock alone is wrong, and so are the cosines. The last case has one clock,
+    whose sines confuse 1 and 2.
+    """
+
+    def drawn(n: int, d: int, base: float, longest: int) -> Inputs:
+        positions = rng.choice(np.arange(longest // 3, longest), size=n, replace=False)
+        return _case(positions, d, base, longest, rng.uniform(-1, 1, (n, d)))
+
+    def worst(positions: Array, d: int, base: float, longest: int) -> Inputs:
+        signs = rng.choice([-1.0, 1.0], size=(len(positions), d))
+        return _case(positions, d, base, longest, signs)
+
+    turns = np.rint(WHOLE * np.array([1, 10, 100, 400, 700])).astype(int)
+    mirrored = np.array([355, 5928])  # 113 half turns, and what lies as far from the whole round
+    towards = np.sign(_rows(mirrored[::-1], 8, 10_000.0) - _rows(mirrored, 8, 10_000.0))
+    return {
+        "by hand": [_case([44], 4, 400.0, 120, [[0.2, -0.3, 1.0, 1.0]])],
+        "random": [drawn(4, 6, 500.0, 380), drawn(5, 8, 10_000.0, 6000)],
+        "property": [
+            worst(turns + rng.integers(-1, 2, size=5), 8, 10_000.0, 6000),
+            worst(rng.choice(5000, size=5, replace=False), 16, 3000.0, 6000),
+            _case(mirrored, 8, 10_000.0, 6000, towards),
+        ],
+        "edges": [
+            _case([0, 5999, 1], 8, 10_000.0, 6000, -np.sign(_rows(np.array([90, 0, 80]), 8, 1e4))),
+            _case(range(6), 2, 10_000.0, 6, [[-1, 1], [1, 0], [-1, 0], [1, -1], [0, 1], [-1, 1]]),
+        ],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A position for each row."""
+    return {"positions": ((len(inputs["rows"]),), "i")}
+
+
+def _nearest(inputs: Inputs, numbers: slice = slice(None)) -> Array:
+    """The position whose row comes nearest, by some of the numbers."""
+    rows = inputs["rows"][:, numbers]
+    table = _rows(np.arange(inputs["longest"]), inputs["rows"].shape[1], inputs["base"])[:, numbers]
+    return np.asarray(((table**2).sum(axis=1) - 2 * rows @ table.T).argmin(axis=1))
+
+
+def right(inputs: Inputs) -> Array:
+    """The nearest of all rows; the noise is smaller than half of the distance of any two."""
+    return _nearest(inputs)
+
+
+def _angles(rows: Array, hand: str, layout: str) -> Array:
+    """Where each clock's hand stands, in radians: (n, d/2)."""
+    half = rows.shape[1] // 2
+    sin, cos = (rows[:, 0::2], rows[:, 1::2])
+    if layout == "halves":
+        sin, cos = rows[:, :half], rows[:, half:]
+    with np.errstate(all="ignore"):
+        angles = {
+            "both": np.arctan2(sin, cos),
+            "swapped": np.arctan2(cos, sin),
+            "sine": np.arcsin(sin.clip(-1, 1)),
+            "cosine": np.arccos(cos.clip(-1, 1)),
+            "quotient": np.arctan(sin / cos),
+        }[hand]
+    return np.asarray(angles)
+
+
+def _read(
+    inputs: Inputs,
+    *,
+    clocks: str = "all",
+    turns: str = "round",
+    hand: str = "both",
+    layout: str = "neighbours",
+    base: float | None = None,
+    power: float = 1.0,
+    degrees: bool = False,
+    begin: str = "middle",
+    whole: str = "round",
+    more: int = 0,
+) -> Array:
+    """From the slowest clock to the fastest, or what comes out by another choice."""
+    rows, longest = inputs["rows"], inputs["longest"]
+    speeds = _speeds(rows.shape[1], inputs["base"] if base is None else base, power)
+    angles = _angles(rows, hand, layout) % WHOLE
+    used = {
+        "all": range(len(speeds)), "fastest": [0], "slowest": [len(speeds) - 1],
+        "ends": sorted({0, len(speeds) - 1}), "but the fastest": range(1, len(speeds)) or [0],
+    }[clocks]  # fmt: skip
+    guess: Array | None = None
+    for clock in list(used)[::-1]:
+        fine, once = angles[:, clock] / speeds[clock], WHOLE / speeds[clock]
+        if guess is None:
+            plain = clocks in ("fastest", "slowest") or turns == "floor" or begin == "zero"
+            guess = fine if plain else fine + np.rint((longest / 2 - fine) / once) * once
+        elif turns == "round":
+            guess = fine + np.rint((guess - fine) / once) * once
+        else:
+            guess = fine + guess // once * once
+    assert guess is not None
+    if degrees:
+        guess = guess * 180 / np.pi
+    return np.asarray((np.rint(guess) if whole == "round" else np.floor(guess)) + more).astype(int)
+
+
+FASTEST = (
+    "Only the fastest clock is read. It goes round once in about 6 steps, so it says how far into "
+    "a turn a position lies, and not which turn it is. The slower clocks know."
+)
+SLOWEST = (
+    "Only the slowest clock is read. Numbers that are off by 0.05 move its angle by as much, and "
+    "that is many positions. The faster clocks tell them apart."
+)
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"clocks": "fastest"}, FASTEST),
+    ({"clocks": "slowest"}, SLOWEST),
+    ({"clocks": "ends"},
+     "Only the slowest and the fastest clock are read. The slowest is too uncertain to say which "
+     "turn of the fastest it is: go through the clocks between them."),
+    ({"clocks": "but the fastest"},
+     "The fastest clock is not read. Without it the last step or two are uncertain."),
+    ({"turns": "floor"},
+     "The number of turns is rounded down. Near the end of a turn the slower clock may be a little "
+     "ahead or behind: take the turn that brings both clocks closest together."),
+    ({"hand": "sine"},
+     "The angle comes from the sine alone. In every turn each sine comes twice: the cosine says "
+     "which of the two it is."),
+    ({"hand": "cosine"},
+     "The angle comes from the cosine alone. In every turn each cosine comes twice: the sine says "
+     "which of the two it is."),
+    ({"hand": "quotient"},
+     "The quotient of sine and cosine comes twice in every turn. The signs of both say which of "
+     "the two it is, as in np.arctan2."),
+    ({"hand": "swapped"},
+     "Sine and cosine are swapped: the sine comes first in a pair, and in np.arctan2 too."),
+    ({"begin": "zero"},
+     "A number that is off can put the slowest hand just behind its start. That is a position "
+     "near 0, and not one near the end of the round, which is beyond `longest`."),
+    ({"whole": "floor"}, "The positions are rounded down. Take the nearest whole number."),
+    ({"layout": "halves"},
+     "It reads rows with all sines in front of all cosines. Here sine and cosine of a pair are "
+     "neighbours."),
+    ({"base": 10_000.0}, "The base is taken for 10,000. It is given as `base`."),
+    ({"power": 0.5}, "The exponent of pair i is 2i / d; half of that is used."),
+    ({"power": 2.0}, "The exponent of pair i is 2i / d; twice that is used."),
+    ({"more": 1}, "Every position is one too many: they begin with 0."),
+    ({"more": -1}, "Every position is one too few: the first is 0."),
+    ({"degrees": True}, "The angles are taken for degrees. Here they are radians."),
+]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the positions would be with one idea missing, or two."""
+    d = inputs["rows"].shape[1]
+    return [
+        (_nearest(inputs, slice(0, 2)), FASTEST),
+        (np.rint(_angles(inputs["rows"], "both", "neighbours")[:, 0]).astype(int), FASTEST),
+        (_nearest(inputs, slice(d - 2, d)), SLOWEST),
+        (_nearest(inputs, slice(0, None, 2)),
+         "Only the sines are compared. In every turn each sine comes twice, and with numbers that "
+         "are off others come near: compare the cosines, too."),
+        (_nearest(inputs, slice(1, None, 2)),
+         "Only the cosines are compared. Of two positions as far from a whole turn, one before it "
+         "and one behind it, the cosines are the same: compare the sines, too."),
+        (np.zeros(len(inputs["rows"]), int),
+         "All positions are 0. No row is exactly one of the table: look for the nearest."),
+        *with_pairs(partial(_read, inputs), MISTAKES),
+    ]  # fmt: skip
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """Which positions cannot be, or how far they are off."""
+    found, wanted = outputs["positions"], right(inputs)
+    if (found < 0).any():
+        return "A position is negative. Angles from np.arctan2 lie between -π and π."
+    if (found >= inputs["longest"]).any():
+        return "A position is not below `longest`."
+    off = np.abs(found - wanted)[found != wanted]
+    if (off <= 2).all():
+        return "The turns are right, but some position is a step or two off."
+    if (np.abs(off - WHOLE * np.rint(off / WHOLE)) < 1).all():
+        return "Some position is off by whole turns of the fastest clock."
+    return "Some position is far off: a slow clock says which turn of the next faster one it is."
+
+
+EXERCISE = Exercise(
+    id="read_clock",
+    page="position",
+    title="Read the clocks",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=25,
+    difficulty=4,
+    assessed=False,
+    section="Sinusoids: a set of clocks",
+    text=TEXT,
+    letters="$p_m$ is the row of position $m$.",
+    starter=STARTER,
+    hints=(
+        "How do you read a clock with several hands? The slowest hand says roughly where you are, "
+        "and the next one says it more exactly, once you know which of its turns it is.",
+        "From sine and cosine comes the angle, and the angle over the speed is the number of steps "
+        "since the last full turn. Begin with the slowest clock. For each faster one, add the "
+        "number of full turns that brings it closest to the guess so far; that is the new guess. "
+        "(Another way: make the rows of all positions, and look for the nearest.)",
+    ),
+    common_errors=(
+        "Rounding the number of turns down instead of to the nearest.",
+        "Taking the angle from the sine alone.",
+        "Looking for equal numbers: every number is a little off.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+)

@@ -1,0 +1,192 @@
+"""Say how much each addend of the stream has raised one word's logit above another's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+from mini_attn.exercises.trained import block_row, story_row, trained_stream
+
+TEXT = """
+Which parts of a model made it prefer one word to another? `parts`, `(n_parts, d_model)`, are all
+addends of the stream of the last word, in the order in which they were added; in some cases those
+of the trained decoder: the embedding, each head and each MLP. `gain`, `(d_model,)`, belongs to the
+last norm, an RMS norm with ε = 0, and `table`, `(vocab_size, d_model)`, gives the logits. For each
+part return by how much it raised the logit of word `said` above that of word `other`, `(n_parts,)`.
+The numbers add up to the difference of the two logits, and if a part were split into two, theirs
+would add up to its own.
+"""
+STARTER = '''
+def word_votes(parts, gain, table, said, other):
+    """How much each part raised the logit of one word above another's: (n_parts,)."""
+    raise NotImplementedError
+'''
+Array = np.ndarray
+
+
+def _drawn(rng: np.random.Generator, n_parts: int, size: int, words: int = 7) -> Inputs:
+    """Parts of different lengths, and two words."""
+    lengths = np.exp(0.7 * rng.standard_normal((n_parts, 1)))
+    said, other = (int(n) for n in rng.choice(words, 2, replace=False))
+    return {
+        "parts": lengths * rng.standard_normal((n_parts, size)),
+        "gain": np.exp(0.4 * rng.standard_normal(size)),
+        "table": rng.standard_normal((words, size)), "said": said, "other": other,
+    }  # fmt: skip
+
+
+def _real(ids: Array) -> Inputs:
+    """The trained decoder's parts for a text, and its two likeliest words."""
+    parts, gain, table = trained_stream(ids)
+    other, said = (int(n) for n in _logits(parts.sum(axis=0), gain, table).argsort()[-2:])
+    return {"parts": parts, "gain": gain, "table": table, "said": said, "other": other}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a root mean square of 2. The property: the trained decoder, and equal lengths."""
+    hand = {
+        "parts": np.array([[3.0, 1, 0, 0], [-1, 0, 2, -3], [0, 1, 0, 1]]),
+        "gain": np.array([1.0, 2.0, 1.0, 0.5]),
+        "table": np.array([[1.0, 0, 1, 0], [0, 0, -1, 2], [1, 1, 0, 0], [2, 1, 0, 0]]),
+        "said": 3, "other": 1,
+    }  # fmt: skip
+    silent, cancelled, same = _drawn(rng, 4, 5), _drawn(rng, 3, 4), _drawn(rng, 3, 5)
+    silent["parts"][1] = 0
+    cancelled["parts"][2] = -cancelled["parts"][0]
+    same["other"] = same["said"]
+    return {
+        "by hand": [hand],
+        "random": [_drawn(rng, 5, 6), _drawn(rng, 3, 8)],
+        "property": [_real(story_row(rng, 40)), _real(block_row(rng, 9)[:14])],
+        "edges": [silent, cancelled, same, _drawn(rng, 1, 6), _drawn(rng, 4, 1)],
+    }
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A number for each part."""
+    return {"votes": ((len(inputs["parts"]),), "f")}
+
+
+def _rms(x: Array) -> Array:
+    """Root mean square over the last axis, 1 where all is zero."""
+    size = np.sqrt(np.square(x).mean(axis=-1, keepdims=True))
+    return np.where(size == 0, 1.0, size)
+
+
+def _logits(x: Array, gain: Array, table: Array) -> Array:
+    """Logits of streams (…, d_model), each with the norm of its own."""
+    return np.asarray((x / _rms(x) * gain) @ table.T)
+
+
+def right(inputs: Inputs) -> Array:
+    """One number divides all parts; what is left is linear."""
+    parts, gain = inputs["parts"], inputs["gain"]
+    between = inputs["table"][inputs["said"]] - inputs["table"][inputs["other"]]
+    return np.asarray(parts / _rms(parts.sum(axis=0)) * gain @ between)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the numbers would be with one idea missing."""
+    parts, gain, table = inputs["parts"], inputs["gain"], inputs["table"]
+    said, other = table[inputs["said"]], table[inputs["other"]]
+    between, stream, votes = said - other, parts.sum(axis=0), right(inputs)
+    rms, total, n, size = _rms(stream), votes.sum(), len(parts), parts.shape[1]
+
+    def lead(x: Array) -> Array:
+        return np.asarray((x / _rms(x) * gain) @ between)
+
+    sizes = np.sqrt(np.square(parts).mean(axis=1, keepdims=True))  # 0 where nothing was added
+    with np.errstate(all="ignore"):
+        unguarded = parts / sizes * gain @ between
+        centred = (parts - parts.mean(axis=1, keepdims=True)) / stream.std() * gain @ between
+    begun = lead(np.cumsum(parts, axis=0))
+    chances = ma.softmax(_logits(parts, gain, table))
+    no_norm = "The norm is missing: the stream is divided by its root mean square before the table."
+    no_gain = "The gain of the norm is missing."
+    own = (
+        "Each part is divided by a root mean square of its own. The model divides once, and by "
+        "that of the whole stream; a long part then counts for more than a short one."
+    )
+    return [
+        (lead(parts), own),
+        (unguarded, own),
+        (parts * gain @ between, no_norm),
+        (parts / rms @ between, no_gain),
+        (parts @ between, "Norm and gain are both missing."),
+        (parts / _rms(parts) @ between, "Two things. " + own + " And: " + no_gain),
+        (-votes, "The sign is that of `other` above `said`."),
+        (parts / rms * gain @ said, "These are the parts of one logit, that of `said`. A part that "
+         "raises both words alike prefers neither."),
+        (parts / rms * gain @ other, "These are the parts of the logit of `other` alone."),
+        (np.diff(begun, prepend=0.0), "These are the steps of the logit lens, which divides anew "
+         "after every part. So a step also rescales all that came before it, and a part's number "
+         "depends on the order. The model divides once, at the end."),
+        (begun, "This is where the two logits stand after each part, all parts before it included, "
+         "each time with another divisor. What does one part add?"),
+        (np.cumsum(votes), "The numbers are added up from part to part. What does each one add?"),
+        (total - lead(stream - parts), "This leaves each part out in turn, and the norm then "
+         "divides by another number. These losses do not add up to the difference."),
+        (votes / (total or 1.0), "These are shares of the difference. The numbers themselves are "
+         "asked for."),
+        (np.full(n, total / n), "Every part gets the same. What does each bring of its own?"),
+        (votes / np.sqrt(size), "The stream is divided by its length. The norm takes the root of "
+         "the *mean* square."),
+        (votes / rms, "The stream is divided by its mean square. The norm takes the root."),
+        (votes * _rms(stream) / _rms(stream * gain), "The gain belongs behind the division: the "
+         "root mean square is that of the stream alone."),
+        (parts / sizes.sum() * gain @ between, "The divisors of the parts are added up. The root "
+         "mean square of a sum is not the sum of theirs."),
+        (centred, "A mean is taken away. That is another norm: this one only divides."),
+        (chances[:, inputs["said"]] - chances[:, inputs["other"]], "These are probabilities. They "
+         "do not add up over the parts; logits do."),
+        (votes * rms * rms, "The norm multiplies here. It divides."),
+        (total * (parts @ stream) / (stream @ stream or 1.0), "The difference is shared out by how "
+         "far each part points along the stream. What a word's logit listens to is in the table."),
+    ]  # fmt: skip
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """What they add up to, or that one of them does not belong to its part."""
+    got, wanted = outputs["votes"], right(inputs)
+    if not np.isclose(got.sum(), wanted.sum(), rtol=1e-4, atol=1e-6):
+        return f"They add up to {got.sum():.4g}, and the two logits differ by {wanted.sum():.4g}."
+    silent = ~inputs["parts"].any(axis=1)
+    if np.abs(got[silent]).max(initial=0) > 1e-6:
+        return "A part that is all zeros has raised nothing."
+    return (
+        "They add up to the difference of the logits, but not each is its own part's. Would a "
+        "part's number be the sum of two if it were split?"
+    )
+
+
+EXERCISE = Exercise(
+    id="word_votes",
+    page="model",
+    title="Who voted for it",
+    kind="write",
+    groups={"random": 2, "property": 1, "edges": 1},
+    minutes=20,
+    difficulty=3,
+    assessed=False,
+    section="The residual stream",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "From the stream to the difference of two logits there are three steps. Which of them "
+        "treat a sum term by term, and which one does not?",
+        "Only the divisor of the norm depends on all parts together. Compute it once, from their "
+        "sum. With it fixed, every part goes through gain and table by itself, and two dot "
+        "products with the same vector can be one.",
+    ),
+    common_errors=(
+        "Dividing each part by its own root mean square.",
+        "Reading the stream after each part and taking differences: they depend on the order.",
+        "Leaving each part out in turn: the norm changes with it.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+)

@@ -1,0 +1,106 @@
+"""Phrases of the text that set a picture, and the picture that comes to the reader."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect
+
+from mini_attn import widgets
+from tests.scripts import script
+from tests.site import assert_fits
+from tools import ROOT
+from tools.site import Visit
+
+STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
+PHRASE = re.compile(r'<a class="sets" href="#([\w-]+):([^"]*)">(.+?)</a>')
+SCREENS = {"beside": (1300, 800), "wide": (1600, 900), "sheet": (390, 844)}
+PAGE = "book/rope.html"
+
+
+def phrases(stem: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """A chapter's code, and the phrases of its text: picture, state and words."""
+    cells = nbformat.read(ROOT / f"book/{stem}.ipynb", as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return code, PHRASE.findall(prose)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_phrase_asks_for_a_state_that_its_picture_has(stem: str) -> None:
+    code, found = phrases(stem)
+    assert len(found) >= 2
+    for name, state, words in found:
+        made = "".join(part.capitalize() for part in name.split("_"))
+        assert f"{made}(" in code, f"{words!r}: the chapter has no {made}"
+        given = dict(parse_qsl(state, strict_parsing=True))
+        traits = getattr(widgets, made)().traits()
+        kinds = {key: type(traits[key].default()) for key in given}
+        read = {
+            key: value == "true" if kinds[key] is bool else kinds[key](value)
+            for key, value in given.items()
+        }
+        picture = getattr(widgets, made)(**read)  # refuses what it cannot show
+        assert {key: getattr(picture, key) for key in read} == read
+
+
+def phrase(page: Page) -> None:
+    """Click the page's last phrase, from where its picture is out of sight."""
+    page.locator("a.sets").last.scroll_into_view_if_needed()
+    page.locator("a.sets").last.click()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_phrase_brings_its_picture(visit: Visit, screen: str) -> None:
+    width, height = SCREENS[screen]
+    page = visit.look(PAGE, width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    said = page.locator(".living[data-widget=rotor] .living-say, .living-dock .living-say").first
+    before = said.text_content()
+    page.locator("a.sets").last.scroll_into_view_if_needed()
+    at = page.evaluate("document.body.scrollHeight")
+    phrase(page)
+    dock = page.locator(".living-dock")
+    expect(dock.locator(".living-picture, svg").first).to_be_visible()
+    expect(dock.locator(".living-say")).not_to_have_text(before or "")
+    assert_fits(page)
+    assert page.evaluate("document.body.scrollHeight") == at
+    text = page.locator("article > section").first.bounding_box()
+    place, link = dock.bounding_box(), page.locator("a.sets").last.bounding_box()
+    assert place
+    assert link
+    assert text
+    if screen == "sheet":
+        assert link["y"] + link["height"] <= place["y"]
+        assert place["y"] + place["height"] == pytest.approx(height, abs=1)
+    else:
+        assert place["x"] >= text["x"] + text["width"]
+    now = dock.locator(".living-say").text_content()
+    page.keyboard.press("Escape")
+    expect(dock).to_have_count(0)
+    expect(page.locator(".living[data-widget=rotor] .living-say")).to_have_text(now or "")
+
+
+@pytest.mark.browser
+def test_a_docked_picture_goes_back_where_it_is_seen_and_before_printing(visit: Visit) -> None:
+    page = visit.look(PAGE)
+    dock = page.locator(".living-dock")
+    phrase(page)
+    expect(dock).to_have_count(1)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(dock).to_have_count(0)
+    phrase(page)
+    dock.get_by_role("button", name="Put it back").focus()
+    page.keyboard.press("Enter")
+    expect(dock).to_have_count(0)
+    expect(page.locator("a.sets").last).to_be_focused()
+    phrase(page)
+    page.locator(".living-away").scroll_into_view_if_needed()
+    expect(dock).to_have_count(0)
+    page.evaluate("document.querySelector('article').prepend(document.querySelector('a.sets'))")
+    page.locator("a.sets").first.click()  # in sight: nothing moves
+    expect(dock).to_have_count(0)
