@@ -32,9 +32,10 @@ def layout_shift(page: Page, milliseconds: int = 100) -> float:
     return float(page.evaluate(SHIFT, milliseconds))
 
 
-def open_about(page: Page) -> Page:
-    """Open the box of a chapter that has its goals, its set-up and the links to run it."""
-    page.locator(".about-page").evaluate("(box) => { box.open = true; }")
+def unfold(page: Page) -> Page:
+    """Open what a chapter folds: its goals, set-up and links to run it, and longer arguments."""
+    boxes = "document.querySelectorAll('.about-page, .deeper')"
+    page.evaluate(f"{boxes}.forEach((box) => {{ box.open = true; }})")
     return page
 
 

@@ -23,6 +23,7 @@ from tests.site import (
     layout_shift,
     open_settings,
     serious_findings,
+    unfold,
 )
 from tools import HTML, ROOT
 from tools.site import Visit
@@ -77,7 +78,7 @@ def assert_exercises_have_boxes_that_open(page: Page, name: str) -> None:
 def test_page_over_http(visit: Visit, name: str) -> None:
     page = visit.look(name)
     assert layout_shift(page) < STILL
-    assert_fits(page)
+    assert_fits(unfold(page))
     assert serious_findings(page) == [], "light"
     change(page, "dark", WIDTHS[0])
     assert_fits(page)
@@ -113,7 +114,7 @@ def test_page_from_a_folder(visit: Visit, name: str) -> None:
     page = visit.look(name, protocol="file", width=360)
     assert layout_shift(page) < STILL
     assert page.locator("article h1").is_visible()
-    assert_fits(page)
+    assert_fits(unfold(page))
     if name in CHAPTERS:
         assert_all_widgets_are_alive(page, name)
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn.widgets.questions import QUESTIONS
 from tests.javascript import run
 from tests.scripts import script
-from tests.site import THEMES, WIDTHS, assert_fits, layout_shift, open_about, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, layout_shift, serious_findings, unfold
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -206,7 +206,7 @@ def test_show_me_opens_by_keyboard_and_covers_again(visit: Visit) -> None:
 
 @pytest.mark.browser
 def test_one_switch_uncovers_the_book_and_is_remembered(visit: Visit) -> None:
-    page = open_about(visit(CHAPTER))
+    page = unfold(visit(CHAPTER))
     switch = page.locator(".run-guess").get_by_role("switch", name="Guess first")
     expect(switch).to_be_checked()
     switch.focus()
@@ -215,13 +215,13 @@ def test_one_switch_uncovers_the_book_and_is_remembered(visit: Visit) -> None:
     other = page.context.new_page()
     other.goto(page.url.replace("matmul", "rope"))
     assert not any(is_covered(box) for box in other.locator(".covered").all())
-    open_about(other).get_by_role("switch", name="Guess first").check()
+    unfold(other).get_by_role("switch", name="Guess first").check()
     expect(switch).to_be_checked()  # the first page hears of it
     assert all(is_covered(box) for box in page.locator(".covered").all())
     cover(page, "matmul/flops").get_by_role("button", name="Never cover results").click()
     expect(switch).not_to_be_checked()
     page.reload()
-    open_about(page)
+    unfold(page)
     expect(switch).not_to_be_checked()
     assert not any(is_covered(box) for box in page.locator(".covered").all())
 
@@ -252,7 +252,7 @@ def test_without_storage_a_page_still_covers_and_uncovers(visit: Visit) -> None:
     expect(box.locator(".covered-body")).to_be_visible()
     answer(page, 1, "8")
     expect(cover(page, "matmul/doubled").locator(".covered-body")).to_be_visible()
-    open_about(page).get_by_role("switch", name="Guess first").uncheck()
+    unfold(page).get_by_role("switch", name="Guess first").uncheck()
     assert not any(is_covered(box) for box in page.locator(".covered").all())
     own = ("blocked", "theme mode")  # the theme's scripts complain of it
     visit.errors[:] = [error for error in visit.errors if not any(word in error for word in own)]
@@ -323,7 +323,7 @@ def test_covers_are_there_from_the_first_paint(
 @pytest.mark.browser
 def test_a_page_without_covers_does_not_move_either(visit: Visit) -> None:
     page = visit(CHAPTER)
-    open_about(page).get_by_role("switch", name="Guess first").uncheck()
+    unfold(page).get_by_role("switch", name="Guess first").uncheck()
     page.locator(".about-page > summary").click()  # a page begins with it closed
     for number in range(3):
         answer(page, number, "512")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.book.test_figures import DARK, LIGHT, contrast
-from tests.site import WIDTHS, assert_fits, change
+from tests.site import WIDTHS, assert_fits, change, unfold
 from tools import HTML
 from tools.site import Visit
 
@@ -75,7 +75,7 @@ def test_words_and_formulas_have_the_colours_of_their_page(visit: Visit) -> None
 
 @pytest.mark.parametrize("stem", DRAWN)
 def test_words_of_figures_are_readable_on_a_phone(visit: Visit, stem: str) -> None:
-    page = visit.look(f"book/{stem}.html", width=360)
+    page = unfold(visit.look(f"book/{stem}.html", width=360))
     assert page.evaluate(LEAST) >= 8.95
     assert_fits(page)
 
@@ -94,7 +94,7 @@ def test_what_scrolls_shows_it(visit: Visit) -> None:
 
 
 def test_plotting_code_is_folded_and_can_be_edited(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
+    page = unfold(visit.look(CHAPTER))
     cell = page.locator(".page-cell", has=page.locator("#fig-mqa-trained-on"))
     fold, editor = cell.locator(".cell-fold"), cell.locator(".cm-content")
     code = cell.locator(".cell_input")

@@ -22,7 +22,7 @@ from playwright.sync_api import Page
 
 import mini_attn
 from mini_attn.stories import load, row_probabilities, sample_rows, shipped
-from tests.site import open_about
+from tests.site import unfold
 from tools import HTML, ROOT
 from tools.bundle import NODE
 from tools.site import Visit, visiting
@@ -247,7 +247,7 @@ def visit() -> Iterator[Visit]:
 def opened(visit: Visit, stem: str) -> Page:
     """A chapter's notebook, opened by the link that stands on its page."""
     page = visit(f"book/{stem}.html")
-    open_about(page).click("a.run-here")
+    unfold(page).click("a.run-here")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     return page
 

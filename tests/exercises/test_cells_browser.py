@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.site import COLD, THEMES, WIDTHS, assert_fits, change, open_about, serious_findings
+from tests.site import COLD, THEMES, WIDTHS, assert_fits, change, serious_findings, unfold
 from tools.site import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.lite]
@@ -84,7 +84,7 @@ def test_nothing_is_loaded_before_the_first_click(visit: Visit) -> None:
 
 
 def test_a_cell_is_run_edited_stopped_and_put_back(visit: Visit) -> None:
-    page = open_about(visit.look(CHAPTER))
+    page = unfold(visit.look(CHAPTER))
     first, third, fourth = (cell(page, number) for number in (1, 3, 4))
     stored = third.locator(".cell_output")
     expect(stored).to_be_visible()

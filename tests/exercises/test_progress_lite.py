@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from mini_attn.exercises import progress_format, progress_transfer
-from tests.site import open_about
+from tests.site import unfold
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.lite
@@ -38,7 +38,7 @@ def visit() -> Iterator[Visit]:
 def opened(visit: Visit, page: Page) -> None:
     """Open a chapter's notebook by the link that stands on its page."""
     page.goto(f"{visit.address}/book/kv-cache.html")
-    open_about(page).click("a.run-here")
+    unfold(page).click("a.run-here")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
 
 
