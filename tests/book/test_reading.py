@@ -12,6 +12,8 @@ from tests.scripts import script
 from tools import HTML, ROOT
 from tools.site import Visit
 
+MOST = 25  # minutes to read what stands open
+CHAPTERS = script("book/_ext/deeper.py").read_chapters()
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 ASKED = {
     "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",
@@ -116,3 +118,38 @@ def test_a_dead_link_leads_into_the_book(visit: Visit, address: str) -> None:
     assert page.evaluate("() => document.fonts.check('1em \"Source Serif 4\"')") is True
     page.get_by_role("link", name="first page").click()
     expect(page.locator("article h1")).to_contain_text("Living Attention Book")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_what_stands_open_takes_no_longer_than_promised(stem: str) -> None:
+    """The boxes tell their minutes, begin behind what comes out, and hold nothing to be asked."""
+    chapter = CHAPTERS[stem]
+    assert chapter.reading <= MOST
+    boxes = read(f"book/{stem}.html").select("article details.deeper")
+    told = [int(box.summary.get_text().split("Go deeper")[1].split()[0]) for box in boxes]
+    assert told == [chapter.minutes[cell] for cell in sorted(chapter.minutes) if cell >= 0]
+    for box in boxes:
+        assert not box.has_attr("open")
+        assert box.find_previous_sibling("p").get_text()
+        assert not box.select(".exercise-boxes, .living[data-widget=prediction]")
+
+
+@pytest.mark.browser
+def test_a_link_into_a_folded_section_opens_it(visit: Visit) -> None:
+    page = visit.look("book/rope.html")
+    boxes = page.locator("details.deeper")
+    within = boxes.first.locator("section[id], figure, pre").first
+    expect(within).to_be_hidden()
+    boxes.first.locator("summary").click()
+    expect(within).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(within).to_be_hidden()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.deeper:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details.deeper[open]").count() == 0
+    page.emulate_media(media="screen")
+    inner = within.evaluate("(node) => { node.id ||= 'inside'; return node.id; }")
+    page.evaluate("(id) => { location.hash = id; }", inner)
+    expect(within).to_be_in_viewport()
