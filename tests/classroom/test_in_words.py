@@ -66,7 +66,7 @@ def mark(out: Path, *rows: str) -> None:
 
 
 def test_no_machine_marks_it_and_the_total_says_so(hand_in: Hand) -> None:
-    hand_in("ada", learned_factor.SAMPLES[0][1])
+    hand_in("ada", f"{WORDS}\n\n{learned_factor.SAMPLES[0][1]}")
     (ada, bo), out = graded(hand_in("bo"))
     assert [(a["state"], a["points"]) for a in ada["answers"]] == [("solved", 2), ("to mark", 0)]
     assert bo["answers"][1]["state"] == "not attempted"
@@ -77,6 +77,7 @@ def test_no_machine_marks_it_and_the_total_says_so(hand_in: Hand) -> None:
     assert "1 still to mark" in page
     assert all(says in page for says in exercise(KEY).rubric)
     assert "standard deviation √128" in page
+    assert "a double click opens" not in page  # the sheet's own line
     assert "Answers that wait for your marks" in (out / "summary.html").read_text("utf-8")
     student = (out / "feedback/ada.html").read_text(encoding="utf-8")
     assert "A person reads this answer" in student
