@@ -1,4 +1,4 @@
-"""YaRN's ramp over turns."""
+"""YaRN's ramp over rotations."""
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def _list(inv_freq, factor, trained):
 
 
 def _of_kept(share):
-    """The blend by another share, a function of the turns."""
+    """The blend by another share, a function of the rotations."""
 
     def answer(inv_freq, factor, trained):
         kept = share(inv_freq * trained / (2 * np.pi))
@@ -94,16 +94,16 @@ WRONG = [
     ("a list", _list, "type", "NumPy array"),
     ("over the planes", _over_planes, "random", "number of the plane"),
     (
-        "32 turns wide",
+        "32 rotations wide",
         _of_kept(lambda turns: np.clip(turns / 32, 0, 1)),
         "by hand",
-        "31 turns wide",
+        "31 rotations wide",
     ),
     (
-        "32 turns wide above 1",
+        "32 rotations wide above 1",
         _of_kept(lambda turns: np.where(turns <= 1, 0, np.clip(turns / 32, 0, 1))),
         "by hand",
-        "31 turns wide",
+        "31 rotations wide",
     ),
     (
         "over the logarithm",
@@ -114,20 +114,20 @@ WRONG = [
     ("a step at 32", _of_kept(lambda turns: 1.0 * (turns >= 32)), "by hand", "a step"),
     ("multiplied", _multiplied, "by hand", "multiplied by the factor"),
     (
-        "whole turns",
+        "whole rotations",
         lambda inv_freq, factor, trained: _of_kept(
             lambda turns: np.clip((np.floor(turns) - 1) / 31, 0, 1)
         )(inv_freq, factor, trained),
         "by hand",
-        "Only whole turns",
+        "Only whole rotations",
     ),
     (
-        "wavelengths as turns",
+        "wavelengths as rotations",
         lambda inv_freq, factor, trained: _of_kept(
             lambda turns: np.clip((2 * np.pi / inv_freq - 1) / 31, 0, 1)
         )(inv_freq, factor, trained),
         "by hand",
-        "taken for turns",
+        "taken for rotations",
     ),
     ("turned round, radians", _variant(flip=True, turn=1.0), "by hand", "Two things"),
 ]

@@ -18,17 +18,17 @@ from mini_attn.numpy.rope_scaling import scale_frequencies
 TEXT = """
 Write YaRN's frequencies with the ramp of the paper. `inv_freq` is an array `(pairs,)` of radians
 per token, `factor` the longer context over the trained one, `trained` the trained length in
-tokens. A plane with at least 32 turns in the trained length keeps its frequency, one with at most
-1 turn gets it divided by `factor`, and between the two are mixed in proportion to the number of
-turns. Return an array of the same shape.
+tokens. A plane with at least 32 rotations in the trained length keeps its frequency, one with at
+most 1 rotation gets it divided by `factor`, and between the two are mixed in proportion to the
+number of rotations. Return an array of the same shape.
 """
 STARTER = '''
 def yarn_ramp(inv_freq, factor, trained):
-    """Frequencies under YaRN, ramp over turns."""
+    """Frequencies under YaRN, ramp over rotations."""
     raise NotImplementedError
 '''
 
-SLOW, FAST = 1.0, 32.0  # turns in the trained context, as published
+SLOW, FAST = 1.0, 32.0  # rotations in the trained context, as published
 _close = partial(close, relative=True)
 
 
@@ -37,7 +37,7 @@ def _case(inv_freq: np.ndarray, factor: float, trained: int) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: planes of 64, 16.5, 1 and 1/4 turns. The property: nothing leaves its bounds."""
+    """By hand: planes of 64, 16.5, 1 and 1/4 rotations. The property: nothing leaves its bounds."""
     turns = np.array([64.0, 16.5, 1.0, 0.25])
     drawn = [
         _case(rope_frequencies(2 * int(rng.integers(12, 40)))[0], 2 + 30 * rng.random(),
@@ -99,24 +99,24 @@ def slips(inputs: Inputs) -> Slips:
     """What the frequencies would be with one idea missing, or two."""
     inv = inputs["inv_freq"]
     return [
-        (inv, "Nothing has changed: planes with few turns have to slow down."),
+        (inv, "Nothing has changed: planes with few rotations have to slow down."),
         (inv / inputs["factor"], "Every plane is slowed in full: that is position interpolation."),
         *with_pairs(partial(_ramp, inputs), MISTAKES),
     ]
 
 
-_WIDTH = "The ramp is at 0 for 1 turn and at 1 for 32 turns: it begins at 1 and is 31 turns wide."
-_STEP = "There is a step instead of a ramp: between 1 and 32 turns the two speeds are mixed."
+_WIDTH = "The ramp is at 0 for 1 rotation and at 1 for 32: it begins at 1 and is 31 rotations wide."
+_STEP = "There is a step instead of a ramp: between 1 and 32 rotations the two speeds are mixed."
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"flip": True},
-     "The ramp is turned round: planes with many turns in training keep their speed."),
+     "The ramp is turned round: planes with many rotations in training keep their speed."),
     ({"ramp": "not clipped"},
      "The ramp goes on below 0 and above 1: clip it, so that planes outside are kept or slowed in "
      "full."),
     ({"context": "longer"},
-     "Turns are counted in the longer context. What counts is how often a plane came round in "
+     "Rotations are counted in the longer context. What counts is how often a plane came round in "
      "training."),
-    ({"turn": 1.0}, "Radians are taken for turns: a turn is 2π of them."),
+    ({"turn": 1.0}, "Radians are taken for rotations: a rotation is 2π of them."),
     ({"blend": "wavelengths"}, "The ramp blends wavelengths. YaRN blends the frequencies."),
     ({"ramp": "step in the middle"}, _STEP),
     ({"ramp": "step at 1"}, _STEP),
@@ -124,11 +124,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"ramp": "from 0"}, _WIDTH),
     ({"ramp": "from 0 above 1"}, _WIDTH),
     ({"ramp": "logarithm"},
-     "The ramp runs over the logarithm of the turns. It should be proportional to their number."),
+     "The ramp runs over the logarithm of the rotations. It should be proportional to them."),
     ({"context": "wavelength"},
-     "Wavelengths are taken for turns. A plane turns as often as its wavelength fits into the "
-     "trained length."),
-    ({"whole": True}, "Only whole turns are counted. The ramp takes parts of a turn as well."),
+     "Wavelengths are taken for rotations. A plane comes round as often as its wavelength fits "
+     "into the trained length."),
+    ({"whole": True}, "Only whole rotations are counted. The ramp takes parts of one as well."),
     ({"blend": "multiplied"},
      "Slow planes are multiplied by the factor here. To stretch the context they have to slow "
      "down: divide."),
@@ -150,7 +150,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     if len(between) > 3 and np.allclose(np.diff(between, 2), 0, atol=1e-6):
         return (
             "From plane to plane the ramp falls by the same amount. It should follow the number of "
-            "turns, not the number of the plane."
+            "rotations, not the number of the plane."
         )
     i = int(np.abs(got / wanted - 1).argmax())
     turns = inv[i] * inputs["trained"] / math.tau
@@ -174,14 +174,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "For each plane: how many full turns did it make in training? That number decides how much "
-        "of its speed it keeps.",
-        "Turns are inv_freq times trained over 2π. What is kept is (turns - 1) / (32 - 1), clipped "
-        "to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the old one "
-        "over the factor.",
+        "For each plane: how many full rotations did it make in training? That number decides "
+        "how much of its speed it keeps.",
+        "Rotations are inv_freq times trained over 2π. What is kept is (rotations - 1) / (32 - 1), "
+        "clipped to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the old "
+        "one over the factor.",
     ),
     common_errors=(
-        "Taking radians for turns.",
+        "Taking radians for rotations.",
         "Blending wavelengths in place of frequencies.",
     ),
     cases=cases,
