@@ -177,8 +177,8 @@ EXERCISE = Exercise(
         "For each plane: how many full rotations did it make in training? That number decides "
         "how much of its speed it keeps.",
         "Rotations are inv_freq times trained over 2π. What is kept is (rotations - 1) / (32 - 1), "
-        "clipped to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the old "
-        "one over the factor.",
+        "clipped to 0 … 1. The result is kept times the old frequency plus (1 - kept) times the "
+        "old one over the factor.",
     ),
     common_errors=(
         "Taking radians for rotations.",

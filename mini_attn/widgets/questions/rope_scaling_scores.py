@@ -85,7 +85,7 @@ def _stale() -> Question:
         key="rope-scaling/stale",
         text=f"A model trained on {TRAINED:,} tokens uses dynamic NTK and keeps rotated keys in "
         f"its cache, each as it was rotated when it came. {tokens:,} keys are there; one more "
-        "token arrives. How many of the kept keys were rotated with other frequencies than the query?",
+        "token comes. How many of the kept keys were rotated at other speeds than the query?",
         answer=tokens,
         unit="keys",
         kind="count",
