@@ -133,7 +133,7 @@ def _turns(inv_freq: Array, trained: int) -> Array:
 
 
 def _llama3(inv_freq: Array, rule: Llama3Scaling) -> Array:
-    """Blend by the rotations of a pair: all of it above ``high_freq_factor``, none below ``low``."""
+    """Blend by a count of rotations: all of it above ``high_freq_factor``, none below ``low``."""
     low, high = rule.low_freq_factor, rule.high_freq_factor
     kept = np.clip((_turns(inv_freq, rule.original_max_positions) - low) / (high - low), 0.0, 1.0)
     return np.asarray(kept * inv_freq + (1 - kept) * inv_freq / rule.factor)

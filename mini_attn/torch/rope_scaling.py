@@ -130,7 +130,7 @@ def _turns(inv_freq: Tensor, trained: int) -> Tensor:
 
 
 def _llama3(inv_freq: Tensor, rule: Llama3Scaling) -> Tensor:
-    """Blend by the rotations of a pair: all of it above ``high_freq_factor``, none below ``low``."""
+    """Blend by a count of rotations: all of it above ``high_freq_factor``, none below ``low``."""
     low, high = rule.low_freq_factor, rule.high_freq_factor
     kept = ((_turns(inv_freq, rule.original_max_positions) - low) / (high - low)).clamp(0.0, 1.0)
     return kept * inv_freq + (1 - kept) * inv_freq / rule.factor
