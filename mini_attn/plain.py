@@ -98,9 +98,9 @@ def merge_attention(out_a, lse_a, out_b, lse_b):
 
 
 def rope(x, positions, layout, theta=10_000.0):
-    """Turn each pair of numbers (a, b) by an angle that grows with the position.
+    """Rotate each pair of numbers (a, b) by an angle that grows with the position.
 
-    Pair i turns by theta ** (-2 i / head_dim) radians a position.
+    Pair i rotates by theta ** (-2 i / head_dim) radians a position.
     """
     pairs = x.shape[-1] // 2
     angles = positions[..., None] * theta ** (-np.arange(pairs) / pairs)
@@ -110,9 +110,9 @@ def rope(x, positions, layout, theta=10_000.0):
     else:  # "interleaved": each number with its neighbour
         first, second = slice(0, None, 2), slice(1, None, 2)
     a, b = x[..., first], x[..., second]  # (batch, heads, seq, pairs) each
-    turned = np.empty_like(x)
-    turned[..., first], turned[..., second] = a * cos - b * sin, a * sin + b * cos
-    return turned
+    rotated = np.empty_like(x)
+    rotated[..., first], rotated[..., second] = a * cos - b * sin, a * sin + b * cos
+    return rotated
 
 
 # ---- What is kept of the past ----
@@ -213,7 +213,7 @@ def absorbed(q_nope, q_rope, latent, k_rope, W, mask, scale):
 
 
 def latent_attention(x, W, positions, cache=None, *, form, layout):
-    """MLA: a token leaves one latent and one turned key for all heads.
+    """MLA: a token leaves one latent and one rotated key for all heads.
 
     form is expanded or absorbed: the same matrices, multiplied in another order.
     W["uk"] is (n_heads, rank, nope), W["uv"] (n_heads, rank, v_head_dim).
@@ -227,7 +227,7 @@ def latent_attention(x, W, positions, cache=None, *, form, layout):
     latent = rms_norm(x @ W["latent"], W["latent_norm"])  # normed before it is kept
     latent = split_heads(latent, 1)  # (batch, 1, q_len, rank): one head for all
     k_rope = split_heads(x @ W["k_rope"], 1)  # (batch, 1, q_len, rope)
-    k_rope = rope(k_rope, positions, layout)  # turned before it is kept
+    k_rope = rope(k_rope, positions, layout)  # rotated before it is kept
     kv_positions = positions
     if cache is not None:
         latent, k_rope, kv_positions = append(cache, latent, k_rope, positions)

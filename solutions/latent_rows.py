@@ -1,4 +1,4 @@
-"""The rows that latent attention caches: a normed latent and a turned key."""
+"""The rows that latent attention caches: a normed latent and a rotated key."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def _latent(change):
 
 
 def _key(change):
-    """The reference with another key; ``change`` gets a function that turns."""
+    """The reference with another key; ``change`` gets a function that rotates."""
 
     def answer(both, norm_weight, positions, inv_freq):
         def turn(rows, places, freq=inv_freq):
@@ -109,10 +109,10 @@ WRONG = [
     ("layer norm",
      _latent(lambda raw, weight, _: _rms(raw - raw.mean(-1, keepdims=True)) * weight),
      "by hand", "layer norm"),
-    ("latent turned", _turned_latent, "by hand", "latent is turned"),
+    ("latent rotated", _turned_latent, "by hand", "latent is rotated"),
     ("counted from 0", _first_only, "property", "counted from 0"),
-    ("not turned", _key(lambda turn, rows, _: rows.copy()), "by hand", "before it is turned"),
-    ("turned backwards", _key(lambda turn, rows, places: turn(rows, -places)), "by hand",
+    ("not rotated", _key(lambda turn, rows, _: rows.copy()), "by hand", "before it is rotated"),
+    ("rotated backwards", _key(lambda turn, rows, places: turn(rows, -places)), "by hand",
      "backwards"),
     ("the other layout", _key(_half), "random", "half the width apart"),
     ("key normed", _key(lambda turn, rows, places: turn(_rms(rows), places)), "by hand",

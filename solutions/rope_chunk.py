@@ -1,9 +1,9 @@
-"""Scores of a chunk: each key turned once, to its own place."""
+"""Scores of a chunk: each key rotated once, to its own place."""
 
 import numpy as np
 
 
-def turn(x, positions):
+def rotate(x, positions):
     pairs = x.shape[1] // 2
     angles = positions[:, None] * 10000.0 ** (-np.arange(pairs) / pairs)
     z = (x[:, 0::2] + 1j * x[:, 1::2]) * np.exp(1j * angles)
@@ -12,8 +12,8 @@ def turn(x, positions):
 
 def chunk_scores(q, k, k_cache):
     here = len(k_cache) + np.arange(len(q))  # where this chunk really stands
-    keys = np.concatenate([k_cache, turn(k, here)])
-    return turn(q, here) @ keys.T / np.sqrt(q.shape[1])
+    keys = np.concatenate([k_cache, rotate(k, here)])
+    return rotate(q, here) @ keys.T / np.sqrt(q.shape[1])
 
 
 REFERENCE = chunk_scores
@@ -22,9 +22,9 @@ REFERENCE = chunk_scores
 def _variant(q_at=None, k_at=None, again=False, scale=True):
     def answer(q, k, k_cache):
         past, new = len(k_cache), np.arange(len(q))
-        old = turn(k_cache, np.arange(past)) if again else k_cache
-        keys = np.concatenate([old, turn(k, past + new if k_at is None else k_at(past, new))])
-        scores = turn(q, past + new if q_at is None else q_at(past, new)) @ keys.T
+        old = rotate(k_cache, np.arange(past)) if again else k_cache
+        keys = np.concatenate([old, rotate(k, past + new if k_at is None else k_at(past, new))])
+        scores = rotate(q, past + new if q_at is None else q_at(past, new)) @ keys.T
         return scores / np.sqrt(q.shape[1]) if scale else scores
 
     return answer
@@ -44,7 +44,7 @@ def _crash(q, k, k_cache):
 
 def _new_keys_only(q, k, k_cache):
     here = len(k_cache) + np.arange(len(q))
-    return turn(q, here) @ turn(k, here).T / np.sqrt(q.shape[1])
+    return rotate(q, here) @ rotate(k, here).T / np.sqrt(q.shape[1])
 
 
 def _doubles_for_short_texts(q, k, k_cache):
@@ -58,7 +58,7 @@ def _at_most_128(q, k, k_cache):
     return _variant(lambda _, new: past + new, lambda _, new: past + new)(q, k, k_cache)
 
 
-def _turn(x, positions, sign=1):
+def _rotate(x, positions, sign=1):
     power = np.arange(0, x.shape[1], 2) / x.shape[1]
     angles = sign * np.asarray(positions)[:, None] * 10000.0**-power
     cos, sin, out = np.cos(angles), np.sin(angles), np.empty_like(x)
@@ -69,54 +69,54 @@ def _turn(x, positions, sign=1):
 
 def _one_late(q, k, k_cache):
     at = len(k_cache) + 1 + np.arange(len(q))
-    keys = np.concatenate([k_cache, _turn(k, at)])
-    return _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
+    keys = np.concatenate([k_cache, _rotate(k, at)])
+    return _rotate(q, at) @ keys.T / np.sqrt(q.shape[1])
 
 
 def _all_at_the_end(q, k, k_cache):
     past = len(k_cache)
-    q = _turn(q, np.full(len(q), past + len(q) - 1))
-    keys = np.concatenate([k_cache, _turn(k, past + np.arange(len(k)))])
+    q = _rotate(q, np.full(len(q), past + len(q) - 1))
+    keys = np.concatenate([k_cache, _rotate(k, past + np.arange(len(k)))])
     return q @ keys.T / np.sqrt(q.shape[1])
 
 
 def _masked(q, k, k_cache):
     past = len(k_cache)
     at = past + np.arange(len(q))
-    keys = np.concatenate([k_cache, _turn(k, at)])
-    scores = _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
+    keys = np.concatenate([k_cache, _rotate(k, at)])
+    scores = _rotate(q, at) @ keys.T / np.sqrt(q.shape[1])
     return np.where(np.arange(len(keys)) <= at[:, None], scores, 0.0)
 
 
 def _new_keys_first(q, k, k_cache):
     at = len(k_cache) + np.arange(len(q))
-    keys = np.concatenate([_turn(k, at), k_cache])
-    return _turn(q, at) @ keys.T / np.sqrt(q.shape[1])
+    keys = np.concatenate([_rotate(k, at), k_cache])
+    return _rotate(q, at) @ keys.T / np.sqrt(q.shape[1])
 
 
 def _backwards(q, k, k_cache):
     here = -(len(k_cache) + np.arange(len(q)))
-    return turn(q, here) @ np.concatenate([k_cache, turn(k, here)]).T / np.sqrt(q.shape[1])
+    return rotate(q, here) @ np.concatenate([k_cache, rotate(k, here)]).T / np.sqrt(q.shape[1])
 
 
 def _cache_moved(q, k, k_cache):
     past = len(k_cache)
-    return chunk_scores(q, k, turn(k_cache, np.full(past, past)))
+    return chunk_scores(q, k, rotate(k_cache, np.full(past, past)))
 
 
 WRONG = [
     ("starter", _variant(_starts_at_0, again=True), "by hand", "Two things"),
-    ("turned again", _variant(again=True), "by hand", "turned again"),
-    ("queries at 0", _variant(_starts_at_0), "by hand", "The queries are turned as if"),
-    ("keys at 0", _variant(None, _starts_at_0), "by hand", "The new keys are turned as if"),
+    ("rotated again", _variant(again=True), "by hand", "rotated again"),
+    ("queries at 0", _variant(_starts_at_0), "by hand", "The queries are rotated as if"),
+    ("keys at 0", _variant(None, _starts_at_0), "by hand", "The new keys are rotated as if"),
     ("both at 0", _variant(_starts_at_0, _starts_at_0), "by hand", "Queries and new keys"),
     ("one too far", _variant(lambda past, new: past + new + 1), "by hand", "one place too far"),
     ("queries still", _variant(_still), "by hand", "Keys alone"),
-    ("keys still", _variant(None, _still), "by hand", "new keys are not turned"),
+    ("keys still", _variant(None, _still), "by hand", "new keys are not rotated"),
     ("no scale", _variant(scale=False), "by hand", "square root"),
     ("wrong lengths", _crash, "runs", "ValueError"),
     ("cache left out", _new_keys_only, "shape", "shape"),
-    ("some cuts", _doubles_for_short_texts, "property", "turned again"),
+    ("some cuts", _doubles_for_short_texts, "property", "rotated again"),
     ("a short table", _at_most_128, "edges", "should be"),
     ("chunk begins at past + 1", _one_late, "by hand", "one place too far"),
     ("all queries at the last position", _all_at_the_end, "by hand", "last place"),
@@ -124,7 +124,7 @@ WRONG = [
     ("new keys before the cache", _new_keys_first, "by hand", "the cache first"),
     ("one too near", _variant(lambda past, new: past + new - 1, lambda past, new: past + new - 1),
      "by hand", "one place too near"),
-    ("backwards", _backwards, "by hand", "turned backwards"),
-    ("keys at 0, turned again", _variant(None, _starts_at_0, again=True), "by hand", "Two things"),
+    ("backwards", _backwards, "by hand", "rotated backwards"),
+    ("keys at 0, rotated again", _variant(None, _starts_at_0, again=True), "by hand", "Two things"),
     ("queries at 0, no scale", _variant(_starts_at_0, scale=False), "by hand", "Two things"),
 ]  # fmt: skip

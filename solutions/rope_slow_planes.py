@@ -1,4 +1,4 @@
-"""Planes that need more positions for a turn than the context has."""
+"""Planes that need more positions for a rotation than the context has."""
 
 import math
 
@@ -9,7 +9,7 @@ WRONG = [
     ("starter", ..., "attempted", "three dots"),
     ("the others", 41, "by hand", "do come full circle"),
     ("one radian", 11, "by hand", "one radian"),
-    ("half a turn", 18, "by hand", "half a turn"),
+    ("half a rotation", 18, "by hand", "half a rotation"),
     ("twice as many planes", 47, "by hand", "128 planes"),
     ("planes 0 to 127", 87, "by hand", "128 planes"),
     ("numbers of a head", 46, "by hand", "Two numbers make a plane"),

@@ -36,7 +36,7 @@ relative. W_o cannot learn it, since W_o does not know i.
 Queries and keys give only the relative position because the angles subtract. With values there is
 no second vector, so the output has the absolute angle of the key in it and is different if the text
 is shifted. It would be better not to rotate values; the projection W_o would otherwise have to
-learn to turn them back, which takes longer.
+learn to rotate them back, which takes longer.
 """,
         (1, 1, 0, 0),
     ),

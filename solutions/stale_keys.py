@@ -1,9 +1,9 @@
-"""All keys are turned with the present base."""
+"""All keys are rotated with the present base."""
 
 import numpy as np
 
 
-def turn(x, position, seq_len):
+def rotate(x, position, seq_len):
     growth = max(seq_len, 4) / 4
     size = len(x)
     base = 100.0 * growth ** (size / (size - 2))
@@ -15,8 +15,8 @@ def turn(x, position, seq_len):
 
 def dynamic_scores(q, k):
     n = len(k)
-    q = turn(q, n - 1, seq_len=n)
-    keys = np.stack([turn(row, j, seq_len=n) for j, row in enumerate(k)])
+    q = rotate(q, n - 1, seq_len=n)
+    keys = np.stack([rotate(row, j, seq_len=n) for j, row in enumerate(k)])
     return keys @ q / np.sqrt(len(q))
 
 
@@ -26,15 +26,15 @@ REFERENCE = dynamic_scores
 def _with(query, keys, scaled=True):
     def answer(q, k):
         n = len(k)
-        turned = turn(q, n - 1, query(n))
-        rows = np.stack([turn(row, j, keys(n, j)) for j, row in enumerate(k)])
+        turned = rotate(q, n - 1, query(n))
+        rows = np.stack([rotate(row, j, keys(n, j)) for j, row in enumerate(k)])
         return rows @ turned / (np.sqrt(len(q)) if scaled else 1)
 
     return answer
 
 
 def _old_rules(q, k):
-    pairs = [(turn(q, len(k) - 1, j + 1), turn(row, j, j + 1)) for j, row in enumerate(k)]
+    pairs = [(rotate(q, len(k) - 1, j + 1), rotate(row, j, j + 1)) for j, row in enumerate(k)]
     return np.array([query @ key for query, key in pairs]) / np.sqrt(len(q))
 
 
@@ -59,14 +59,14 @@ def _at(query, key):
 
     def answer(q, k):
         n = len(k)
-        rows = np.stack([turn(row, key(n, j), n) for j, row in enumerate(k)])
-        return rows @ turn(q, query(n), n) / np.sqrt(len(q))
+        rows = np.stack([rotate(row, key(n, j), n) for j, row in enumerate(k)])
+        return rows @ rotate(q, query(n), n) / np.sqrt(len(q))
 
     return answer
 
 
 def _twice(q, k):
-    return dynamic_scores(q, np.stack([turn(row, j, j + 1) for j, row in enumerate(k)]))
+    return dynamic_scores(q, np.stack([rotate(row, j, j + 1) for j, row in enumerate(k)]))
 
 
 WRONG = [
@@ -77,7 +77,7 @@ WRONG = [
     ("one more", _with(lambda n: n + 1, lambda n, j: n + 1), "by hand", "one token more"),
     ("one less", _with(lambda n: n - 1, lambda n, j: n - 1), "by hand", "one token less"),
     ("no scale", _with(lambda n: n, lambda n, j: n, scaled=False), "by hand", "not divided"),
-    ("not turned", _unturned, "by hand", "nothing is turned"),
+    ("not rotated", _unturned, "by hand", "nothing is rotated"),
     ("backwards", _backwards, "by hand", "wrong order"),
     ("trained query", _with(lambda n: 4, lambda n, j: n), "by hand", "the query with the trained"),
     ("two old bases", _with(lambda n: 4, lambda n, j: j + 1), "by hand", "in which it came"),
@@ -95,9 +95,9 @@ WRONG = [
      "The query is one place too far"),
     ("all at one position", _at(lambda n: n - 1, lambda n, j: n - 1), "by hand",
      "do not depend on positions"),
-    ("turned twice", _twice, "by hand", "turned twice"),
-    ("query not turned", _at(lambda n: 0, lambda n, j: j), "by hand", "query is not turned"),
-    ("keys not turned", _at(lambda n: n - 1, lambda n, j: 0), "by hand", "keys are not turned"),
+    ("rotated twice", _twice, "by hand", "rotated twice"),
+    ("query not rotated", _at(lambda n: 0, lambda n, j: j), "by hand", "query is not rotated"),
+    ("keys not rotated", _at(lambda n: n - 1, lambda n, j: 0), "by hand", "keys are not rotated"),
     ("scaled by the keys", lambda q, k: dynamic_scores(q, k) * np.sqrt(len(q) / len(k)), "by hand",
      "number of keys"),
     ("keys for the next step", _with(lambda n: n, lambda n, j: n + 1), "by hand",

@@ -4,8 +4,8 @@ MODEL = """
 Position interpolation slows all planes by the same factor. Angles then stay in the trained range,
 but near distances shrink too, and the model cannot tell neighbours as well as before until it is
 trained on. NTK-aware scaling slows the slow planes and hardly touches the fast ones. YaRN decides
-by the number of turns: fast planes stay, slow ones are interpolated, with a ramp between, and it
-sharpens the scores a little.
+by the number of rotations: fast planes stay, slow ones are interpolated, with a ramp between, and
+it sharpens the scores a little.
 
 Team A cannot train and needs a factor of two: NTK-aware or YaRN, because what is near stays as it
 was. Team B can train on: YaRN with the factor 8, then its week on long documents; interpolation

@@ -126,7 +126,7 @@ class AttentionConfig:
 
 
 def _check_rope(rope: RopeConfig | None, width: int) -> None:
-    """Refuse a rotation that does not fit the numbers it turns."""
+    """Refuse a rotation that does not fit the numbers it rotates."""
     if rope is None:
         return
     if not isinstance(rope, RopeConfig):

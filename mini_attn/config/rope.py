@@ -1,4 +1,4 @@
-"""Rotary embeddings: which pairs turn, how fast, and the six rules for longer contexts."""
+"""Rotary embeddings: which pairs rotate, how fast, and the six rules for longer contexts."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class YaRN:
     original_max_positions : int
         Trained context, in tokens.
     beta_fast, beta_slow : float
-        Turns within the trained context above which a pair stays, and below which it is
+        Rotations within the trained context above which a pair stays, and below which it is
         interpolated in full.
     attention_factor : float or None
         Factor of queries and of keys; None computes it.
@@ -129,7 +129,7 @@ class YaRN:
         Whether the ends of the ramp are rounded outwards to whole pairs.
     rule : {"code", "paper"}
         The ramp over the index of a pair, as in the published code, or over its number of
-        turns, as in the paper.
+        rotations, as in the paper.
 
     Raises
     ------
@@ -178,7 +178,7 @@ class Llama3Scaling:
     original_max_positions : int
         Trained context, in tokens.
     low_freq_factor, high_freq_factor : float
-        Turns within the trained context below which a pair is interpolated in full, and above
+        Rotations within the trained context below which a pair is interpolated in full, and above
         which it stays.
 
     Raises
@@ -267,7 +267,7 @@ class RopeConfig:
     Parameters
     ----------
     layout : {"half", "interleaved"}
-        Which two numbers turn together: ``(i, i + rotary_dim / 2)`` or ``(2i, 2i + 1)``.
+        Which two numbers rotate together: ``(i, i + rotary_dim / 2)`` or ``(2i, 2i + 1)``.
     theta : float
         Base of the frequencies.
     rotary_dim : int or None

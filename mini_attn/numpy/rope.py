@@ -194,7 +194,7 @@ def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
     >>> import numpy as np
     >>> cos, sin = rope_table(np.array([0]), rope_frequencies(4)[0])
     >>> x = np.ones((1, 1, 1, 4), np.float32)
-    >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 turns nothing
+    >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 rotates nothing
     True
     """
     _check_tables(x, cos, sin, layout)
@@ -267,7 +267,7 @@ def convert_rope_layout(
     Notes
     -----
     Scores do not change when queries and keys are reordered alike. Without the conversion
-    the first token is right, as position 0 turns nothing, and all later ones are not.
+    the first token is right, as position 0 rotates nothing, and all later ones are not.
 
     References
     ----------

@@ -128,19 +128,19 @@ def _with_base(theta: float, growth: float, rotary_dim: int) -> Array:
 
 
 def _turns(inv_freq: Array, trained: int) -> Array:
-    """Full turns of each pair within the trained context."""
+    """Full rotations of each pair within the trained context."""
     return inv_freq * trained / (2 * math.pi)
 
 
 def _llama3(inv_freq: Array, rule: Llama3Scaling) -> Array:
-    """Blend by the number of turns: all of it above ``high_freq_factor``, none below ``low``."""
+    """Blend by a count of rotations: all of it above ``high_freq_factor``, none below ``low``."""
     low, high = rule.low_freq_factor, rule.high_freq_factor
     kept = np.clip((_turns(inv_freq, rule.original_max_positions) - low) / (high - low), 0.0, 1.0)
     return np.asarray(kept * inv_freq + (1 - kept) * inv_freq / rule.factor)
 
 
 def _yarn(inv_freq: Array, rule: YaRN, theta: float, rotary_dim: int) -> Array:
-    """Blend along a ramp: by the turns of a pair (paper), or by its index (published code)."""
+    """Blend along a ramp: by the rotations of a pair (paper), or by its index (published code)."""
     if rule.rule == "paper":
         low, high = rule.beta_slow, rule.beta_fast
         ramp = (_turns(inv_freq, rule.original_max_positions) - low) / (high - low)
@@ -160,7 +160,7 @@ def _yarn(inv_freq: Array, rule: YaRN, theta: float, rotary_dim: int) -> Array:
 
 
 def _pair_with_turns(turns: float, rule: YaRN, theta: float, rotary_dim: int) -> float:
-    """Index, not a whole one, of the pair that turns so often within the trained context."""
+    """Index, not a whole one, of the pair that rotates so often within the trained context."""
     if theta <= 1:
         raise ConfigError(
             f"YaRN's code finds a pair by its speed: theta must exceed 1, got {theta}"

@@ -193,7 +193,7 @@ def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
     >>> import torch
     >>> cos, sin = rope_table(torch.tensor([0]), rope_frequencies(4)[0])
     >>> x = torch.ones(1, 1, 1, 4)
-    >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 turns nothing
+    >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 rotates nothing
     True
     """
     _check_tables(x, cos, sin, layout)
@@ -282,7 +282,7 @@ def convert_rope_layout(
     Notes
     -----
     Scores do not change when queries and keys are reordered alike. Without the conversion
-    the first token is right, as position 0 turns nothing, and all later ones are not.
+    the first token is right, as position 0 rotates nothing, and all later ones are not.
 
     References
     ----------

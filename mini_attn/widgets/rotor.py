@@ -35,6 +35,6 @@ class Rotor(LivingWidget):
     _widget = "rotor"
     caption = (
         "A query at position 9 and a key at position 6, in the four planes of a head of eight "
-        "numbers. Both are turned to their positions; the sum of the products depends on the "
+        "numbers. Both are rotated to their positions; the sum of the products depends on the "
         "distance alone, and the curve shows how."
     )

@@ -131,11 +131,11 @@ def test_honest_tools_are_there(line: str) -> None:
 
 
 def test_what_the_task_forbids_fails_here_too() -> None:
-    cell = reference("rope_turn") + (
-        "\nright = rope_turn\ndef rope_turn(x, positions, theta):\n"
+    cell = reference("rope_rotate") + (
+        "\nright = rope_rotate\ndef rope_rotate(x, positions, theta):\n"
         "    x[:] = right(x, positions, theta)\n    return x"
     )
-    report = judged("rope_turn", cell).report
+    report = judged("rope_rotate", cell).report
     assert (report.failed, report.points) == ("repeatable", 0)
     assert "writes into x" in report.message
 

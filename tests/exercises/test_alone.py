@@ -115,7 +115,7 @@ def test_what_is_in_no_cell_has_no_note(capsys: pytest.CaptureFixture[str]) -> N
 def test_references_need_nothing_from_elsewhere() -> None:
     from tests.classroom.test_judge import reference
 
-    for key in ("cached_step", "rope_turn", "attention_gradient", "ring_slots", "expand_heads"):
+    for key in ("cached_step", "rope_rotate", "attention_gradient", "ring_slots", "expand_heads"):
         assert what_lacks(exercise(key), reference(key)) == []
     assert inspect.signature(check).parameters["alone"].kind.name == "KEYWORD_ONLY"
 

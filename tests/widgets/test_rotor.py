@@ -90,7 +90,7 @@ def test_the_sum_in_words_adds_up(results: list[dict[str, Any]]) -> None:
         assert f"query at {state['position'] + state['distance']}" in sentence
         assert "57.3° a position" in plane
         partner = 5 if state["layout"] == "half" else 0
-        assert f"turns with number {partner}, in plane" in number
+        assert f"rotates with number {partner}, in plane" in number
         assert shown in dot
         assert rows[4][-1] == shown
     assert {"both layouts agree" in dot for _, _, _, dot, _ in said} == {True, False}

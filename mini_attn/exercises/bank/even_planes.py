@@ -14,11 +14,11 @@ from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
 Take the large plane out again before the keys are rounded. `q` and `k`, both
-`(seq, head_dim)`, are the queries and keys of one head, not turned yet; the numbers $i$ and
+`(seq, head_dim)`, are the queries and keys of one head, not rotated yet; the numbers $i$ and
 $i + d/2$ make a plane (layout `half`). Some come from the trained decoder, with a plane enlarged.
 Return two arrays `q, k` of the same shapes. In every plane of the new keys the longest of the
 `seq` keys has length 1, where the length in a plane is $\\sqrt{a^2 + b^2}$. And all scores are as
-before once queries and keys have been turned to their positions.
+before once queries and keys have been rotated to their positions.
 """
 STARTER = '''
 def even_planes(q, k):
@@ -26,7 +26,7 @@ def even_planes(q, k):
     raise NotImplementedError
 '''
 Array = np.ndarray
-ONE_FACTOR = "Turning mixes the two numbers of a plane, i and i + d/2: they need one factor."
+ONE_FACTOR = "Rotating mixes the two numbers of a plane, i and i + d/2: they need one factor."
 
 
 def _real(rng: np.random.Generator, layer: int, head: int) -> Inputs:
@@ -39,7 +39,7 @@ def _real(rng: np.random.Generator, layer: int, head: int) -> Inputs:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: two planes, of length 5 and 1/2. The property: real heads, turned."""
+    """By hand: two planes, of length 5 and 1/2. The property: real heads, rotated."""
 
     def drawn(seq: int, size: int) -> Inputs:
         q, k = rng.standard_normal((2, seq, size))
@@ -90,8 +90,8 @@ def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if _same_scores(outputs, inputs, turned=False):
         return (
-            "The scores are as before as long as nothing is turned, and change with the positions. "
-            + ONE_FACTOR
+            "The scores are as before as long as nothing is rotated, and change with the "
+            "positions. " + ONE_FACTOR
         )
     if np.array_equal(q, new_q):
         return "The keys have changed and the queries have not: the scores are others now."
@@ -114,8 +114,8 @@ def _of_the_lengths(k: Array, new_k: Array) -> str:
     numbers, lengths = np.abs(new_k).max(axis=0), _lengths(new_k)
     ones = [
         (np.maximum(numbers[:half], numbers[half:]),
-         "The largest number of each plane is 1 now. Its length, √(a² + b²), is what turning "
-         "leaves alone: a turned key may point anywhere."),
+         "The largest number of each plane is 1 now. Its length, √(a² + b²), is what rotating "
+         "leaves alone: a rotated key may point anywhere."),
         (np.square(lengths).mean(axis=0),
          "The root of the mean square is 1 in each plane. The longest key should be."),
         (lengths.mean(axis=0),

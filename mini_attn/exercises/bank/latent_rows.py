@@ -70,7 +70,7 @@ def _normed(rows: np.ndarray) -> np.ndarray:
 
 
 def _turned(rows: np.ndarray, angles: np.ndarray, *, half: bool = False) -> np.ndarray:
-    """Pairs turned by their angles, neighbours or halves apart."""
+    """Pairs rotated by their angles, neighbours or halves apart."""
     middle = rows.shape[-1] // 2
     a, b = (rows[:, :middle], rows[:, middle:]) if half else (rows[:, ::2], rows[:, 1::2])
     cos, sin = np.cos(angles), np.sin(angles)
@@ -112,7 +112,7 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
     ]  # fmt: skip
     fits = 2 * len(inputs["inv_freq"]) == rank
     turned = _turned(_normed(raw) * weight, angles) if fits else None
-    idea = "The latent is turned. Only the rotated key has a place."
+    idea = "The latent is rotated. Only the rotated key has a position."
     return [*guesses, (turned, idea)]
 
 
@@ -127,14 +127,14 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     return [
         (_turned(raw, counted),
          f"Places are counted from 0 in each chunk. The first token of this one stands at "
-         f"{positions[0]}: a key turned to the wrong place stays wrong in the cache for good."),
-        (raw, "The key is cached before it is turned. It would have to be turned again in every "
-         "step; turned once, it can stay."),
-        (_turned(raw, -angles), "The key is turned backwards. Queries turn by plus the angle, and "
-         "keys must turn the same way."),
+         f"{positions[0]}: a key rotated to the wrong place stays wrong in the cache for good."),
+        (raw, "The key is cached before it is rotated. It would have to be rotated again in every "
+         "step; rotated once, it can stay."),
+        (_turned(raw, -angles), "The key is rotated backwards. Queries rotate by plus the angle, "
+         "and keys must rotate the same way."),
         (_turned(raw, angles, half=True),
          "Pairs are taken half the width apart. Here neighbours are pairs: 0 with 1, 2 with 3."),
-        (halves, "Neighbours are turned, but then all first numbers stand before all second ones. "
+        (halves, "Neighbours are rotated, but then all first numbers stand before all second ones. "
          "The two of a pair go back to where they came from."),
         (_turned(raw, (positions - positions[0])[:, None] * inv_freq),
          "Places are counted from the first token of the chunk. It does not stand at 0: positions "
@@ -142,8 +142,8 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (_turned(raw, counted + inv_freq),
          "Places are counted from 1 in each chunk. positions says where each token stands in the "
          "text."),
-        (_turned(raw, angles + inv_freq), "The key is turned one place too far: token 0 is not "
-         "turned at all."),
+        (_turned(raw, angles + inv_freq), "The key is rotated one place too far: token 0 is not "
+         "rotated at all."),
         (_turned(raw, onward),
          "The places are counted on from that of the first token. Tokens need not be neighbours: "
          "positions gives the place of each."),
@@ -154,7 +154,7 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
 
 
 def right(inputs: Inputs) -> dict[str, np.ndarray]:
-    """The normed latent and the turned key."""
+    """The normed latent and the rotated key."""
     both, weight = inputs["both"], inputs["norm_weight"]
     angles = inputs["positions"][:, None] * inputs["inv_freq"]
     latent, raw = both[:, : len(weight)], both[:, len(weight) :]

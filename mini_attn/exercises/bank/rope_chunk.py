@@ -1,4 +1,4 @@
-"""Find the bug: a chunk that is turned as if no text came before it."""
+"""Find the bug: a chunk that is rotated as if no text came before it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 `chunk_scores` should give the scores of a chunk of new tokens against all keys, before any
-mask. `q` and `k` have the shape `(new, head_dim)` and are not turned yet. `k_cache` has the shape
-`(past, head_dim)`; its rows were turned when they came in, to positions 0 to `past` − 1. The
-function was tested with an empty cache only. Find out what is wrong, and repair it. `turn_rows`
+mask. `q` and `k` have the shape `(new, head_dim)` and are not rotated yet. `k_cache` has the shape
+`(past, head_dim)`; its rows were rotated when they came in, to positions 0 to `past` − 1. The
+function was tested with an empty cache only. Find out what is wrong, and repair it. `rotate_rows`
 is right.
 """
 STARTER = '''
-def turn_rows(x, positions):
-    """Rows of x, turned to their positions, neighbours as pairs."""
+def rotate_rows(x, positions):
+    """Rows of x, rotated to their positions, neighbours as pairs."""
     power = np.arange(0, x.shape[1], 2) / x.shape[1]
     angles = positions[:, None] * 10000.0**-power  # (seq, pairs)
     cos, sin, out = np.cos(angles), np.sin(angles), np.empty_like(x)
@@ -32,8 +32,8 @@ def turn_rows(x, positions):
 def chunk_scores(q, k, k_cache):
     """Scores of new queries over cached and new keys: (new, past + new)."""
     keys = np.concatenate([k_cache, k])
-    q = turn_rows(q, np.arange(len(q)))
-    keys = turn_rows(keys, np.arange(len(keys)))
+    q = rotate_rows(q, np.arange(len(q)))
+    keys = rotate_rows(keys, np.arange(len(keys)))
     return q @ keys.T / np.sqrt(q.shape[1])
 '''
 
@@ -46,7 +46,7 @@ def _turn(x: Array, positions: Array) -> Array:
 
 
 def _case(q: Array, k: Array, past: int) -> Inputs:
-    """The chunk's queries and keys, and the turned keys of the tokens before it."""
+    """The chunk's queries and keys, and the rotated keys of the tokens before it."""
     new = k[past:]
     return {"q": q[: len(new)], "k": new, "k_cache": _turn(k[:past], np.arange(past))}
 
@@ -82,7 +82,7 @@ def _scores(
     scaled: bool = True,
     sign: int = 1,
 ) -> Array:
-    """Scores with queries, new keys or cached keys turned to these places."""
+    """Scores with queries, new keys or cached keys rotated to these places."""
     past, new = len(inputs["k_cache"]), np.arange(len(inputs["q"]))
     places = {
         "here": past + new, "short": past + new - 1, "late": past + new + 1,
@@ -100,18 +100,18 @@ def _scores(
 FROM_0 = "as if the text began with this chunk: it begins after the tokens in the cache."
 ONE_PLACE = "Each stands at a place of its own."
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"q_at": "start"}, f"The queries are turned {FROM_0}"),
+    ({"q_at": "start"}, f"The queries are rotated {FROM_0}"),
     ({"cache": "again"},
-     "The cached keys were turned when they came in; here they are turned again."),
-    ({"k_at": "start"}, f"The new keys are turned {FROM_0}"),
+     "The cached keys were rotated when they came in; here they are rotated again."),
+    ({"k_at": "start"}, f"The new keys are rotated {FROM_0}"),
     ({"q_at": "late"},
      "The queries stand one place too far: the first new token follows position past − 1."),
-    ({"k_at": "still"}, "The new keys are not turned, the cached ones are."),
-    ({"q_at": "still"}, "The queries are not turned. Keys alone are not enough."),
-    ({"q_at": "last"}, f"All queries are turned to the last place. {ONE_PLACE}"),
-    ({"q_at": "first"}, f"All queries are turned to the first place of the chunk. {ONE_PLACE}"),
-    ({"cache": "moved"}, "The cached keys are turned on by past places. They stand at 0 to "
-     "past − 1, and were turned there."),
+    ({"k_at": "still"}, "The new keys are not rotated, the cached ones are."),
+    ({"q_at": "still"}, "The queries are not rotated. Keys alone are not enough."),
+    ({"q_at": "last"}, f"All queries are rotated to the last place. {ONE_PLACE}"),
+    ({"q_at": "first"}, f"All queries are rotated to the first place of the chunk. {ONE_PLACE}"),
+    ({"cache": "moved"}, "The cached keys are rotated on by past places. They stand at 0 to "
+     "past − 1, and were rotated there."),
     ({"scaled": False}, "The division by the square root of head_dim got lost."),
 ]  # fmt: skip
 
@@ -123,12 +123,12 @@ def _elsewhere(inputs: Inputs) -> Slips:
     later = np.arange(past + new) > past + np.arange(new)[:, None]
     masked = "Scores of later keys are hidden. They are asked for before any mask."
     return [
-        (_scores(inputs, q_at="start", k_at="start"), f"Queries and new keys are turned {FROM_0}"),
+        (_scores(inputs, q_at="start", k_at="start"), f"Queries and new keys are rotated {FROM_0}"),
         (_scores(inputs, q_at="late", k_at="late"),
          "The chunk stands one place too far: its first token follows position past − 1."),
         (_scores(inputs, q_at="short", k_at="short"),
          "The chunk stands one place too near: position past − 1 is that of the last cached key."),
-        (_scores(inputs, sign=-1), "The chunk is turned backwards, the cached keys forwards."),
+        (_scores(inputs, sign=-1), "The chunk is rotated backwards, the cached keys forwards."),
         (np.roll(scores, new, axis=1),
          "The new keys stand before the cached ones. Columns follow the text: the cache first."),
         *((np.where(later, hidden, scores), masked) for hidden in (0.0, -np.inf, -1e9, -1e30)),
@@ -141,7 +141,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def right(inputs: Inputs) -> Array:
-    """Queries and new keys turned to where they stand in the text."""
+    """Queries and new keys rotated to where they stand in the text."""
     return _scores(inputs)
 
 
@@ -158,15 +158,15 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Ask of each row that is turned: where does this token stand in the text, and has it been "
-        "turned already?",
+        "Ask of each row that is rotated: where does this token stand in the text, and has it been "
+        "rotated already?",
         "The cache holds as many tokens as it has rows, so the chunk's positions begin there. "
-        "Turn its queries and its keys to these positions, and put the cached keys in front as "
+        "Rotate its queries and its keys to these positions, and put the cached keys in front as "
         "they are.",
     ),
     common_errors=(
         "Testing with an empty cache only, where both faults are invisible.",
-        "Repairing the queries and leaving the cached keys to be turned in every step again.",
+        "Repairing the queries and leaving the cached keys to be rotated in every step again.",
     ),
     cases=cases,
     expected=expected,

@@ -1,4 +1,4 @@
-"""Reorder a projection's rows, so that the other layout turns the same pairs."""
+"""Reorder a projection's rows, so that the other layout rotates the same pairs."""
 
 from __future__ import annotations
 

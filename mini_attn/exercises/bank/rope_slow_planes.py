@@ -34,7 +34,7 @@ class Numbers(NamedTuple):
         return self.head_dim // 2
 
     def slow(self, turn: float, exponents: np.ndarray | None = None) -> int:
-        """Planes that turn by less than this within the context."""
+        """Planes that rotate by less than this within the context."""
         speeds = rope_frequencies(self.head_dim, theta=self.theta)[0]
         if exponents is not None:
             speeds = self.theta ** (-exponents / self.head_dim)
@@ -55,9 +55,9 @@ def _text(n: Numbers) -> str:
     who = "the first LLaMA models have" if n == Numbers() else "a model has"
     they = "they were" if n == Numbers() else "it was"
     return f"""
-With pencil and paper: {who} heads of {n.head_dim} numbers, all of which turn, with `theta` =
+With pencil and paper: {who} heads of {n.head_dim} numbers, all of which rotate, with `theta` =
 {n.theta:,.0f}, and {they} trained on {n.context:,} positions. How many of the planes never complete
-a full turn within {n.context:,} positions?
+a full rotation within {n.context:,} positions?
 """
 
 
@@ -66,21 +66,21 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     too_many = f"That counts {n.head_dim} planes. Two numbers make a plane: there are {n.pairs}."
     return {
         n.pairs - right: "Those are the planes that do come full circle, not the others.",
-        n.slow(1): "That compares with one radian. A full turn is 2π radians.",
-        n.slow(math.pi): "That is half a turn: a full one is 2π radians.",
+        n.slow(1): "That compares with one radian. A full rotation is 2π radians.",
+        n.slow(math.pi): "That is half a rotation: a full one is 2π radians.",
         n.slow(2 * math.pi, every): too_many,
         n.slow(2 * math.pi, 2 * every): too_many,
         2 * (n.pairs - right): "Those are the numbers of the planes that do come full circle.",
         2 * right: "Those are numbers of a head. Two numbers make a plane: there are "
         f"{n.pairs} planes.",
-        0: "That would mean that every plane comes full circle. Check the speeds: plane i turns by "
-        f"theta to the power -2i / {n.head_dim}, not -i / {n.head_dim}.",
+        0: "That would mean that every plane comes full circle. Check the speeds: plane i rotates "
+        f"by theta to the power -2i / {n.head_dim}, not -i / {n.head_dim}.",
         right + 1: "One too many: the plane at the edge just comes full circle. Planes count from "
         "0.",
         right - 1: "One too few: planes are counted from 0, so the last one has number "
         f"{n.pairs - 1}.",
-        n.pairs: "Those are all planes. The fast ones turn many times within the context.",
-        n.slow(360): "The angle is in radians, and a full turn is 2π of them, not 360.",
+        n.pairs: "Those are all planes. The fast ones rotate many times within the context.",
+        n.slow(360): "The angle is in radians, and a full rotation is 2π of them, not 360.",
     }
 
 
@@ -125,7 +125,7 @@ def made(**numbers: Any) -> Exercise:
         unit="planes",
         mistakes=_mistakes(n),
         hints=(
-            f"Plane i needs 2π · theta^(i / {n.pairs}) positions for a full turn. For which "
+            f"Plane i needs 2π · theta^(i / {n.pairs}) positions for a full rotation. For which "
             "i is that more than the context?",
             f"i > {n.pairs} · ln({n.context:,} / 2π) / ln({n.theta:,.0f}). Round up to the "
             f"first such plane, and count from there to plane {n.pairs - 1}.",

@@ -13,13 +13,13 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This is a decode step under dynamic NTK (factor 1, trained on 4 tokens, base 100, layout `half`).
-`q` is the unturned query of the newest token, `(head_dim,)`; `k` holds the unturned keys of all
+`q` is the unrotated query of the newest token, `(head_dim,)`; `k` holds the unrotated keys of all
 tokens, `(kv_len, head_dim)`, the newest included. It is right for texts up to four tokens. Find
 out what is wrong with longer ones, and repair it. Return the scaled scores `(kv_len,)`.
 """
 STARTER = '''
-def turn(x, position, seq_len):
-    """x turned as a text of seq_len tokens asks for."""
+def rotate(x, position, seq_len):
+    """x rotated as a text of seq_len tokens asks for."""
     growth = max(seq_len, 4) / 4
     size = len(x)
     base = 100.0 * growth ** (size / (size - 2))
@@ -31,8 +31,8 @@ def turn(x, position, seq_len):
 
 def dynamic_scores(q, k):
     """Scores of the newest query for all keys."""
-    q = turn(q, len(k) - 1, seq_len=len(k))
-    cache = [turn(row, j, seq_len=j + 1) for j, row in enumerate(k)]
+    q = rotate(q, len(k) - 1, seq_len=len(k))
+    cache = [rotate(row, j, seq_len=j + 1) for j, row in enumerate(k)]
     return np.stack(cache) @ q / np.sqrt(len(q))
 '''
 
@@ -87,13 +87,13 @@ def _scores(
 
 
 def right(inputs: Inputs) -> np.ndarray:
-    """All turned by the rule of the present length."""
+    """All rotated by the rule of the present length."""
     kv_len = len(inputs["k"])
     return _scores(inputs, kv_len, [kv_len] * kv_len)
 
 
 def _slips_of_counting(inputs: Inputs) -> Slips:
-    """What the scores would be with one place or one token more or less, or turned twice."""
+    """What the scores would be with one place or one token more or less, or rotated twice."""
     kv_len = len(inputs["k"])
     before = max(kv_len - 1, 1)
     now, size = [kv_len] * kv_len, len(inputs["q"])
@@ -104,16 +104,16 @@ def _slips_of_counting(inputs: Inputs) -> Slips:
         (_scores(inputs, kv_len, now, at=1),
          "The query is one place too far on: the newest of n tokens is at position n − 1."),
         (_scores(inputs, kv_len, now, at=1 - kv_len),
-         "The query is not turned: it stands at the newest position, not at 0."),
+         "The query is not rotated: it stands at the newest position, not at 0."),
         (_scores(inputs, kv_len, now, places=[0] * kv_len),
-         "The keys are not turned: each should be, to its own position."),
+         "The keys are not rotated: each should be, to its own position."),
         (right(inputs) * (size / kv_len) ** 0.5,
          "The scores are divided by the root of the number of keys. Take that of head_dim."),
         (_scores(inputs, kv_len, [kv_len + 1] * kv_len),
-         "The keys are turned for one token more than the query. Both need the present length."),
+         "The keys are rotated for one token more than the query. Both need the present length."),
         (_scores(inputs | {"k": np.stack(old)}, kv_len, now),
-         "The keys are turned twice, by the old rule and by the present one. k holds them "
-         "unturned: turn them once."),
+         "The keys are rotated twice, by the old rule and by the present one. k holds them "
+         "unrotated: rotate them once."),
         (_scores(inputs, kv_len + 1, [kv_len + 1] * kv_len),
          "The base is that of one token more: the present length is the number of keys."),
         (_scores(inputs, before, [before] * kv_len),
@@ -123,15 +123,15 @@ def _slips_of_counting(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing, or with two turned by different rules."""
+    """What the scores would be with one idea missing, or with two rotated by different rules."""
     kv_len, root = len(inputs["k"]), len(inputs["q"]) ** 0.5
     now, old = [kv_len] * kv_len, [TRAINED] * kv_len
     come, before = [j + 1 for j in range(kv_len)], max(kv_len - 1, 1)
-    unlike = "Keys and query are turned by different rules: "
+    unlike = "Keys and query are rotated by different rules: "
     return [
         (_scores(inputs, kv_len, come),
-         "Each key is turned with the base of the step in which it came, the query with the "
-         "present one. Two vectors that were turned by different rules do not meet in their "
+         "Each key is rotated with the base of the step in which it came, the query with the "
+         "present one. Two vectors that were rotated by different rules do not meet in their "
          "distance. Which base do all keys need now?"),
         (_scores(inputs, TRAINED, old),
          "Nothing grows: beyond the trained length the base follows the number of tokens."),
@@ -157,10 +157,10 @@ def slips(inputs: Inputs) -> Slips:
          "changes for all keys, the oldest too."),
         (right(inputs) * root, "The scores are not divided by the root of head_dim."),
         (np.array([_scores(inputs, j + 1, [j + 1] * kv_len)[j] for j in range(kv_len)]),
-         "The query is turned by each key's old rule. Then the pairs agree, but a distance means "
+         "The query is rotated by each key's old rule. Then the pairs agree, but a distance means "
          "something else for every key. One rule has to hold for all: that of the present length."),
         (inputs["k"] @ inputs["q"] / root,
-         "The scores do not depend on positions: nothing is turned, or the query and all keys by "
+         "The scores do not depend on positions: nothing is rotated, or the query and all keys by "
          "the same angle. Each key has a position of its own."),
         *_slips_of_counting(inputs),
     ]  # fmt: skip
@@ -187,13 +187,13 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Print the base with which each key is turned, and the one of the query.",
+        "Print the base with which each key is rotated, and the one of the query.",
         "The length that decides is the present one, the same for the query and for every key. "
-        "Keep the keys unturned, and turn all of them anew in each step.",
+        "Keep the keys unrotated, and rotate all of them anew in each step.",
     ),
     common_errors=(
         "Testing with texts up to the trained length only: there the base never changes.",
-        "Turning the old keys with the trained base: better for short texts, and still another "
+        "Rotating the old keys with the trained base: better for short texts, and still another "
         "base than the query's.",
     ),
     cases=cases,

@@ -112,8 +112,8 @@ def made(**numbers: Any) -> Exercise:
         unit="(a number without a unit)",
         mistakes=_mistakes(n),
         hints=(
-            "The factor is put on cosine and sine, and so on every turned query and every "
-            "turned key.",
+            "The factor is put on cosine and sine, and so on every rotated query and every "
+            "rotated key.",
             f"ln {n.factor} = {math.log(n.factor):.4f}. The factor is {n.each:.4f}. A score "
             "is a product of a query and a key.",
         ),

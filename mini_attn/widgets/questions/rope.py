@@ -25,9 +25,9 @@ def _difference() -> Question:
     apart = step * (query - key)
     return Question(
         key="rope/difference",
-        text=f"One plane turns by {step}° a position. Query and key are both ({size}, 0) before "
-        f"they are turned; the query stands at position {query}, the key at position {key}. What "
-        "is their dot product after turning?",
+        text=f"One plane rotates by {step}° a position. Query and key are both ({size}, 0) before "
+        f"they are rotated; the query stands at position {query}, the key at position {key}. What "
+        "is their dot product after rotating?",
         answer=score,
         unit="units",
         kind="formula",
@@ -37,10 +37,10 @@ def _difference() -> Question:
         f"{size} × {size} × cos({query - key} × {step}°) = {size**2} × cos {apart}° = {score}. "
         "The positions themselves do not matter.",
         mistakes=(
-            Mistake(size**2, "That is the dot product before turning: the hands no longer agree."),
+            Mistake(size**2, "That is the dot product before rotating: the hands no longer agree."),
             Mistake(
                 product(step * (query + key)),
-                "That adds the angles. Both turn the same way, so it is the difference that is "
+                "That adds the angles. Both rotate the same way, so it is the difference that is "
                 "left between them.",
             ),
             Mistake(
@@ -56,7 +56,7 @@ def _difference() -> Question:
             Mistake(
                 round(float(size**2 * cos[0, 0] * cos[1, 0]), 2),
                 "That multiplies the first numbers alone. The second numbers, the sines, are no "
-                "longer 0 after turning.",
+                "longer 0 after rotating.",
             ),
         ),
     )
@@ -67,15 +67,15 @@ def _partner() -> Question:
     away = head_dim // 2
     return Question(
         key="rope/partner",
-        text=f"A head has {head_dim} numbers, counted from 0, and all turn. In the layout `half`, "
-        f"how many places after number {number} stands the number that turns with it?",
+        text=f"A head has {head_dim} numbers, counted from 0, and all rotate. In the layout "
+        f"`half`, how many places after number {number} stands the number that rotates with it?",
         answer=away,
         unit="places",
         kind="place",
-        explanation=f"In `half` the pairs are (i, i + {away}), so number {number} turns with "
-        f"number {number + away}; in `interleaved` neighbours would turn together.",
+        explanation=f"In `half` the pairs are (i, i + {away}), so number {number} rotates with "
+        f"number {number + away}; in `interleaved` neighbours would rotate together.",
         mistakes=(
-            Mistake(1, "Neighbours turn together in `interleaved`. This is `half`."),
+            Mistake(1, "Neighbours rotate together in `interleaved`. This is `half`."),
             Mistake(number + away, "That is the number of the partner. How far away is that?"),
             Mistake(
                 away - 1,
@@ -99,7 +99,7 @@ def _planes() -> Question:
     planes = len(rope_frequencies(turned)[0])
     return Question(
         key="rope/planes",
-        text=f"A head of GPT-NeoX-20B has {model.head_dim} numbers, and a quarter of them turn. "
+        text=f"A head of GPT-NeoX-20B has {model.head_dim} numbers, and a quarter of them rotate. "
         "How many planes is that?",
         answer=planes,
         unit="planes",
@@ -107,12 +107,12 @@ def _planes() -> Question:
         explanation=f"A quarter of {model.head_dim} is {turned} numbers, and two numbers make one "
         f"plane: {planes}. The other {model.head_dim - turned} numbers stay as they are.",
         mistakes=(
-            Mistake(turned, "That many numbers turn, but two of them share a plane."),
-            Mistake(model.head_dim // 2, "That would be so if all of them turned."),
-            Mistake(model.head_dim, "That is the number of numbers, whether they turn or not."),
+            Mistake(turned, "That many numbers rotate, but two of them share a plane."),
+            Mistake(model.head_dim // 2, "That would be so if all of them rotated."),
+            Mistake(model.head_dim, "That is the number of numbers, whether they rotate or not."),
             Mistake(
                 (model.head_dim - turned) // 2,
-                "Those are pairs of the numbers that do not turn.",
+                "Those are pairs of the numbers that do not rotate.",
             ),
             Mistake(model.head_dim - turned, "That many numbers stay as they are."),
             Mistake(turned // 4, "A quarter is taken once, and then two by two."),
@@ -126,19 +126,19 @@ def _wavelength() -> Question:
     answer = 2 * math.pi / slowest
     return Question(
         key="rope/wavelength",
-        text=f"`head_dim` = {head_dim}, `theta` = {theta:,}. The slowest plane turns by "
+        text=f"`head_dim` = {head_dim}, `theta` = {theta:,}. The slowest plane rotates by "
         f"{theta:,}^(−126/128) radians a position. After how many positions is it back where it "
         "began?",
         answer=round(answer),
         unit="positions",
         kind="formula",
         tolerance=0.02,
-        explanation=f"A full turn is 2π radians: 2π × {theta:,}^(126/128) = {answer:,.0f} "
+        explanation=f"A full rotation is 2π radians: 2π × {theta:,}^(126/128) = {answer:,.0f} "
         "positions, more than most texts have.",
         mistakes=(
             Mistake(
                 round(1 / slowest),
-                "After so many positions it has turned by one radian. A full turn is 2π of them.",
+                "After so many positions it has rotated by one radian. All the way round is 2π.",
             ),
             Mistake(
                 round(2 * math.pi * theta),
@@ -147,15 +147,15 @@ def _wavelength() -> Question:
             Mistake(theta, "That is the base. What is asked is 2π divided by the angle."),
             Mistake(
                 round(2 * math.pi, 2),
-                "That is the fastest plane, which turns by 1 radian a position.",
+                "That is the fastest plane, which rotates by 1 radian a position.",
             ),
             Mistake(
                 round(math.pi / slowest),
-                "That is half a turn: the hand points the other way.",
+                "That is half a rotation: the hand points the other way.",
             ),
             Mistake(
                 round(360 / slowest),
-                "The angle is in radians, and a full turn has 2π of them, not 360.",
+                "The angle is in radians, and a full rotation has 2π of them, not 360.",
             ),
         ),
     )

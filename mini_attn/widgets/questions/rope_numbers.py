@@ -14,7 +14,7 @@ def _work() -> Question:
     few, many = cost.rotary_flops(size), cost.rotary_flops(size, form="matrix")
     return Question(
         key="rope/work",
-        text=f"A query of {size} numbers is turned by multiplying it with the whole rotation "
+        text=f"A query of {size} numbers is rotated by multiplying it with the whole rotation "
         f"matrix, {size} by {size}. How many FLOPs is that? (A multiply-add is 2.)",
         answer=many,
         unit="FLOPs",

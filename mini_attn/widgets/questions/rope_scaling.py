@@ -34,11 +34,11 @@ def _never_round() -> Question:
             Mistake(slow - 1, f"The planes are numbered from 0 to {PAIRS - 1}, both included."),
             Mistake(
                 int((waves / math.tau > TRAINED).sum()),
-                "A full turn is 2π radians. The factor 2π is missing in the wavelength.",
+                "A full rotation is 2π radians. The factor 2π is missing in the wavelength.",
             ),
             Mistake(
                 int((waves / 2 > TRAINED).sum()),
-                "That is half a turn. A plane has shown every angle after a whole one.",
+                "That is half a rotation. A plane has shown every angle after a whole one.",
             ),
             Mistake(2 * slow, "That counts the numbers of the head. Two of them make a plane."),
             Mistake(PAIRS, "The fast planes come round after a few tokens: the first needs 2π."),
@@ -52,7 +52,7 @@ def _ntk_base() -> Question:
     return Question(
         key="rope-scaling/ntk-base",
         text=f"Which base slows the slowest of {PAIRS} planes {factor} times, if the base was "
-        f"{THETA:,} before? The slowest plane turns by base^(−{SIZE - 2}/{SIZE}) a token.",
+        f"{THETA:,} before? The slowest plane rotates by base^(−{SIZE - 2}/{SIZE}) a token.",
         answer=round(base),
         unit="units",
         kind="formula",
@@ -73,7 +73,7 @@ def _ntk_base() -> Question:
             Mistake(
                 THETA * factor**2, "That slows the slowest plane by the square of the factor, 64."
             ),
-            Mistake(THETA / factor, "A smaller base makes the planes turn faster."),
+            Mistake(THETA / factor, "A smaller base makes the planes rotate faster."),
         ),
     )
 
@@ -124,7 +124,7 @@ def _slowest_angle() -> Question:
     angle = round(math.degrees(length * speed), 2)
     return Question(
         key="rope-scaling/slowest-angle",
-        text=f"A head of {size} has {size // 2} planes, and plane i turns by {THETA:,}^(−i/"
+        text=f"A head of {size} has {size // 2} planes, and plane i rotates by {THETA:,}^(−i/"
         f"{size // 2}) radians a word. A decoder reads {length} words. How many degrees of its "
         "circle does the slowest plane show in these?",
         answer=angle,
@@ -144,7 +144,7 @@ def _slowest_angle() -> Question:
             Mistake(360, "The fast planes come round. This one is far slower."),
             Mistake(
                 360 * length * speed,
-                "A plane's angle is in radians, and a full turn has 2π of them.",
+                "A plane's angle is in radians, and a full rotation has 2π of them.",
             ),
         ),
     )

@@ -18,7 +18,7 @@ def _neighbours() -> Question:
     angle = float(rope_frequencies(SIZE, scaling=PositionInterpolation(float(factor)))[0][0])
     return Question(
         key="rope-scaling/neighbours",
-        text="The fastest plane turns by 1 radian from a token to the next. Under position "
+        text="The fastest plane rotates by 1 radian from a token to the next. Under position "
         f"interpolation by {factor}, by how many radians?",
         answer=angle,
         unit="radians",
@@ -35,7 +35,7 @@ def _neighbours() -> Question:
             Mistake(factor, "That is faster. Interpolation slows the planes down."),
             Mistake(
                 math.tau / factor,
-                "That is an eighth of a full turn. The plane turned by 1 radian, not by 2π.",
+                "That is an eighth of a full rotation. The plane rotated by 1 radian, not by 2π.",
             ),
             Mistake(360 / math.tau / factor, "Those are degrees. The question asks for radians."),
             Mistake(1 / factor**2, "The position is divided by the factor once."),
@@ -83,30 +83,30 @@ def _stale() -> Question:
     tokens = 6000
     return Question(
         key="rope-scaling/stale",
-        text=f"A model trained on {TRAINED:,} tokens uses dynamic NTK and keeps turned keys in its "
-        f"cache, each as it was turned when it came. {tokens:,} keys are there; one more token "
-        "arrives. How many of the kept keys were turned with other frequencies than the new query?",
+        text=f"A model trained on {TRAINED:,} tokens uses dynamic NTK and keeps rotated keys in "
+        f"its cache, each as it was rotated when it came. {tokens:,} keys are there; one more "
+        "token comes. How many of the kept keys were rotated at other speeds than the query?",
         answer=tokens,
         unit="keys",
         kind="count",
         explanation=f"The base depends on the length, so every length beyond {TRAINED:,} has its "
-        f"own frequencies: all {tokens:,} keys were turned with those of a shorter text.",
+        f"own frequencies: all {tokens:,} keys were rotated with those of a shorter text.",
         mistakes=(
             Mistake(
                 tokens - TRAINED,
-                f"Those came after the trained length. The first {TRAINED:,} were turned with the "
+                f"Those came after the trained length. The first {TRAINED:,} were rotated with the "
                 "base as it was in training, which is not the present one either.",
             ),
             Mistake(
                 TRAINED,
-                "Those were turned with the trained base. The later ones have each a base of their "
-                "own, and none of them is the present one.",
+                "Those were rotated with the trained base. The later ones have each a base of "
+                "their own, and none of them is the present one.",
             ),
             Mistake(1, "Not only the last one: the base was another at every length."),
-            Mistake(tokens + 1, "The new key is turned together with the new query."),
+            Mistake(tokens + 1, "The new key is rotated together with the new query."),
             Mistake(
                 tokens - 1,
-                "The key before the new one was turned for a text that was one token shorter, so "
+                "The key before the new one was rotated for a text that was one token shorter, so "
                 "it is stale as well.",
             ),
         ),

@@ -51,7 +51,7 @@ function headings(result, at) {
   const made = result.form === "expanded" ? (at.wide ? `made for head ${result.head}` : "made now") : "not made";
   const parts = at.wide ? name("content", "content", 70) + name("position", "place", 70) : "";
   return over(at.x.r, at.x.c + 4 * at.bar, at.wide ? "in the cache" : "cached", "latent-cached") + over(at.x.k, end, made, "latent-made")
-    + name("r", at.wide ? "turned" : "turn") + name("c", "latent") + name("k", "key") + name("v", "value") + parts + name("w", "weight", at.weight);
+    + name("r", at.wide ? "rotated" : "RoPE") + name("c", "latent") + name("k", "key") + name("v", "value") + parts + name("w", "weight", at.weight);
 }
 
 // The query stands above what it meets: always above the rotated keys, and above the keys or,
@@ -103,7 +103,7 @@ function tokenRow(result, j, at) {
   const part = (column, values, most, what, words) => vector(at, column, y, values, most, what, `${column}-${j}`, `${words} of ${tokens[j]}${says}`);
   const hit = target(at, `w-${j}`, at.x.w, y, at.weight, TALL, here ? `weight of ${tokens[j]}, ${decimal(result.weights[j])}` : `${tokens[j]}${says}`);
   return text(0, y + 15.5, tokens[j], style)
-    + part("r", here ? keys[j] : null, extent.r, kind, "turned key") + part("c", here ? latent[j] : null, extent.c, kind, "latent")
+    + part("r", here ? keys[j] : null, extent.r, kind, "rotated key") + part("c", here ? latent[j] : null, extent.c, kind, "latent")
     + part("k", made ? k[j] : null, extent.k, made ? "made" : here ? "none" : "later", made ? "key" : "no key made")
     + part("v", made ? v[j] : null, extent.v, made ? "made" : here ? "none" : "later", made ? "value" : "no value made")
     + (here ? weightOf(result, j, y, at) : box(at.x.w, y, at.weight, TALL, "latent-box-later")) + hit;

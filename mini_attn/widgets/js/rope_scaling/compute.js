@@ -5,7 +5,7 @@ import { stretch } from "./rules.js";
 const SIZE = 128; // numbers of a head that are rotated
 const FULL = 2 * Math.PI;
 
-// seen: it came round in training, so that every angle is known. inside: it did not, and turns no
+// seen: it came round in training, so that every angle is known. inside: it did not, and rotates no
 // further now. fresh: it did not, and now meets angles that it never had.
 function planeOf(before, after, trained, length) {
   const [known, now] = [(before * trained) / FULL, (after * length) / FULL];

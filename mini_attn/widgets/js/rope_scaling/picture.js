@@ -7,7 +7,7 @@ import { whole } from "../core/text.js";
 
 const WIDE = 600;
 const AXIS = 52;
-const LEGEND = { seen: "came round in training", inside: "turn no further than in training", fresh: "meet new angles" };
+const LEGEND = { seen: "came round in training", inside: "rotate no further than in training", fresh: "meet new angles" };
 const POWERS = ["1", "10", "100", "1 k", "10 k", "100 k", "1 M", "10 M", "100 M", "1 G"];
 
 // Each status has a colour and a form of its own.

@@ -6,7 +6,7 @@ const clip = (value) => Math.min(1, Math.max(0, value));
 
 const largerBase = (theta, growth, size) => theta * growth ** (size / (size - 2));
 
-// All of a frequency above `high` turns in the trained context, a 1/factor of it below `low`.
+// All of a frequency above `high` rotations in the trained context, a 1/factor of it below `low`.
 function blend(inv, kept, factor) {
   return inv.map((value, i) => kept[i] * value + ((1 - kept[i]) * value) / factor);
 }

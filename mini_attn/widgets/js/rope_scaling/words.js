@@ -3,7 +3,7 @@ import { decimal, whole } from "../core/text.js";
 
 const STATUS = {
   seen: "came round in training: every angle is known",
-  inside: "did not come round, and turns no further now",
+  inside: "did not come round, and rotates no further now",
   fresh: "meets angles that training never showed",
 };
 
@@ -32,7 +32,7 @@ export function table(result) {
   const { planes, length, trained } = result;
   return {
     caption: `Planes of a head of ${2 * planes.length}, trained on ${whole(trained)} tokens, used at ${whole(length)}; every fourth`,
-    head: ["plane", "wavelength before", "wavelength now", "times slower", "turns in training", "turns now", "so it"],
+    head: ["plane", "wavelength before", "wavelength now", "times slower", "rotations in training", "rotations now", "so it"],
     rows: planes.map((plane, i) => [String(i), tokensOf(plane.waveBefore), tokensOf(plane.wave), decimal(plane.slower), turns(plane.known), turns(plane.now), STATUS[plane.status]])
       .filter((_, i) => i % 4 === 0 || i === planes.length - 1),
   };
@@ -48,7 +48,7 @@ export function explain(result, id) {
   const size = 2 * planes.length;
   const speed = slower < 1.0005 ? "It keeps its speed" : `It is slowed ${times(slower)}, to a wavelength of ${tokensOf(wave)}`;
   return {
-    text: `Plane ${i} turns ${whole(theta)} to the −${2 * i}/${size} radians a token: once round in ${tokensOf(waveBefore)} tokens, ${turns(known)} turns in the ${whole(trained)} of training. ${speed}: ${turns(now)} turns in ${whole(length)} tokens. It ${STATUS[status]}.`,
+    text: `Plane ${i} rotates ${whole(theta)} to the −${2 * i}/${size} radians a token: once round in ${tokensOf(waveBefore)} tokens, ${turns(known)} rotations in the ${whole(trained)} of training. ${speed}: ${turns(now)} rotations in ${whole(length)} tokens. It ${STATUS[status]}.`,
     also: [`s-${i}`, `p-${i}`].filter((other) => other !== id),
   };
 }

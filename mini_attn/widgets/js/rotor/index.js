@@ -12,7 +12,7 @@ export default {
   schema,
   controls: [
     { key: "distance", kind: "range", label: "Query comes after the key by", show: (n) => `${n}` },
-    { key: "layout", kind: "choice", label: "Layout: who turns together", options: [["interleaved", "neighbours (interleaved)"], ["half", "half a head apart (half)"]] },
+    { key: "layout", kind: "choice", label: "Layout: who rotates together", options: [["interleaved", "neighbours (interleaved)"], ["half", "half a head apart (half)"]] },
     { key: "position", kind: "range", label: "Move both: position of the key", show: (n) => `${n}` },
   ],
   drag,

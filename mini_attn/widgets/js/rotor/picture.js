@@ -52,7 +52,7 @@ function placeOf(n, at) {
   return { y0, cx: (n % at.columns) * at.tile + at.tile / 2, cy: y0 + 26 + at.radius };
 }
 
-// The hand nearer to the pointer goes with it; as far as this plane turns, the token moves.
+// The hand nearer to the pointer goes with it; as far as this plane rotates, the token moves.
 export function drag({ planes, position, distance }, id, { width }) {
   const [kind, number] = id.split("-");
   if (kind !== "plane") return null;
@@ -105,7 +105,7 @@ function sums(result, y, at) {
   return { inside: first + second + text(0, next, check, "rotor-same"), bottom: next };
 }
 
-export function draw(result, { width = 720, live = false, part, label = "Query and key in each plane, turned to their positions, and their score" } = {}) {
+export function draw(result, { width = 720, live = false, part, label = "Query and key in each plane, rotated to their positions, and their score" } = {}) {
   const at = { ...layout(width), live, entry: "plane-0" };
   const dials = result.planes.map((_, n) => dial(result, n, at)).join("");
   const first = () => {

@@ -1,19 +1,19 @@
-"""Cached keys turned on by the difference of two angles."""
+"""Cached keys rotated on by the difference of two angles."""
 
 import numpy as np
 
 
-def _turn(k, angles):
+def _rotate(k, angles):
     first, second = np.split(k, 2, axis=1)
     cos, sin = np.cos(angles), np.sin(angles)
     return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=1)
 
 
-def turn_cache(k, positions, old, new):
-    return _turn(k, np.outer(positions, new - old))
+def rotate_cache(k, positions, old, new):
+    return _rotate(k, np.outer(positions, new - old))
 
 
-REFERENCE = turn_cache
+REFERENCE = rotate_cache
 
 
 def _starter(k, positions, old, new):
@@ -21,23 +21,23 @@ def _starter(k, positions, old, new):
 
 
 def _on_top(k, positions, old, new):
-    return _turn(k, np.outer(positions, new))
+    return _rotate(k, np.outer(positions, new))
 
 
 def _back_only(k, positions, old, new):
-    return _turn(k, -np.outer(positions, old))
+    return _rotate(k, -np.outer(positions, old))
 
 
 def _wrong_way(k, positions, old, new):
-    return _turn(k, np.outer(positions, old - new))
+    return _rotate(k, np.outer(positions, old - new))
 
 
 def _counted(k, positions, old, new):
-    return _turn(k, np.outer(np.arange(len(k)), new - old))
+    return _rotate(k, np.outer(np.arange(len(k)), new - old))
 
 
 def _divided(k, positions, old, new):
-    return _turn(k, np.outer(positions, new / old))
+    return _rotate(k, np.outer(positions, new / old))
 
 
 def _multiplied(k, positions, old, new):
@@ -57,23 +57,23 @@ def _neighbours(k, positions, old, new):
 
 
 def _one_speed(k, positions, old, new):
-    return _turn(k, np.outer(positions, np.full_like(old, (new - old).mean())))
+    return _rotate(k, np.outer(positions, np.full_like(old, (new - old).mean())))
 
 
 def _transposed(k, positions, old, new):
-    return turn_cache(k, positions, old, new).T.reshape(k.shape) + 0.5
+    return rotate_cache(k, positions, old, new).T.reshape(k.shape) + 0.5
 
 
 def _one_place_on(k, positions, old, new):
-    return _turn(k, np.outer(positions + 1, new - old))
+    return _rotate(k, np.outer(positions + 1, new - old))
 
 
 def _from_the_first_left(k, positions, old, new):
-    return _turn(k, np.outer(positions - positions[0], new - old))
+    return _rotate(k, np.outer(positions - positions[0], new - old))
 
 
 def _one_token(k, positions, old, new):
-    return _turn(k, np.outer(np.ones(len(k)), new - old))
+    return _rotate(k, np.outer(np.ones(len(k)), new - old))
 
 
 def _overwritten(k, positions, old, new):
@@ -110,13 +110,13 @@ WRONG = [
     ("no minus", _no_minus, "by hand", "same sign"),
     (
         "sum of the speeds",
-        lambda k, positions, old, new: _turn(k, np.outer(positions, new + old)),
+        lambda k, positions, old, new: _rotate(k, np.outer(positions, new + old)),
         "by hand",
         "added once more",
     ),
     (
         "all at the last",
-        lambda k, positions, old, new: _turn(
+        lambda k, positions, old, new: _rotate(
             k, np.outer(np.full(len(k), positions.max()), new - old)
         ),
         "by hand",
@@ -124,14 +124,14 @@ WRONG = [
     ),
     (
         "the wrong way, rows counted",
-        lambda k, positions, old, new: _turn(k, np.outer(np.arange(len(k)), old - new)),
+        lambda k, positions, old, new: _rotate(k, np.outer(np.arange(len(k)), old - new)),
         "by hand",
         "wrong way",
     ),
     (
         "back by the new",
-        lambda k, positions, old, new: _turn(k, -np.outer(positions, new)),
+        lambda k, positions, old, new: _rotate(k, -np.outer(positions, new)),
         "by hand",
-        "turned back by the new",
+        "rotated back by the new",
     ),
 ]

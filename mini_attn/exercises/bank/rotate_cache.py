@@ -1,4 +1,4 @@
-"""Bring cached keys, which are turned already, from one set of speeds to another."""
+"""Bring cached keys, which are rotated already, from one set of speeds to another."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
 A text has outgrown its model, and from now on another rule holds. The keys in the cache were
-turned to their positions with the old speeds, and no unturned copy was kept. Bring them to
+rotated to their positions with the old speeds, and no unrotated copy was kept. Bring them to
 the new speeds. `k` has the shape `(kv_len, head_dim)`, one cached key a row (some cases are the
 trained decoder's), `positions` the shape `(kv_len,)`, and `old` and `new` hold radians per token
-for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had been turned
+for each plane, `(head_dim / 2,)`. The layout is `half`. Return the keys as if they had been rotated
 with the new speeds from the start. The first tokens of a text may have left the cache.
 """
 STARTER = '''
-def turn_cache(k, positions, old, new):
+def rotate_cache(k, positions, old, new):
     """Cached keys at other speeds: (kv_len, head_dim)."""
     raise NotImplementedError
 '''
@@ -31,7 +31,7 @@ Array = np.ndarray
 
 
 def _turned(x: Array, angles: Array) -> Array:
-    """Rows turned by angles (kv_len, planes), layout half."""
+    """Rows rotated by angles (kv_len, planes), layout half."""
     cos, sin = np.cos(angles), np.sin(angles)
     return np.asarray(ma.apply_rope(x[None, None], cos, sin, layout="half")[0, 0])
 
@@ -72,7 +72,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def right(inputs: Inputs) -> Array:
-    """Turned on by the new angle minus the old one."""
+    """Rotated on by the new angle minus the old one."""
     k, positions, old, new = inputs.values()
     return _turned(k, positions[:, None] * (new - old))
 
@@ -119,40 +119,40 @@ def slips(inputs: Inputs) -> Slips:
     return [
         (k, "These are the keys as they came."),
         *with_pairs(partial(_moved, inputs), MISTAKES),
-        (k * np.tile(new / old, 2), "The numbers were multiplied. A slower plane turns less; its "
+        (k * np.tile(new / old, 2), "The numbers were multiplied. A slower plane rotates less; its "
          "keys are as long as before."),
-        (repeated, "The two numbers of a plane are turned by different angles: the angles are laid "
-         "out for neighbours. In the layout `half` the numbers i and i + d/2 make a plane."),
+        (repeated, "The two numbers of a plane are rotated by different angles: the angles are "
+         "laid out for neighbours. In the layout `half` the numbers i and i + d/2 make a plane."),
     ]  # fmt: skip
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"speeds": "new"},
-     "The new angle was put on top of the old one: cached keys are turned already."),
-    ({"speeds": "−old"}, "The keys have been turned back, and not forward again."),
+     "The new angle was put on top of the old one: cached keys are rotated already."),
+    ({"speeds": "−old"}, "The keys have been rotated back, and not forward again."),
     ({"speeds": "old − new"},
-     "The keys have moved the wrong way: they have to end at the new angle, so they are turned by "
+     "The keys have moved the wrong way: they have to end at the new angle, so they are rotated by "
      "the new minus the old."),
     ({"speeds": "−new"},
-     "The keys have been turned back by the new angle. They carry the old one: take that off, and "
+     "The keys have been rotated back by the new angle. They carry the old one: take that off, and "
      "put the new one on."),
     ({"places": "rows"},
      "The rows were counted from 0. A key's angle belongs to its position in the text, and the "
      "first tokens have left the cache."),
-    ({"speeds": "new / old"}, "Angles add up, they do not divide: turn by a difference."),
+    ({"speeds": "new / old"}, "Angles add up, they do not divide: rotate by a difference."),
     ({"speeds": "new + old"},
-     "The old angle was added once more. It has to be taken off: turn by a difference."),
+     "The old angle was added once more. It has to be taken off: rotate by a difference."),
     ({"layout": "neighbours"},
-     "Neighbours were turned together. In the layout `half` the numbers i and i + d/2 make a "
+     "Neighbours were rotated together. In the layout `half` the numbers i and i + d/2 make a "
      "plane."),
     ({"layout": "woven"}, "The numbers of a key stand in the order of another layout."),
     ({"places": "left"},
      "The positions were counted from the first key that is left. Take them as they are: the keys "
-     "were turned by them."),
+     "were rotated by them."),
     ({"places": "one"},
-     "Every key is turned as if it stood at position 1. Speeds are angles per token: multiply them "
-     "by the positions."),
-    ({"places": "last"}, "All keys are turned as if they stood at the last position."),
+     "Every key is rotated as if it stood at position 1. Speeds are angles per token: multiply "
+     "them by the positions."),
+    ({"places": "last"}, "All keys are rotated as if they stood at the last position."),
     ({"form": "new"},
      "The second half is computed from the first after that was overwritten. Both need the old "
      "numbers."),
@@ -165,15 +165,15 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Whether lengths or angles are wrong."""
     if not close(np.square(outputs["k"]).sum(1), np.square(inputs["k"]).sum(1)):
-        return "The lengths of the keys have changed. Turning leaves them as they are."
+        return "The lengths of the keys have changed. Rotating leaves them as they are."
     return (
         "The lengths are right and the angles are not. By which angle is each plane of a key "
-        "turned now, and by which should it be?"
+        "rotated now, and by which should it be?"
     )
 
 
 EXERCISE = Exercise(
-    id="turn_cache",
+    id="rotate_cache",
     page="rope-scaling",
     title="Move a cache to another rule",
     kind="write",
@@ -185,13 +185,13 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Two turns one after the other are one turn by the sum of the angles. What is missing "
-        "from the old angle to the new one?",
-        "Turn plane i of the key at position p by p * (new[i] − old[i]): one table of cosines and "
-        "sines, and the two halves of the key.",
+        "Two rotations one after the other are one rotation by the sum of the angles. What is "
+        "missing from the old angle to the new one?",
+        "Rotate plane i of the key at position p by p * (new[i] − old[i]): one table of cosines "
+        "and sines, and the two halves of the key.",
     ),
     common_errors=(
-        "Turning by the new angle: the old one is in the keys already.",
+        "Rotating by the new angle: the old one is in the keys already.",
         "Counting positions from 0 where the cache has lost its first tokens.",
     ),
     cases=cases,

@@ -1,9 +1,9 @@
-"""Every pair of neighbours, turned to its position."""
+"""Every pair of neighbours, rotated to its position."""
 
 import numpy as np
 
 
-def rope_turn(x, positions, theta):
+def rope_rotate(x, positions, theta):
     head_dim = x.shape[1]
     frequencies = theta ** (-np.arange(0, head_dim, 2) / head_dim)
     angles = positions[:, None] * frequencies  # (seq, pairs)
@@ -15,7 +15,7 @@ def rope_turn(x, positions, theta):
     return out
 
 
-REFERENCE = rope_turn
+REFERENCE = rope_rotate
 
 
 def _parts(x, positions, theta, power=lambda i, d: -2 * i / d):
@@ -41,7 +41,7 @@ def _with_power(power):
 
 
 def _minus(x, positions, theta):
-    return rope_turn(x, -positions, theta)
+    return rope_rotate(x, -positions, theta)
 
 
 def _half(x, positions, theta):
@@ -51,11 +51,11 @@ def _half(x, positions, theta):
 
 
 def _rows_counted(x, positions, theta):
-    return rope_turn(x, np.arange(len(x)), theta)
+    return rope_rotate(x, np.arange(len(x)), theta)
 
 
 def _fixed_base(x, positions, theta):
-    return rope_turn(x, positions, 10000.0)
+    return rope_rotate(x, positions, 10000.0)
 
 
 def _not_woven(x, positions, theta):
@@ -88,7 +88,7 @@ def _short(x, positions, theta):
 
 
 def _in_place(x, positions, theta):
-    x[:] = rope_turn(x, positions, theta)
+    x[:] = rope_rotate(x, positions, theta)
     return x
 
 
@@ -100,16 +100,16 @@ def _no_minus(x, positions, theta):
 WRONG = [
     ("in place", _in_place, "repeatable", "writes into x"),
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("nothing turned", lambda x, positions, theta: x, "by hand", "Nothing has turned"),
+    ("nothing rotated", lambda x, positions, theta: x, "by hand", "Nothing has rotated"),
     ("the other way", _minus, "by hand", "wrong way"),
     ("two minus signs", _two_minus, "by hand", "minus sign too many"),
     ("cosines only", _cosines_only, "by hand", "sines are missing"),
     ("first numbers overwritten", _overwritten, "by hand", "was overwritten"),
-    ("halves", _half, "random", "neighbours turn together"),
+    ("halves", _half, "random", "neighbours rotate together"),
     ("not woven back", _not_woven, "random", "a pair again"),
     ("half the exponent", _with_power(lambda i, d: -i / d), "random", "half of that"),
     ("counted from 1", _with_power(lambda i, d: -2 * (i + 1) / d), "by hand", "counted from 0"),
-    ("all alike", _with_power(lambda i, d: 0.0 * i), "random", "All pairs turn alike"),
+    ("all alike", _with_power(lambda i, d: 0.0 * i), "random", "All pairs rotate alike"),
     ("growing", _with_power(lambda i, d: 2 * i / d), "random", "exponent is negative"),
     ("rows counted", _rows_counted, "property", "positions that are given"),
     ("fixed base", _fixed_base, "property", "base is fixed"),
@@ -119,7 +119,7 @@ WRONG = [
     ("over the number of pairs", _with_power(lambda i, d: -4 * i / d), "random", "twice that"),
     (
         "from the first row on",
-        lambda x, positions, theta: rope_turn(x, positions - positions[0], theta),
+        lambda x, positions, theta: rope_rotate(x, positions - positions[0], theta),
         "property",
         "that of the first row",
     ),

@@ -12,14 +12,14 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Turn the rows of `x`, shape `(seq, head_dim)`, to the integer `positions`, shape `(seq,)`.
-Neighbours make a pair, $(2i, 2i+1)$, and pair $i$ turns by `theta ** (-2i / head_dim)` radians a
+Rotate the rows of `x`, shape `(seq, head_dim)`, to the integer `positions`, shape `(seq,)`.
+Neighbours make a pair, $(2i, 2i+1)$, and pair $i$ rotates by `theta ** (-2i / head_dim)` radians a
 position. Return an array of the shape of `x`, and leave `x` as it is. Positions may be large and
 need not be in order.
 """
 STARTER = '''
-def rope_turn(x, positions, theta):
-    """Rows of x (seq, head_dim), turned to their positions."""
+def rope_rotate(x, positions, theta):
+    """Rows of x (seq, head_dim), rotated to their positions."""
     raise NotImplementedError
 '''
 
@@ -61,7 +61,7 @@ def _turned(
     form: str = "turn",
     pairs: str = "neighbours",
 ) -> Array:
-    """The rows turned to their positions, or what they become by another choice."""
+    """The rows rotated to their positions, or what they become by another choice."""
     x, given = inputs["x"], inputs["positions"]
     at = {"given": given, "rows": np.arange(len(x)), "relative": given - given[0]}[places]
     size, theta = x.shape[1], inputs["theta"] if base is None else base
@@ -88,7 +88,7 @@ def slips(inputs: Inputs) -> Slips:
     """What the result would be with one idea missing, or two."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"places": "rows"},
-         "The rows are turned as if they stood at 0, 1, 2 …: take the positions that are given."),
+         "The rows are rotated as if they stood at 0, 1, 2 …: take the positions that are given."),
         ({"base": 10000.0},
          "The base is fixed at 10,000: it is the theta that is given."),
         ({"short": True},
@@ -96,7 +96,7 @@ def slips(inputs: Inputs) -> Slips:
          "position and frequency in float64."),
         *MISTAKES,
     ]  # fmt: skip
-    return [(inputs["x"], "Nothing has turned."), *with_pairs(partial(_turned, inputs), mistakes)]
+    return [(inputs["x"], "Nothing has rotated."), *with_pairs(partial(_turned, inputs), mistakes)]
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -104,21 +104,21 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"power": 2.0},
      "The exponent is 2i / head_dim for pair i; twice that is used, as if 2i were divided by the "
      "number of pairs."),
-    ({"first": 1}, "The first pair turns by 1 radian a position: i is counted from 0."),
+    ({"first": 1}, "The first pair rotates by 1 radian a position: i is counted from 0."),
     ({"power": 0.0},
-     "All pairs turn alike. Pair i turns by theta ** (-2i / head_dim) radians a position."),
+     "All pairs rotate alike. Pair i rotates by theta ** (-2i / head_dim) radians a position."),
     ({"power": -1.0},
-     "The angles grow with i. The exponent is negative: later pairs turn more slowly."),
+     "The angles grow with i. The exponent is negative: later pairs rotate more slowly."),
     ({"places": "relative"},
      "The positions are counted from that of the first row: take them as they are given."),
     ({"unit": np.pi / 180},
      "The angles are taken for degrees. They are radians, as np.cos expects them."),
     ({"form": "back"},
-     "It turns the wrong way: the first number is a cos − b sin, the second a sin + b cos."),
+     "It rotates the wrong way: the first number is a cos − b sin, the second a sin + b cos."),
     ({"pairs": "halves"},
-     "The pairs are the two halves of the head. Here neighbours turn together: (2i, 2i + 1)."),
+     "The pairs are the two halves of the head. Here neighbours rotate together: (2i, 2i + 1)."),
     ({"pairs": "not woven"},
-     "The turned numbers are not where they belong: number 2i and number 2i + 1 of the result are "
+     "The rotated numbers are not where they belong: number 2i and number 2i + 1 of the result are "
      "a pair again."),
     ({"form": "new"},
      "The second number of a pair is computed from the first after that was overwritten. Both "
@@ -132,7 +132,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def right(inputs: Inputs) -> Array:
-    """Every row turned to its position."""
+    """Every row rotated to its position."""
     x = inputs["x"]
     frequencies = ma.rope_frequencies(x.shape[1], theta=inputs["theta"])[0]
     cos, sin = ma.rope_table(inputs["positions"], frequencies, dtype="float64")
@@ -143,14 +143,14 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """Whether lengths are kept."""
     squares = np.square(outputs["out"]).sum(axis=1)
     if not np.allclose(squares, np.square(inputs["x"]).sum(axis=1), rtol=1e-4):
-        return "A turn keeps the length of a vector; here the length changes."
+        return "A rotation keeps the length of a vector; here the length changes."
     return "Lengths are kept, but a row ends up elsewhere."
 
 
 EXERCISE = Exercise(
-    id="rope_turn",
+    id="rope_rotate",
     page="rope",
-    title="Turn every pair",
+    title="Rotate every pair",
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,

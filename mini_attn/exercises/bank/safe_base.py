@@ -1,0 +1,194 @@
+"""Invert the formula of the wavelengths: which base keeps enough planes from coming round."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.comparing import close
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+
+TEXT = """
+You design a model for long texts. Of each head's planes at least the `share`, a number above 0 and
+at most 1, must not come round within the context: their wavelengths are `context` tokens or more.
+Return the smallest base that does it, for each number of tokens in the array `context`, `(n,)`, to
+at least six digits; a search will do as well as a formula. A base is at least 1; where no base is
+large enough, return 0 instead. A head rotates `rotary_dim` numbers.
+"""
+STARTER = '''
+def safe_base(rotary_dim, share, context):
+    """The smallest base for each context (n,) with enough planes that never come round."""
+    raise NotImplementedError
+'''
+_close = partial(close, relative=True)
+
+
+def _case(rotary_dim: int, slow: float, *context: float) -> Inputs:
+    """So many slow planes, where half a one more or less changes nothing."""
+    share = slow / (rotary_dim // 2)
+    return {"rotary_dim": rotary_dim, "share": share, "context": np.array(context, dtype=float)}
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two planes of four. The property: shares that are no whole number of planes."""
+
+    def drawn(rotary_dim: int, slow: float) -> Inputs:
+        return _case(rotary_dim, slow, *np.round(np.exp(rng.uniform(6, 13, size=3))))
+
+    def some(rotary_dim: int) -> float:
+        return float(rng.integers(2, rotary_dim // 4))
+
+    return {
+        "by hand": [_case(8, 2, 1000.0)],
+        "random": [drawn(16, some(16)), drawn(64, some(64)), drawn(128, some(128))],
+        "property": [drawn(n, some(n) + rng.uniform(0.2, 0.45)) for n in (32, 64, 128)],
+        "edges": [
+            drawn(64, 1), drawn(4, 0.5), _case(16, 2.5, 5.0, 6.0, 700.0),
+            _case(128, 64, 1000.0, 4.0, 9.0, 30.0), _case(128, 63.5, 50.0, 1e4, 7.0, 8.0),
+        ],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A base for each context."""
+    return {"base": (inputs["context"].shape, "f")}
+
+
+def _base(
+    inputs: Inputs,
+    *,
+    counted: str = "up",
+    plane: int = 0,
+    turn: float = math.tau,
+    power: float = 1.0,
+    order: str = "slowest",
+    bounds: bool = True,
+) -> np.ndarray:
+    """The smallest base, or what it becomes by another choice in one of the steps."""
+    pairs, context = inputs["rotary_dim"] // 2, inputs["context"]
+    wanted = inputs["share"] * pairs
+    slow = {"up": math.ceil(wanted), "down": math.floor(wanted), "share": wanted, "one": 1,
+            "numbers": math.ceil(2 * wanted)}[counted]  # fmt: skip
+    decides = (pairs - slow if order == "slowest" else slow) + plane
+    if decides <= 0:
+        return np.where(context <= turn, 1.0, 0.0)
+    with np.errstate(over="ignore"):
+        base = (context / turn) ** (power * pairs / decides)
+    return np.asarray(np.maximum(base, 1.0) if bounds else base)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"counted": "down"},
+     "The number of planes is rounded down, so there are fewer than the share. At least so many "
+     "are wanted: round up."),
+    ({"counted": "share"},
+     "Planes come whole: a part of one does not help, so round their number up."),
+    ({"plane": -1},
+     "One plane too many is kept from coming round. Planes are numbered 0 to rotary_dim/2 − 1: "
+     "which number has the fastest of the slow ones?"),
+    ({"plane": 1},
+     "One plane too few is kept from coming round. Planes are numbered 0 to rotary_dim/2 − 1: "
+     "which number has the fastest of the slow ones?"),
+    ({"turn": 1.0}, "A plane comes round after 2π radians, not after one."),
+    ({"turn": math.pi}, "That is half a rotation: a whole one is 2π radians."),
+    ({"turn": 360.0}, "Angles are in radians: a whole rotation is 2π of them."),
+    ({"power": 0.5},
+     "The exponent of plane i is 2i / rotary_dim, as there are two numbers in a plane. Here it is "
+     "twice that."),
+    ({"power": 2.0},
+     "The exponent of plane i is 2i / rotary_dim, as there are two numbers in a plane. Here it is "
+     "half of that."),
+    ({"order": "fastest"},
+     "The planes are counted from the fast end. A larger base slows the other end most."),
+    ({"counted": "one"},
+     "Only the slowest plane is kept from coming round. The share asks for more of them."),
+    ({"counted": "numbers"}, "The share is one of planes, not of the head's numbers."),
+]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the bases would be with one idea missing, or two."""
+    base, planes = _base(inputs), math.ceil(inputs["share"] * (inputs["rotary_dim"] // 2))
+    return [
+        *with_pairs(partial(_base, inputs), MISTAKES),
+        (_base(inputs, bounds=False),
+         "A base is at least 1: a smaller one would make the later planes the fast ones."),
+        (np.where(base, base, 1.0),
+         "Where even plane 0 would have to be slow no base is large enough: its speed is 1 radian "
+         "whatever the base is."),
+        (np.full_like(base, base[0]), "All contexts get the base of the first."),
+        (np.where(planes < inputs["rotary_dim"] // 2, _base(inputs, turn=1.0) / math.tau, base),
+         "The result is divided by 2π. It is the context that is to be divided, before the power."),
+        (1 / np.where(base, base, np.inf),
+         "That is one over the base: speeds are negative powers of it."),
+        *((np.round(base, digits), "The idea is right, the answer is too coarse: six digits are "
+           "asked for.") for digits in (-2, -1)),
+    ]  # fmt: skip
+
+
+def right(inputs: Inputs) -> np.ndarray:
+    """From the fastest of the planes that have to be slow."""
+    return _base(inputs)
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """How many planes stay slow under the bases that came."""
+    pairs, wanted = inputs["rotary_dim"] // 2, right(inputs)
+    found, least = outputs["base"], math.ceil(inputs["share"] * pairs)
+    for base, context, smallest in zip(found, inputs["context"], wanted, strict=True):
+        if math.isclose(base, smallest, rel_tol=1e-6):
+            continue
+        if smallest == 0:
+            return (
+                f"All {pairs} planes should be slow, within {context:g} tokens. Is there a base "
+                "that slows plane 0?"
+            )
+        if math.isclose(base, smallest, rel_tol=1e-2):
+            return "Near, but not to six digits."
+        if not base >= 1:
+            return "A base is at least 1."
+        waves = math.tau * float(base) ** (np.arange(pairs) / pairs)
+        slow = int((waves >= context * (1 - 1e-9)).sum())
+        size = "too small" if base < smallest else "larger than it has to be"
+        return (
+            f"For {context:,.0f} tokens a base of {base:,.6g} is {size}: it keeps {slow} of "
+            f"{pairs} planes from coming round, and {least} are wanted."
+        )
+    return "Some base is wrong."
+
+
+EXERCISE = Exercise(
+    id="safe_base",
+    page="rope-scaling",
+    title="How large a base?",
+    kind="write",
+    groups={"by hand": 1, "random": 1, "property": 1, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    assessed=False,
+    section="A larger base from the start",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "How many planes must be slow? They are the last ones, and the first of them is the "
+        "fastest. If that one does not come round, none of the others does.",
+        "The planes are numbered 0 to pairs − 1, so the plane that decides has the number pairs − "
+        "ceil(share · pairs). Put its wavelength, 2π · base ** (2i / rotary_dim), equal to the "
+        "context and solve for the base. What if i is 0?",
+    ),
+    common_errors=(
+        "Rounding the number of planes down.",
+        "Forgetting 2π: a wavelength is a whole rotation.",
+        "A search that ends at a base of a million: some answers are far larger.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    same=_close,
+    symptom=symptom,
+)

@@ -1,0 +1,147 @@
+"""Half of the planes for the rows and half for the columns, with the same speeds."""
+
+import numpy as np
+
+
+def grid_rope(x, rows, columns):
+    each = x.shape[1] // 4  # planes of a coordinate
+    speeds = 10_000.0 ** (-np.arange(each) / each)
+    angles = np.concatenate([np.outer(rows, speeds), np.outer(columns, speeds)], axis=1)
+    return _rotate(x, angles)
+
+
+def _rotate(x, angles):
+    cos, sin, (a, b) = np.cos(angles), np.sin(angles), (x[:, 0::2], x[:, 1::2])
+    return np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+
+
+REFERENCE = grid_rope
+
+
+def _speeds(x):
+    planes = x.shape[1] // 2
+    return 10_000.0 ** (-np.arange(planes) / planes)
+
+
+def _starter(x, rows, columns):
+    raise NotImplementedError
+
+
+def _by(position):
+    """All planes by one number of each cell."""
+
+    def answer(x, rows, columns):
+        return _rotate(x, np.outer(position(rows, columns), _speeds(x)))
+
+    return answer
+
+
+def _twice(x, rows, columns):
+    return _by(lambda r, c: c)(_by(lambda r, c: r)(x, rows, columns), rows, columns)
+
+
+def _cut_in_two(x, rows, columns):
+    speeds, half = _speeds(x), x.shape[1] // 4
+    angles = [np.outer(rows, speeds[:half]), np.outer(columns, speeds[half:])]
+    return _rotate(x, np.concatenate(angles, axis=1))
+
+
+def _slow_rows(x, rows, columns):
+    return _cut_in_two(x, columns, rows)
+
+
+def _one_speed(x, rows, columns):
+    half = x.shape[1] // 4
+    return _rotate(x, np.concatenate([np.tile(p[:, None], half) for p in (rows, columns)], axis=1))
+
+
+def _fast_columns(x, rows, columns):
+    each = x.shape[1] // 4
+    speeds = 10_000.0 ** (-np.arange(each) / each)
+    angles = [np.outer(rows, speeds), np.tile(columns[:, None], each)]
+    return _rotate(x, np.concatenate(angles, axis=1))
+
+
+def _halves(x, rows, columns):
+    half = x.shape[1] // 2
+    woven = np.arange(x.shape[1]).reshape(2, half).T.ravel()
+    back = np.argsort(woven)
+    return grid_rope(x[:, woven], rows, columns)[:, back]
+
+
+def _from_the_first(x, rows, columns):
+    return grid_rope(x, rows - rows.min(), columns - columns.min())
+
+
+def _from_one(x, rows, columns):
+    return grid_rope(x, rows + 1, columns + 1)
+
+
+def _adds(x, rows, columns):
+    return x + np.cos(rows)[:, None]
+
+
+def _unfinished(x, rows, columns):
+    each = x.shape[1] // 4
+    out = grid_rope(x, rows, columns)
+    out[:, 2 * each :] = x[:, 2 * each :]
+    return out
+
+
+def _not_linear(x, rows, columns):
+    return grid_rope(x, rows**2, columns)
+
+
+def _not_a_plane(x, rows, columns):
+    return np.where(rows[:, None] > 0, x[:, ::-1] + 0.0, x)
+
+
+def _overwritten(x, rows, columns):
+    each = x.shape[1] // 4
+    speeds = 10_000.0 ** (-np.arange(each) / each)
+    angles = np.concatenate([np.outer(rows, speeds), np.outer(columns, speeds)], axis=1)
+    out = x.copy()
+    out[:, 0::2] = x[:, 0::2] * np.cos(angles) - x[:, 1::2] * np.sin(angles)
+    out[:, 1::2] = out[:, 0::2] * np.sin(angles) + x[:, 1::2] * np.cos(angles)
+    return out
+
+
+def _list(x, rows, columns):
+    return grid_rope(x, rows, columns).tolist()
+
+
+def _growing(x, rows, columns):
+    each = x.shape[1] // 4
+    speeds = 2.0 ** np.arange(each)
+    angles = np.concatenate([np.outer(rows, speeds), np.outer(columns, speeds)], axis=1)
+    return _rotate(x, angles)
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("as it was", lambda x, rows, columns: x.copy(), "by hand", "nothing rotates"),
+    ("the sum", _by(lambda r, c: r + c), "by hand", "added up"),
+    ("rotated twice", _twice, "by hand", "added up"),
+    ("the difference", _by(lambda r, c: r - c), "by hand", "subtracted"),
+    ("reading order", _by(lambda r, c: r * (c.max() + 1) + c), "by hand", "counted as one"),
+    ("reading order, 1,000 wide", _by(lambda r, c: 1000 * r + c), "by hand", "counted as one"),
+    ("column by column", _by(lambda r, c: r + 64 * c), "by hand", "counted as one"),
+    ("rows only", _by(lambda r, c: r), "by hand", "From column to column nothing"),
+    ("columns only", _by(lambda r, c: c), "by hand", "From row to row nothing"),
+    ("half of it", _unfinished, "by hand", "From column to column nothing"),
+    ("the product", _by(lambda r, c: r * c), "by hand", "Equal moves"),
+    ("the distance", _by(np.hypot), "by hand", "Equal moves"),
+    ("the list cut in two", _cut_in_two, "by hand", "Neighbouring columns look alike"),
+    ("slow rows", _slow_rows, "by hand", "Neighbouring rows look alike"),
+    ("one speed", _one_speed, "by hand", "has to be slower"),
+    ("columns at one speed", _fast_columns, "by hand", "with the columns has come round"),
+    ("growing speeds", _growing, "by hand", "has to be slower"),
+    ("halves", _halves, "by hand", "neighbours make a plane"),
+    ("from the first token", _from_the_first, "random", "Count from the first row"),
+    ("counted from 1", _from_one, "by hand", "It should stay as it is"),
+    ("squares", _not_linear, "by hand", "Equal moves"),
+    ("added", _adds, "by hand", "Here lengths change"),
+    ("overwritten", _overwritten, "by hand", "Here lengths change"),
+    ("backwards", _not_a_plane, "by hand", "different planes are mixed"),
+    ("a list", _list, "type", "NumPy array"),
+]
