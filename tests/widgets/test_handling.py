@@ -125,7 +125,7 @@ def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> N
         "softmax_choice": "s-0", "rotor": "plane-0", "roofline": "mark-whole",
         "position_encodings": "t5-2-1",
     }  # fmt: skip
-    style = "(part) => getComputedStyle(part).touchAction"
+    style = "(part) => getComputedStyle(part.closest('.living-field > *') ?? part).touchAction"
     assert page.locator(f"[data-id='{targets[name]}']").evaluate(style) == "pan-y"
 
 

@@ -32,6 +32,10 @@ export const targets = (name, radius = 3) => (at, id, x, y, width, height, label
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"${corners} class="${name}-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
 };
 
+// Parts too small to be hit one by one, on a surface that takes the pointer: it means the nearest.
+export const field = ({ live }, inside) => (live ? `<g class="living-field">${inside}</g>` : inside);
+export const surface = ({ live }, x, y, width, height) => (live ? box(x, y, width, height, "living-surface") : "");
+
 // Samples with their words, [kind, words] each, on as many lines as they need. `lead` is the room of
 // a sample, `gap` what follows the words; fonts differ, so `letter` is a generous average.
 export function inLines(entries, y, { width, lead, gap, line, letter = 6.4 }, draw) {

@@ -1,6 +1,6 @@
 // The generic view: controls, sentence, picture, explanation and table of any widget definition.
 import { moveFocus } from "./arrows.js";
-import { dragging, nearest } from "./drag.js";
+import { dragging, meant, nearest } from "./drag.js";
 import { fillControls, readInput } from "./controls.js";
 import { copyWords } from "./copy.js";
 import { frame, tableMarkup } from "./frame.js";
@@ -90,10 +90,13 @@ class View {
     form.addEventListener("input", (event) => this.fromInput(event.target));
     this.root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
     const output = this.part("output");
-    for (const kind of ["pointerover", "focusin", "click"]) {
-      output.addEventListener(kind, (event) => this.light(event.target.closest?.("[data-tip], [data-id]")));
+    for (const kind of ["pointerover", "pointermove", "focusin", "click"]) {
+      output.addEventListener(kind, (event) => this.light(meant(event, "[data-tip], [data-id]")));
     }
-    if (this.definition.choose) output.addEventListener("click", (event) => this.choose(event.target.closest?.("[data-id]")));
+    output.addEventListener("click", (event) => {
+      if (event.target.closest(".living-field")) meant(event).focus({ preventScroll: true });
+      if (this.definition.choose) this.choose(meant(event));
+    });
     output.addEventListener("keydown", (event) => this.key(event, output));
     if (this.definition.drag) dragging(output, (id) => this.grab(id));
     this.part("table").addEventListener("toggle", () => this.fillTable());
@@ -241,7 +244,7 @@ class View {
 
   // What stands behind a part of the picture: its own words, or the definition's.
   light(element) {
-    if (!element) return;
+    if (!element || element.classList.contains("living-lit")) return;
     const { tip, id } = element.dataset;
     const { explain } = this.definition;
     const { text, also } = tip !== undefined || !explain ? { text: tip ?? "", also: [] } : explain(this.result, id);

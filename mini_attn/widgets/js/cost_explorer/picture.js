@@ -60,7 +60,7 @@ function chart(result, spec, x0, y0, width, at) {
     const at_y = y0 + 24 + 19 * i;
     return `<path d="${path}" class="cost-curve cost-curve-${style}"/><circle cx="${round(x(seq))}" cy="${round(y(value))}" r="4.5" class="cost-dot-${style}"/>`
       + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, `${words}: ${spec.unit(value)}`, "cost-key")
-      + (id ? target(at, id, x0, at_y - 15, width, 19, `${words}: ${spec.unit(value)}`) : "");
+      + (id ? target(at, id, x0, at_y - 18 + 5 * i, width, 24, `${words}: ${spec.unit(value)}`) : "");
   });
   return text(x0, y0, spec.title, "cost-head") + grid.join("") + stroke(left, top + PLOT, x0 + width, top + PLOT, "cost-axis")
     + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + lines.join("") + ticks.join("")
