@@ -11,13 +11,14 @@ from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.widgets import CacheCalculator
 from mini_attn.widgets.base import STATIC
+from tests.javascript import run
 from tests.site import watched
 from tests.widgets.test_widgets_browser import FRAME, WIDGETS
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
-TAKEN = ["softmax_choice", "rotor", "roofline", "position_encodings"]
+TAKEN = ["softmax_choice", "rotor", "roofline", "position_encodings", "cost_explorer"]
 SHARING = ["cache_calculator", "roofline", "variant_table"]
 
 
@@ -118,12 +119,68 @@ def test_marks_and_triangles_are_moved_sideways(open_page: Visit) -> None:
     expect(start).to_have_value("5")
 
 
+def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:
+    """Over one of the charts and in both; a tap only says what is there."""
+    page = open_page.look("cost_explorer.html")
+    exact = page.get_by_label("Tokens n, exact")
+    for name, across in (("now-square", 60), ("now-scores", -120)):
+        before = int(exact.input_value())
+        pull(page, page.locator(f"[data-id='{name}']"), across)
+        after = int(exact.input_value())
+        assert (after > before) == (across > 0)
+        assert after == float(f"{after:.2g}"), "two digits"
+    pull(page, page.locator("[data-id='now-square']"), 900)
+    expect(exact).to_have_value("262144")
+    exact.fill("4096")
+    pull(page, page.locator("[data-id='now-square']"), 1)
+    expect(exact).to_have_value("4096")
+    expect(page.locator(".living-detail")).to_contain_text("The line stands at 4,096 tokens")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "label", "steps"),
+    [
+        ("cost_explorer", "now-square", "Tokens n", ["1536", "2048", "1536", "1024"]),
+        ("roofline", "mark-whole", "Sequences", ["24", "32", "24", "16"]),
+    ],
+)
+def test_a_part_has_the_keys_of_its_control(
+    open_page: Visit, name: str, part: str, label: str, steps: list[str]
+) -> None:
+    page = open_page.look(f"{name}.html")
+    exact = page.get_by_label(f"{label}, exact")
+    handle = page.locator(f"[data-id='{part}']")
+    expect(handle).to_have_attribute("role", "slider")
+    handle.focus()
+    for key, value in zip(["Right", "Right", "Left", "Left"], steps, strict=True):
+        page.keyboard.press(f"Arrow{key}")
+        expect(exact).to_have_value(value)
+        expect(handle).to_have_attribute("aria-valuenow", value)
+        expect(handle).to_be_focused()
+    page.keyboard.press("End")
+    expect(exact).to_have_value(exact.get_attribute("max") or "")
+    page.keyboard.press("ArrowUp")  # goes on to another part
+    expect(handle).not_to_be_focused()
+
+
+def test_keys_take_a_value_along_the_stops_of_its_control() -> None:
+    body = """
+      const entry = { min: 1, max: 1000, step: 5 };
+      return input.map(([kind, value, key]) => living.pressed({ kind }, entry, value, key));"""
+    wanted = {
+        ("log", 100, "ArrowRight"): 128, ("log", 100, "ArrowLeft"): 96, ("log", 1, "ArrowLeft"): 1,
+        ("log", 1000, "ArrowRight"): 1000, ("range", 100, "ArrowRight"): 105,
+        ("range", 3, "ArrowLeft"): 1, ("log", 9, "End"): 1000, ("log", 9, "Enter"): None,
+    }  # fmt: skip
+    assert run(body, list(wanted), sources=["core/controls.js"]) == list(wanted.values())
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> None:
     page = open_page.look(f"{name}.html")
     targets = {
         "softmax_choice": "s-0", "rotor": "plane-0", "roofline": "mark-whole",
-        "position_encodings": "t5-2-1",
+        "position_encodings": "t5-2-1", "cost_explorer": "now-square",
     }  # fmt: skip
     style = "(part) => getComputedStyle(part.closest('.living-field > *') ?? part).touchAction"
     assert page.locator(f"[data-id='{targets[name]}']").evaluate(style) == "pan-y"

@@ -1,7 +1,7 @@
 // The generic view: controls, sentence, picture, explanation and table of any widget definition.
 import { moveFocus } from "./arrows.js";
 import { dragging, meant, nearest } from "./drag.js";
-import { fillControls, readInput } from "./controls.js";
+import { fillControls, pressed, readInput } from "./controls.js";
 import { copyWords } from "./copy.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
@@ -113,10 +113,24 @@ class View {
   }
 
   key(event, output) {
+    if (this.slide(event)) return;
     moveFocus(event, [...output.querySelectorAll("[tabindex]")]);
     if (!this.definition.choose || !["Enter", " "].includes(event.key)) return;
     event.preventDefault();
     this.choose(event.target);
+  }
+
+  // A part that stands for a control has its keys.
+  slide(event) {
+    const { grip } = event.target.dataset;
+    const { controls, schema } = this.definition;
+    const next = grip && pressed(controls.find(({ key }) => key === grip), schema[grip], this.model.get(grip), event.key);
+    if (next === undefined) return false;
+    event.preventDefault();
+    this.stop();
+    this.complain(null);
+    this.put(grip, next);
+    return true;
   }
 
   // What moving a part makes of the state: the definition gives the values of keys, or null.

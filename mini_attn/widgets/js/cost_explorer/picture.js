@@ -1,8 +1,9 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { END, MIDDLE, box, hatching, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, hatching, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
+import schema from "./schema.json" with { type: "json" };
 import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./words.js";
 
 export const WIDE = 600;
@@ -41,14 +42,25 @@ function parts(result, at) {
   return { inside: rows.join("") + soft, bottom: y + ROW };
 }
 
+const [LEFT, RIGHT] = [56, 10]; // of a chart, beside its curves
+const halfOf = (width) => (width >= WIDE ? (width - 36) / 2 : width);
+
+// The line at n is dragged along its axis, to numbers of two digits.
+export function drag(result, id, { width, state }) {
+  if (!id.startsWith("now-")) return null;
+  const { min, max } = schema.seq;
+  const pixel = Math.log(max / min) / (halfOf(width) - LEFT - RIGHT);
+  return ({ dx }) => ({ seq: Number((state.seq * Math.exp(dx * pixel)).toPrecision(2)) });
+}
+
 const TICKS = [16, 128, 1024, 8192, 65536];
 const short_n = (n) => (n >= 1024 ? `${n / 1024}k` : String(n));
 
 // Two curves over n on logarithmic axes: what grows with n, and what grows with its square.
 function chart(result, spec, x0, y0, width, at) {
   const { curves, seq } = result;
-  const [left, top] = [x0 + 52, y0 + 62];
-  const x = scaleLog([curves[0].n, curves.at(-1).n], [left + 4, x0 + width - 10]).base(2);
+  const [left, top] = [x0 + LEFT - 4, y0 + 62];
+  const x = scaleLog([curves[0].n, curves.at(-1).n], [x0 + LEFT, x0 + width - RIGHT]).base(2);
   const all = curves.flatMap((point) => [point[spec.linear.key], point[spec.square.key]]);
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const y = scaleLog([low, high], [top + PLOT, top]);
@@ -63,8 +75,10 @@ function chart(result, spec, x0, y0, width, at) {
       + (id ? target(at, id, x0, at_y - 18 + 5 * i, width, 24, `${words}: ${spec.unit(value)}`) : "");
   });
   return text(x0, y0, spec.title, "cost-head") + grid.join("") + stroke(left, top + PLOT, x0 + width, top + PLOT, "cost-axis")
-    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + lines.join("") + ticks.join("")
-    + text(x0 + width, top + PLOT + 35, "tokens n", "cost-quiet", END) + (spec.mark ? spec.mark(x, y, top) : "");
+    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + (at.live ? `<circle cx="${round(x(seq))}" cy="${top + PLOT}" r="5" class="cost-grip"/>` : "") + lines.join("") + ticks.join("")
+    + text(x0 + width, top + PLOT + 35, "tokens n", "cost-quiet", END)
+    + grip("cost", at, `now-${spec.square.key}`, Math.min(x(seq) - 12, x0 + width - 24), top, 24, PLOT + 5, { key: "seq", entry: schema.seq, now: seq, label: "Tokens n", words: `${whole(seq)} tokens` })
+    + (spec.mark ? spec.mark(x, y, top) : "");
 }
 
 function flopChart(result, x0, y0, width, at) {
@@ -97,7 +111,7 @@ export function draw(result, { width = 720, uid = "cost_explorer", live = false,
   const bar = wide ? 246 : 128;
   const at = { wide, live, entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
   const upper = parts(result, at);
-  const half = wide ? (width - 36) / 2 : width;
+  const half = halfOf(width);
   const y = upper.bottom + 28;
   const tall = PLOT + 102;
   const inside = text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + flopChart(result, 0, y, half, at);

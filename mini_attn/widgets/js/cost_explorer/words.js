@@ -70,6 +70,7 @@ export function explain(result, id) {
     const rule = pairs === "full" ? `4·n·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 4` : `2·(n + 1)·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 2 − 1`;
     return { text: `Half and half: ${rule} = ${whole(Math.round(cross))} tokens. To the left the weights' part is larger, to the right the square.`, also: ["scores", "sum"] };
   }
+  if (id.startsWith("now-")) return { text: `The line stands at ${n} tokens: ${flop(result.weights)} with weights, ${flop(result.square)} for scores and weighted sum. Drag it, or move it with the left and right arrow keys.`, also: [] };
   if (id === "rows") return { text: `The rows x, q, k, v and out: 5 · ${n} · ${whole(d)} numbers of 2 bytes = ${whole(memory.rows)} bytes. Linear in n.`, also: [] };
   if (id === "square") {
     const text = kernel === "written"
