@@ -201,6 +201,52 @@ def test_the_calculator_keeps_its_height(open_page: Visit) -> None:
     assert picture.get_attribute("height") == height
 
 
+COUNTED = [
+    ("cache_calculator", "Sequences (batch)", "cache", "GB"),
+    ("cost_explorer", "Tokens n", "total", "FLOP"),
+]
+
+
+@pytest.mark.parametrize(("name", "label", "key", "unit"), COUNTED)
+def test_a_number_runs_to_its_new_value(
+    open_page: Visit, name: str, label: str, key: str, unit: str
+) -> None:
+    """In a quarter of a second; what is read aloud has the new value at once, and it alone."""
+    page = open_page(f"{name}.html")
+    page.clock.install(time=0)
+    page.clock.pause_at(60_000)
+    number = page.locator(f"[data-count='{key}']")
+    exact = page.get_by_label(f"{label}, exact")
+    exact.fill("32")
+    page.clock.run_for(1000)
+    first = number.text_content() or ""
+    assert unit in first
+    exact.fill("512")
+    said = page.locator(".living-say").inner_text()
+    seen = [number.text_content()]
+    expect(number).to_have_attribute("aria-hidden", "true")
+    for _ in range(3):
+        page.clock.run_for(60)
+        seen.append(number.text_content())
+    page.clock.run_for(200)
+    seen.append(number.text_content())
+    assert seen[0] == first
+    assert len(set(seen)) == len(seen), seen
+    assert number.get_attribute("aria-hidden") is None
+    assert page.locator(".living-say").inner_text() == said
+    page.emulate_media(reduced_motion="reduce")
+    exact.fill("32")
+    assert number.text_content() == first
+    assert number.get_attribute("aria-hidden") is None
+
+
+def test_a_number_runs_in_proportion() -> None:
+    body = "return input.map(([from, to, t]) => living.between(from, to, t));"
+    wanted = {(1, 100, 0.5): 10, (1, 100, 0): 1, (0, 10, 0.5): 5, (-4, 4, 0.25): -2}
+    got = run(body, list(wanted), sources=["core/counting.js"])
+    assert got == pytest.approx(list(wanted.values()))
+
+
 def stored(page: Page) -> dict[str, object]:
     return json.loads(page.evaluate("localStorage.getItem('living:shape') ?? '{}'"))
 

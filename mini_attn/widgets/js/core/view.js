@@ -3,6 +3,7 @@ import { moveFocus } from "./arrows.js";
 import { dragging, meant, nearest } from "./drag.js";
 import { fillControls, pressed, readInput } from "./controls.js";
 import { copyWords } from "./copy.js";
+import { counting } from "./counting.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
 import { defaults, fault, validate } from "./schema.js";
@@ -22,6 +23,7 @@ class View {
     this.measure(column || this.part("width").getBoundingClientRect().width || 720);
     this.part("second")?.toggleAttribute("open", !this.narrow);
     this.keys = Object.keys(definition.schema);
+    this.count = counting(this.part("output"));
     this.listen();
     this.draw();
     if (definition.play?.byItself) this.playByItself();
@@ -319,6 +321,7 @@ class View {
     }
     this.part("first").innerHTML = this.drawn(this.apart ? "first" : undefined);
     this.drawSecond();
+    this.count(definition.counts?.(this.result) ?? {});
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));
@@ -347,6 +350,7 @@ class View {
   remove() {
     this.removed = true;
     this.stop();
+    this.count.stop();
     this.observer.disconnect();
     this.seen?.disconnect();
     document.fonts.removeEventListener("loadingdone", this.lettered);

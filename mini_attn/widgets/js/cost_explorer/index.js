@@ -3,7 +3,7 @@ import { hint } from "../core/text.js";
 import { HEAD_DIM, compute } from "./compute.js";
 import { WIDE, drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
-import { describe, explain, table } from "./words.js";
+import { counts, describe, explain, table } from "./words.js";
 
 export default {
   name: "cost_explorer",
@@ -20,5 +20,5 @@ export default {
   drag,
   main: ["seq"],
   second: { title: "Bytes of its attention, against tokens", upTo: WIDE },
-  compute, draw, describe, table, explain,
+  compute, draw, counts, describe, table, explain,
 };

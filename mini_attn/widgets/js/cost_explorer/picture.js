@@ -4,7 +4,7 @@ import { line } from "d3-shape";
 import { END, MIDDLE, box, grip, hatching, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
-import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./words.js";
+import { MLP_FORMULA, counts, flop, partsOf, percent, short, tick } from "./words.js";
 
 export const WIDE = 600;
 const ROW = 27;
@@ -67,12 +67,13 @@ function chart(result, spec, x0, y0, width, at) {
   const decades = scaleLinear([Math.log10(low), Math.log10(high)], [0, 1]).ticks(4).filter(Number.isInteger).map((power) => 10 ** power);
   const grid = decades.map((value) => stroke(left, y(value), x0 + width, y(value), "cost-grid") + text(left - 6, y(value) + 4, tick(value, spec.tick), "cost-quiet", END));
   const ticks = TICKS.map((n) => text(x(n), top + PLOT + 17, short_n(n), "cost-quiet", MIDDLE));
-  const lines = [spec.linear, spec.square].map(({ key, words, value, id, style }, i) => {
+  const lines = [spec.linear, spec.square].map(({ key, id, style }, i) => {
+    const [value, write] = counts(result)[key];
     const path = line((point) => round(x(point.n)), (point) => round(y(point[key])))(curves);
     const at_y = y0 + 24 + 19 * i;
     return `<path d="${path}" class="cost-curve cost-curve-${style}"/><circle cx="${round(x(seq))}" cy="${round(y(value))}" r="4.5" class="cost-dot-${style}"/>`
-      + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, `${words}: ${spec.unit(value)}`, "cost-key")
-      + (id ? target(at, id, x0, at_y - 18 + 5 * i, width, 24, `${words}: ${spec.unit(value)}`) : "");
+      + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, write(value), "cost-key", ` data-count="${key}"`)
+      + (id ? target(at, id, x0, at_y - 18 + 5 * i, width, 24, write(value)) : "");
   });
   return text(x0, y0, spec.title, "cost-head") + grid.join("") + stroke(left, top + PLOT, x0 + width, top + PLOT, "cost-axis")
     + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + (at.live ? `<circle cx="${round(x(seq))}" cy="${top + PLOT}" r="5" class="cost-grip"/>` : "") + lines.join("") + ticks.join("")
@@ -82,7 +83,7 @@ function chart(result, spec, x0, y0, width, at) {
 }
 
 function flopChart(result, x0, y0, width, at) {
-  const { weights, square, cross } = result;
+  const { cross } = result;
   const mark = (x, y, top) => {
     const cx = x(cross);
     const anchor = cx > x0 + width - 60 ? END : MIDDLE;
@@ -90,19 +91,17 @@ function flopChart(result, x0, y0, width, at) {
       + target(at, "cross", cx - 12, top + PLOT - 24, 24, 24, `half and half at ${whole(Math.round(cross))} tokens`);
   };
   return chart(result, {
-    title: "FLOPs of the layer, against tokens", unit: flop, tick: "", mark,
-    linear: { key: "weights", words: "products with weights", value: weights, style: "weights" },
-    square: { key: "square", words: "scores and weighted sum", value: square, style: "square" },
+    title: "FLOPs of the layer, against tokens", tick: "", mark,
+    linear: { key: "weights", style: "weights" },
+    square: { key: "square", style: "square" },
   }, x0, y0, width, at);
 }
 
 function byteChart(result, x0, y0, width, at) {
-  const { bytes: memory, kernel } = result;
-  const curves = result.curves.map(({ n, rows, scores }) => ({ n, rows, scores }));
-  return chart({ ...result, curves }, {
-    title: "Bytes of its attention, against tokens", unit: bytes, tick: "B",
-    linear: { key: "rows", words: "rows x, q, k, v, out", value: memory.rows, id: "rows", style: "weights" },
-    square: { key: "scores", words: kernel === "written" ? "scores, written down" : "scores, a tile at a time", value: memory.scores, id: "square", style: "square" },
+  return chart(result, {
+    title: "Bytes of its attention, against tokens", tick: "B",
+    linear: { key: "rows", id: "rows", style: "weights" },
+    square: { key: "scores", id: "square", style: "square" },
   }, x0, y0, width, at);
 }
 
@@ -114,7 +113,8 @@ export function draw(result, { width = 720, uid = "cost_explorer", live = false,
   const half = halfOf(width);
   const y = upper.bottom + 28;
   const tall = PLOT + 102;
-  const inside = text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + flopChart(result, 0, y, half, at);
+  const { total } = counts(result);
+  const inside = text(0, 14, total[1](total[0]), "cost-head", ' data-count="total"') + upper.inside + flopChart(result, 0, y, half, at);
   const defs = hatching(`${uid}-hatch`, "cost-hatch");
   if (wide) return svg("cost", width, Math.ceil(y + tall), { live, label }, defs + inside + byteChart(result, half + 36, y, half, at));
   const second = () => ({ inside: byteChart(result, 0, 14, half, at), bottom: tall + 14 });

@@ -30,6 +30,15 @@ export function describe({ seq, share, cross, total, mlp, pairs }) {
   return `${whole(seq)} tokens: ${flop(total)}, of which ${percent(share)} are scores and weighted sum, the part that grows with the square. That is ${long} the ${whole(Math.round(cross))} tokens at which it makes up half${mlp === "none" ? "" : `, with ${WIDTHS[mlp]}`}${pairs === "full" ? "" : ", visible pairs only"}.`;
 }
 
+// What stands in large beside its name, as [number, how it is written].
+export const counts = ({ total, weights, square, bytes: memory, kernel }) => ({
+  total: [total, (n) => `One layer: ${flop(n)}`],
+  weights: [weights, (n) => `products with weights: ${flop(n)}`],
+  square: [square, (n) => `scores and weighted sum: ${flop(n)}`],
+  rows: [memory.rows, (n) => `rows x, q, k, v, out: ${bytes(n)}`],
+  scores: [memory.scores, (n) => `scores, ${kernel === "written" ? "written down" : "a tile at a time"}: ${bytes(n)}`],
+});
+
 export function table(result) {
   const { seq, d_model: d, flops, total, softmax, bytes: memory, kernel } = result;
   const rows = partsOf(result).map(([id, name]) => [name, whole(flops[id]), percent(flops[id] / total)]);
