@@ -2,12 +2,11 @@
 // context, and the formula. Pure: numbers in, SVG out; every length is in CSS pixels of the
 // width it is given, so that text keeps its size on a phone.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
 
 import {
   binarySize, count, counts, formula, grouped, numberText, roundSize, saving, size,
 } from "./words.js";
-import { hatching, inLines, round } from "../core/svg.js";
+import { hatching, inLines, line, round } from "../core/svg.js";
 import { escape } from "../core/text.js";
 
 const NARROW = 520;
@@ -145,8 +144,7 @@ function curve(x, y, bytesAt, kind) {
   const steps = Array.from({ length: 41 }, (_, i) => Math.round(from * (to / from) ** (i / 40)));
   const [low, high] = y.domain();
   const inside = (context) => bytesAt(context) >= low && bytesAt(context) <= high;
-  const path = line((context) => x(context), (context) => y(bytesAt(context))).defined(inside);
-  const d = (path(steps) ?? "").replace(/(\.\d)\d+/g, "$1");
+  const d = line(x, (context) => y(bytesAt(context)))(steps.filter(inside));
   return mark("path", { d, class: `calc-line calc-line-${kind}` });
 }
 

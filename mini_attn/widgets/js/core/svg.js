@@ -18,6 +18,10 @@ export function box(x, y, width, height, style, more = "") {
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${style}"${more}/>`;
 }
 
+// The way through some points: what is across and up of each, and of its number.
+export const line = (x, y) => (points) =>
+  points.map((point, i) => `${i ? "L" : "M"}${round(x(point, i))},${round(y(point, i))}`).join("");
+
 // A bar from a zero line, up for plus and down for minus.
 export function signedBar(value, x, zero, width, height, style) {
   return `<rect x="${round(x)}" y="${round(value > 0 ? zero - height : zero)}" width="${round(width)}" height="${round(height)}" class="${style}"/>`;

@@ -1,7 +1,6 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, box, grip, hatching, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, hatching, inParts, line, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 import schema from "./schema.json" with { type: "json" };
 import { MLP_FORMULA, counts, flop, partsOf, percent, short, tick } from "./words.js";
@@ -69,7 +68,7 @@ function chart(result, spec, x0, y0, width, at) {
   const ticks = TICKS.map((n) => text(x(n), top + PLOT + 17, short_n(n), "cost-quiet", MIDDLE));
   const lines = [spec.linear, spec.square].map(({ key, id, style }, i) => {
     const [value, write] = counts(result)[key];
-    const path = line((point) => round(x(point.n)), (point) => round(y(point[key])))(curves);
+    const path = line((point) => x(point.n), (point) => y(point[key]))(curves);
     const at_y = y0 + 24 + 19 * i;
     return `<path d="${path}" class="cost-curve cost-curve-${style}"/><circle cx="${round(x(seq))}" cy="${round(y(value))}" r="4.5" class="cost-dot-${style}"/>`
       + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, write(value), "cost-key", ` data-count="${key}"`)

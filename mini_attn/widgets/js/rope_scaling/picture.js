@@ -1,8 +1,7 @@
 // The picture of the rules: the wavelength of every plane before and after, against the trained
 // and the wanted length, and below it how much each plane is slowed. Pure: numbers in, SVG out.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, box, field, inLines, round, stroke, surface, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, inLines, line, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 
 const WIDE = 600;
@@ -33,7 +32,7 @@ function waves(result, at) {
   const y = scaleLog([1, most], [top + at.tall, top]);
   const ticks = Array.from({ length: Math.round(Math.log10(most)) + 1 }, (_, n) => n).filter((n) => at.wide || n % 2 === 0);
   const grid = ticks.map((n) => stroke(AXIS, y(10 ** n), at.width, y(10 ** n), "rsc-grid") + text(AXIS - 6, y(10 ** n) + 4, POWERS[n], "rsc-quiet", END));
-  const before = line((_, i) => round(at.x(i)), ({ waveBefore }) => round(y(waveBefore)))(planes);
+  const before = line((_, i) => at.x(i), ({ waveBefore }) => y(waveBefore))(planes);
   const far = Math.abs(y(trained) - y(length)) > 16; // room for two labels
   const levels = level(at, y(trained), far || length === trained ? `trained on ${whole(trained)}` : "", "rsc-trained")
     + (length === trained ? "" : level(at, y(length), `used at ${whole(length)}`, "rsc-used"));
