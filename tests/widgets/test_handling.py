@@ -27,7 +27,7 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     folder: Path = tmp_path_factory.mktemp("handling")
     for name in ("living.page.js", "living.trained.js", "living.css"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
-    bodies = {name: WIDGETS[name]()._html() for name in {*TAKEN, *SHARING}}
+    bodies = {name: WIDGETS[name]()._html() for name in {*TAKEN, *SHARING, "latent_explorer"}}
     bodies["both"] = bodies["roofline"] + bodies["variant_table"]
     bodies["asked"] = CacheCalculator(model="mistral-nemo")._html()
     for name, body in bodies.items():
@@ -245,6 +245,43 @@ def test_a_number_runs_in_proportion() -> None:
     wanted = {(1, 100, 0.5): 10, (1, 100, 0): 1, (0, 10, 0.5): 5, (-4, 4, 0.25): -2}
     got = run(body, list(wanted), sources=["core/counting.js"])
     assert got == pytest.approx(list(wanted.values()))
+
+
+# Change the form, and tell what moves: which blocks, where they are at once, and what is left.
+CHANGED = """async () => {
+  const view = document.querySelector(".living-output");
+  const corner = (id) => {
+    const { x, y } = document.querySelector(id).getBoundingClientRect();
+    return [x, y];
+  };
+  const key = corner("[data-block='k-2']"), latent = corner("[data-block='c-2']");
+  document.querySelector("[data-control=form] input:not(:checked)").click();
+  const moves = document.getAnimations().filter((one) => view.contains(one.effect.target));
+  for (const one of moves) { one.pause(); one.currentTime = 0; }
+  const first = corner("[data-block='k-2']");
+  const ghosts = view.querySelectorAll("svg > .living-block:not([data-block])").length;
+  for (const one of moves) one.finish();
+  await Promise.all(moves.map((one) => one.finished));
+  await new Promise(requestAnimationFrame);
+  const left = view.querySelectorAll("svg > .living-block:not([data-block])").length;
+  const last = corner("[data-block='k-2']");
+  return { key, latent, first, last, moves: moves.length, ghosts, left };
+}"""
+
+
+def test_blocks_grow_and_fold_with_the_form(open_page: Visit) -> None:
+    page = open_page("latent_explorer.html")
+    fold = page.evaluate(CHANGED)
+    assert fold["moves"] == fold["ghosts"] + 2 > 6
+    assert fold["left"] == 0
+    grow = page.evaluate(CHANGED)
+    assert grow["ghosts"] == 2
+    assert grow["first"] == pytest.approx(grow["latent"], abs=1.5), "out of its latent"
+    assert grow["last"] == pytest.approx(grow["key"], abs=0.1)
+    assert grow["left"] == 0
+    page.emulate_media(reduced_motion="reduce")
+    still = page.evaluate(CHANGED)
+    assert (still["moves"], still["ghosts"], still["left"]) == (0, 0, 0)
 
 
 def stored(page: Page) -> dict[str, object]:

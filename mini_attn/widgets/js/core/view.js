@@ -6,6 +6,7 @@ import { copyWords } from "./copy.js";
 import { counting } from "./counting.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
+import { blocksOf, morph } from "./morph.js";
 import { defaults, fault, validate } from "./schema.js";
 
 const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
@@ -309,8 +310,11 @@ class View {
 
   paint(state) {
     const { definition, root } = this;
+    const before = this.result;
     this.result = definition.compute(state);
     const output = this.part("output");
+    const ways = before && definition.morph?.(before, this.result);
+    const old = ways && blocksOf(output);
     const active = root.ownerDocument.activeElement;
     const focused = output.contains(active) ? active.dataset.id : null;
     const second = this.part("second");
@@ -322,6 +326,7 @@ class View {
     this.part("first").innerHTML = this.drawn(this.apart ? "first" : undefined);
     this.drawSecond();
     this.count(definition.counts?.(this.result) ?? {});
+    if (ways) morph(output, old, ways);
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));
