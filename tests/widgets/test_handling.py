@@ -11,7 +11,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.widgets import CacheCalculator
 from mini_attn.widgets.base import STATIC
-from tests.javascript import run
 from tests.site import watched
 from tests.widgets.test_widgets_browser import FRAME, WIDGETS
 from tools.site import Visit, visiting
@@ -163,18 +162,6 @@ def test_a_part_has_the_keys_of_its_control(
     expect(handle).not_to_be_focused()
 
 
-def test_keys_take_a_value_along_the_stops_of_its_control() -> None:
-    body = """
-      const entry = { min: 1, max: 1000, step: 5 };
-      return input.map(([kind, value, key]) => living.pressed({ kind }, entry, value, key));"""
-    wanted = {
-        ("log", 100, "ArrowRight"): 128, ("log", 100, "ArrowLeft"): 96, ("log", 1, "ArrowLeft"): 1,
-        ("log", 1000, "ArrowRight"): 1000, ("range", 100, "ArrowRight"): 105,
-        ("range", 3, "ArrowLeft"): 1, ("log", 9, "End"): 1000, ("log", 9, "Enter"): None,
-    }  # fmt: skip
-    assert run(body, list(wanted), sources=["core/controls.js"]) == list(wanted.values())
-
-
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> None:
     page = open_page.look(f"{name}.html")
@@ -238,13 +225,6 @@ def test_a_number_runs_to_its_new_value(
     exact.fill("32")
     assert number.text_content() == first
     assert number.get_attribute("aria-hidden") is None
-
-
-def test_a_number_runs_in_proportion() -> None:
-    body = "return input.map(([from, to, t]) => living.between(from, to, t));"
-    wanted = {(1, 100, 0.5): 10, (1, 100, 0): 1, (0, 10, 0.5): 5, (-4, 4, 0.25): -2}
-    got = run(body, list(wanted), sources=["core/counting.js"])
-    assert got == pytest.approx(list(wanted.values()))
 
 
 # Change the form, and tell what moves: which blocks, where they are at once, and what is left.

@@ -153,11 +153,6 @@ def test_blocks_move_along_the_brackets() -> None:
     assert len(blocks) == len(set(blocks))
 
 
-def test_a_frame_is_brought_onto_another() -> None:
-    got = run("return living.onto([10, 20, 40, 10], [30, 5, 20, 20]);", sources=["core/morph.js"])
-    assert got == "translate(20px, -15px) scale(0.5, 2)"
-
-
 def test_words_say_rotated() -> None:
     body = """
       const { compute, draw, explain } = living.registry.latent_explorer;

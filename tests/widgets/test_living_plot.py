@@ -392,14 +392,6 @@ def test_what_the_steps_move_is_dragged(open_page: Visit) -> None:
     expect(plot.locator(".plot-reading")).to_contain_text("X 8:")
 
 
-def test_a_line_is_at_the_nearest_of_its_steps() -> None:
-    body = """
-      const way = [[10, 0, 1], [40, 0, 1], [160, 0, 1]];
-      return [-5, 24, 26, 99, 101, 500].map((x) => living.stepAt(way, x));"""
-    got = run(body, sources=["living_plot/picture.js"])
-    assert got == [0, 0, 1, 1, 2, 2]
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("protocol", ["http", "file"])
 def test_a_link_opens_one_plot_at_a_step(open_page: Visit, protocol: str) -> None:
