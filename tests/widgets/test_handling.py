@@ -202,7 +202,7 @@ def test_a_number_runs_to_its_new_value(
     page = open_page(f"{name}.html")
     page.clock.install(time=0)
     page.clock.pause_at(60_000)
-    number = page.locator(f"[data-count='{key}']")
+    number = page.locator(f".living-live [data-count='{key}']")
     exact = page.get_by_label(f"{label}, exact")
     exact.fill("32")
     page.clock.run_for(1000)
