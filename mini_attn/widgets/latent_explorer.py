@@ -35,6 +35,6 @@ class LatentExplorer(LivingWidget):
     _widget = "latent_explorer"
     caption = (
         "Latent attention in its expanded form: the cache holds a latent and a rotated key for "
-        "each of four tokens, 24 numbers for all four heads; from them the heads make 128 numbers "
-        "of keys and values in this step."
+        "each of four tokens, 24 numbers for all four heads; from them the heads make 128 "
+        "numbers of keys and values in this step."
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from tests.site import assert_fits
+from tests.site import WIDTHS, assert_fits
 from tools import HTML
 from tools.bundle import packages
 from tools.site import Visit
@@ -23,6 +23,36 @@ SMALL = """async () => {
     {preload: false, runOnly: {type: "rule", values: ["target-size"]}});
   return violations.flatMap((rule) => rule.nodes.map((node) => node.html.slice(0, 160)));
 }"""
+# What a pointer can hit in the pictures, on every fold of them: 24 pixels, or so much room around
+# that circles of 24 do not meet (2.5.8, "spacing"). A field of small parts, in which the pointer
+# means the nearest, is one target: a value is chosen by where in it one points.
+CROWDED = """async () => {
+  const least = 24, parts = ":is([data-id], [data-tip], .living-field)";
+  for (const fold of document.querySelectorAll(".living-live details")) fold.open = true;
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  const found = [...document.querySelectorAll(`.living-live svg ${parts}`)].filter((one) =>
+    getComputedStyle(one).pointerEvents !== "none" && one.getClientRects().length);
+  const all = found.map((one) => {
+    const box = one.getBoundingClientRect(), { left, top, width, height } = box;
+    const small = Math.min(width, height) < least - 0.05;
+    return { one, box, small, x: left + width / 2, y: top + height / 2 };
+  });
+  const away = ({ left, right, top, bottom }, { x, y }) =>
+    Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
+  const meets = (part, other) => part !== other && (away(other.box, part) < least / 2
+    || other.small && Math.hypot(other.x - part.x, other.y - part.y) < least);
+  const crowded = all.filter((part) => part.small && all.some((other) => meets(part, other)));
+  return [all.length, crowded.map(({ one, box }) =>
+    `${one.dataset.id ?? one.dataset.tip}: ${box.width.toFixed(1)} x ${box.height.toFixed(1)}`)];
+}"""
+SMALL_PARTS = {
+    "position_encodings": "position",
+    "rope_scaling": "rope-scaling",
+    "decode_stepper": "kv-cache",
+    "tile_stepper": "matmul",
+    "cost_explorer": "attention-cost",
+    "phase_film": "model",
+}
 # What holds the focus shows at least a part of itself below the bar that stays at the top.
 HIDDEN = """() => {
   const bar = document.querySelector(".bd-header-article, header.bd-header");
@@ -54,6 +84,35 @@ def test_a_page_at_four_hundred_percent(visit: Visit, name: str) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("widget", SMALL_PARTS)
+def test_parts_of_a_picture_can_be_hit(visit: Visit, widget: str, width: int) -> None:
+    page = visit.look(f"book/{SMALL_PARTS[widget]}.html", width=width)
+    page.locator(f".living-on[data-widget={widget}]").first.wait_for()
+    targets, crowded = page.evaluate(CROWDED)
+    assert targets
+    assert crowded == []
+
+
+@pytest.mark.browser
+def test_the_pointer_means_the_nearest_part(visit: Visit) -> None:
+    """A cell of 12 pixels, by mouse and by tap; from there the arrow keys go on."""
+    page = visit.look("book/position.html", width=360)
+    view = page.locator(".living[data-widget=position_encodings]").first
+    cell = view.locator("[data-id='t5-7-3']")
+    cell.scroll_into_view_if_needed()
+    place = cell.bounding_box()
+    assert place
+    assert place["width"] < 24
+    page.mouse.move(place["x"] + 6, place["y"] + 6)
+    expect(view.locator(".living-lit")).to_have_attribute("data-id", "t5-7-3")
+    page.mouse.click(place["x"] + 3, place["y"] + 3)
+    assert page.evaluate("document.activeElement.dataset.id") == "t5-7-3"
+    page.keyboard.press("ArrowLeft")
+    expect(view.locator(".living-lit")).to_have_attribute("data-id", "t5-7-2")
+
+
+@pytest.mark.browser
 def test_the_checks_see_what_they_look_for(visit: Visit) -> None:
     page = visit.look("book/glossary.html", width=MAGNIFIED)
     page.evaluate((packages() / "axe-core/axe.min.js").read_text())
@@ -63,6 +122,9 @@ def test_the_checks_see_what_they_look_for(visit: Visit) -> None:
       "<button style='position:fixed;top:-90px'>c</button>")""")
     assert len(page.evaluate(SMALL)) == 2
     assert any(">c<" in markup for markup in page.evaluate(HIDDEN))
+    page = visit.look("book/position.html")
+    page.add_style_tag(content=".living-field [data-id] { pointer-events: all !important }")
+    assert len(page.evaluate(CROWDED)[1]) >= 216, "the cells, each for itself"
 
 
 @pytest.mark.browser

@@ -17,7 +17,7 @@ from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
-TAKEN = ["softmax_choice", "rotor", "roofline", "position_encodings"]
+TAKEN = ["softmax_choice", "rotor", "roofline", "position_encodings", "cost_explorer"]
 SHARING = ["cache_calculator", "roofline", "variant_table"]
 
 
@@ -26,7 +26,7 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     folder: Path = tmp_path_factory.mktemp("handling")
     for name in ("living.page.js", "living.trained.js", "living.css"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
-    bodies = {name: WIDGETS[name]()._html() for name in {*TAKEN, *SHARING}}
+    bodies = {name: WIDGETS[name]()._html() for name in {*TAKEN, *SHARING, "latent_explorer"}}
     bodies["both"] = bodies["roofline"] + bodies["variant_table"]
     bodies["asked"] = CacheCalculator(model="mistral-nemo")._html()
     for name, body in bodies.items():
@@ -118,14 +118,58 @@ def test_marks_and_triangles_are_moved_sideways(open_page: Visit) -> None:
     expect(start).to_have_value("5")
 
 
+def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:
+    """Over one of the charts and in both; a tap only says what is there."""
+    page = open_page.look("cost_explorer.html")
+    exact = page.get_by_label("Tokens n, exact")
+    for name, across in (("now-square", 60), ("now-scores", -120)):
+        before = int(exact.input_value())
+        pull(page, page.locator(f"[data-id='{name}']"), across)
+        after = int(exact.input_value())
+        assert (after > before) == (across > 0)
+        assert after == float(f"{after:.2g}"), "two digits"
+    pull(page, page.locator("[data-id='now-square']"), 900)
+    expect(exact).to_have_value("262144")
+    exact.fill("4096")
+    pull(page, page.locator("[data-id='now-square']"), 1)
+    expect(exact).to_have_value("4096")
+    expect(page.locator(".living-detail")).to_contain_text("The line stands at 4,096 tokens")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "label", "steps"),
+    [
+        ("cost_explorer", "now-square", "Tokens n", ["1536", "2048", "1536", "1024"]),
+        ("roofline", "mark-whole", "Sequences", ["24", "32", "24", "16"]),
+    ],
+)
+def test_a_part_has_the_keys_of_its_control(
+    open_page: Visit, name: str, part: str, label: str, steps: list[str]
+) -> None:
+    page = open_page.look(f"{name}.html")
+    exact = page.get_by_label(f"{label}, exact")
+    handle = page.locator(f"[data-id='{part}']")
+    expect(handle).to_have_attribute("role", "slider")
+    handle.focus()
+    for key, value in zip(["Right", "Right", "Left", "Left"], steps, strict=True):
+        page.keyboard.press(f"Arrow{key}")
+        expect(exact).to_have_value(value)
+        expect(handle).to_have_attribute("aria-valuenow", value)
+        expect(handle).to_be_focused()
+    page.keyboard.press("End")
+    expect(exact).to_have_value(exact.get_attribute("max") or "")
+    page.keyboard.press("ArrowUp")  # goes on to another part
+    expect(handle).not_to_be_focused()
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> None:
     page = open_page.look(f"{name}.html")
     targets = {
         "softmax_choice": "s-0", "rotor": "plane-0", "roofline": "mark-whole",
-        "position_encodings": "t5-2-1",
+        "position_encodings": "t5-2-1", "cost_explorer": "now-square",
     }  # fmt: skip
-    style = "(part) => getComputedStyle(part).touchAction"
+    style = "(part) => getComputedStyle(part.closest('.living-field > *') ?? part).touchAction"
     assert page.locator(f"[data-id='{targets[name]}']").evaluate(style) == "pan-y"
 
 
@@ -142,6 +186,82 @@ def test_the_calculator_keeps_its_height(open_page: Visit) -> None:
     height = picture.get_attribute("height")
     page.get_by_label("Tokens in each (context), exact").fill("1048576")
     assert picture.get_attribute("height") == height
+
+
+COUNTED = [
+    ("cache_calculator", "Sequences (batch)", "cache", "GB"),
+    ("cost_explorer", "Tokens n", "total", "FLOP"),
+]
+
+
+@pytest.mark.parametrize(("name", "label", "key", "unit"), COUNTED)
+def test_a_number_runs_to_its_new_value(
+    open_page: Visit, name: str, label: str, key: str, unit: str
+) -> None:
+    """In a quarter of a second; what is read aloud has the new value at once, and it alone."""
+    page = open_page(f"{name}.html")
+    page.clock.install(time=0)
+    page.clock.pause_at(60_000)
+    number = page.locator(f".living-live [data-count='{key}']")
+    exact = page.get_by_label(f"{label}, exact")
+    exact.fill("32")
+    page.clock.run_for(1000)
+    first = number.text_content() or ""
+    assert unit in first
+    exact.fill("512")
+    said = page.locator(".living-say").inner_text()
+    seen = [number.text_content()]
+    expect(number).to_have_attribute("aria-hidden", "true")
+    for _ in range(3):
+        page.clock.run_for(60)
+        seen.append(number.text_content())
+    page.clock.run_for(200)
+    seen.append(number.text_content())
+    assert seen[0] == first
+    assert len(set(seen)) == len(seen), seen
+    assert number.get_attribute("aria-hidden") is None
+    assert page.locator(".living-say").inner_text() == said
+    page.emulate_media(reduced_motion="reduce")
+    exact.fill("32")
+    assert number.text_content() == first
+    assert number.get_attribute("aria-hidden") is None
+
+
+# Change the form, and tell what moves: which blocks, where they are at once, and what is left.
+CHANGED = """async () => {
+  const view = document.querySelector(".living-output");
+  const corner = (id) => {
+    const { x, y } = document.querySelector(id).getBoundingClientRect();
+    return [x, y];
+  };
+  const key = corner("[data-block='k-2']"), latent = corner("[data-block='c-2']");
+  document.querySelector("[data-control=form] input:not(:checked)").click();
+  const moves = document.getAnimations().filter((one) => view.contains(one.effect.target));
+  for (const one of moves) { one.pause(); one.currentTime = 0; }
+  const first = corner("[data-block='k-2']");
+  const ghosts = view.querySelectorAll("svg > .living-block:not([data-block])").length;
+  for (const one of moves) one.finish();
+  await Promise.all(moves.map((one) => one.finished));
+  await new Promise(requestAnimationFrame);
+  const left = view.querySelectorAll("svg > .living-block:not([data-block])").length;
+  const last = corner("[data-block='k-2']");
+  return { key, latent, first, last, moves: moves.length, ghosts, left };
+}"""
+
+
+def test_blocks_grow_and_fold_with_the_form(open_page: Visit) -> None:
+    page = open_page("latent_explorer.html")
+    fold = page.evaluate(CHANGED)
+    assert fold["moves"] == fold["ghosts"] + 2 > 6
+    assert fold["left"] == 0
+    grow = page.evaluate(CHANGED)
+    assert grow["ghosts"] == 2
+    assert grow["first"] == pytest.approx(grow["latent"], abs=1.5), "out of its latent"
+    assert grow["last"] == pytest.approx(grow["key"], abs=0.1)
+    assert grow["left"] == 0
+    page.emulate_media(reduced_motion="reduce")
+    still = page.evaluate(CHANGED)
+    assert (still["moves"], still["ghosts"], still["left"]) == (0, 0, 0)
 
 
 def stored(page: Page) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_explanations_carry_the_numbers(results: list[dict[str, Any]]) -> None:
         assert "not there yet" in said["w-5"]
         assert "Read from the cache" in said["c-2"]
         assert "Computed now" in said["c-3"]
-        assert "at the first place" in said["r-0"]
+        assert "at position 0 nothing is rotated" in said["r-0"]
         assert "2 radians" in said["r-2"]
         assert ("No key is made" in said["k-2"]) == (form == "absorbed")
         assert ("No value is made" in said["v-2"]) == (form == "absorbed")
@@ -122,3 +123,45 @@ def test_sentence_and_table_of_every_state(results: list[dict[str, Any]]) -> Non
         assert table["rows"][1][1] == str(result["work"]["expanded"]["made"])
         assert table["rows"][2][2] == f"{result['work']['absorbed']['flops']:,}"
         assert {len(row) for row in table["rows"]} == {len(table["head"])}
+
+
+def test_blocks_move_along_the_brackets() -> None:
+    """What one form makes grows out of what the other has, or folds into it; never both."""
+    body = """
+      const { compute, draw, morph } = living.registry.latent_explorer;
+      return input.map(([one, other]) => {
+        const [before, after] = [one, other].map((state) => compute({ head: 1, ...state }));
+        const markup = draw(after, { width: 720, uid: "u", live: true });
+        const blocks = [...markup.matchAll(/data-block="([^"]+)"/g)].map((found) => found[1]);
+        return [morph(before, after), blocks];
+      });"""
+    expanded, absorbed = {"form": "expanded", "token": 3}, {"form": "absorbed", "token": 3}
+    later = {**absorbed, "token": 4}
+    pairs = [[expanded, absorbed], [absorbed, expanded], [absorbed, later], [absorbed, absorbed]]
+    (there, blocks), (back, _), (more, _), (same, _) = run(body, pairs)
+    made = [[f"{part}-{j}", f"c-{j}"] for j in range(3) for part in "kv"]
+    assert there == {"grow": [["qn", "qa"], ["out", "mix"]], "fold": made}
+    assert back == {
+        "grow": [[to, start] for start, to in made],
+        "fold": [["qa", "qn"], ["mix", "out"]],
+    }
+    assert all(start == to for start, to in more["grow"])
+    assert same is None
+    assert {name for way in [*there["grow"], *there["fold"], *more["grow"]] for name in way} <= set(
+        blocks
+    )
+    assert len(blocks) == len(set(blocks))
+
+
+def test_words_say_rotated() -> None:
+    body = """
+      const { compute, draw, explain } = living.registry.latent_explorer;
+      return input.map((state) => {
+        const result = compute(state);
+        const markup = draw(result, { width: 720, uid: "u", live: true });
+        const ids = [...markup.matchAll(/data-id="([^"]+)"/g)].map((found) => found[1]);
+        return [markup, ...ids.map((id) => explain(result, id).text)].join(" ");
+      });"""
+    for text in run(body, STATES):
+        assert "rotated" in text
+        assert not re.search(r"\bturn(ed|s)?\b|\bplaces?\b", text)

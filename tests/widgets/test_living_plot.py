@@ -353,7 +353,43 @@ def test_values_are_read_by_pointer_and_keyboard(open_page: Visit) -> None:
     surface.click(position={"x": 400, "y": 100})
     expect(plot.locator(".plot-reading")).not_to_contain_text("X 1:")
     plot.get_by_text("The picture as a table").click()
-    assert plot.locator("table tbody tr").count() == len(X)
+    expect(plot.locator("table tbody tr")).to_have_count(len(X))
+
+
+@pytest.mark.browser
+def test_what_the_steps_move_is_dragged(open_page: Visit) -> None:
+    """An upright line sets the step, the reader's line beside it stays, and follows on its own."""
+    page = open_page("light.html")
+    plot = box(page, 0)
+    slider = plot.get_by_role("slider", name="p", exact=True)
+    way = plot.locator(".plot-way")
+    assert way.count() == 1, "the dots move upwards only, and the line across stays"
+    way.scroll_into_view_if_needed()
+    place = way.bounding_box()
+    assert place
+    x, y = place["x"] + 12, place["y"] + 60
+    page.mouse.move(x, y)
+    page.mouse.down()
+    read = plot.locator(".plot-reading").inner_text()
+    page.mouse.move(x + 300, y, steps=4)
+    expect(slider).not_to_have_value("0")
+    expect(slider).not_to_have_value("5")
+    page.mouse.move(x + 2000, y, steps=4)
+    expect(slider).to_have_value("5")
+    expect(plot.locator(".living-say")).to_have_text("Now p is 6.")
+    expect(plot.locator(".plot-reading")).to_have_text(read)
+    page.mouse.up()
+    slider.press("ArrowLeft")  # the same by its control
+    after = way.bounding_box()
+    assert after
+    assert after["x"] > place["x"]
+    surface = plot.get_by_role("slider", name="Read values").bounding_box()
+    assert surface
+    page.mouse.move(surface["x"] + 60, y)
+    page.mouse.down()
+    page.mouse.move(surface["x"] + surface["width"] - 40, surface["y"] - 60, steps=4)
+    page.mouse.up()
+    expect(plot.locator(".plot-reading")).to_contain_text("X 8:")
 
 
 @pytest.mark.browser

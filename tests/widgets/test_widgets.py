@@ -364,7 +364,6 @@ def test_a_bundle_names_whose_code_it_holds() -> None:
     for name, line in {
         "living.page.js": "d3-scale: Copyright 2010-2021 Mike Bostock",
         "living.jupyter.js": "d3-scale: Copyright 2010-2021 Mike Bostock",
-        "living.trained.js": "d3-format: Copyright 2010-2021 Mike Bostock",
         "living.editor.js": "@codemirror/view: Copyright (C) 2018-2021 by Marijn Haverbeke",
     }.items():
         assert line in notices[name], name
@@ -375,7 +374,18 @@ def test_a_bundle_names_whose_code_it_holds() -> None:
         granted = " ".join(words[words.index("Permission") :])  # behind the title and the owner
         for notice in notices.values():
             assert f"{package}: " not in notice or granted in " ".join(notice.split()), package
-    assert not notices["living.worker.js"]
+    assert not notices["living.worker.js"] + notices["living.trained.js"]
+
+
+def test_numbers_are_written_one_way() -> None:
+    """Thousands apart, a true minus sign, and no zero below zero."""
+    body = "return input.map(([value, digits]) => living.decimal(value, digits));"
+    wanted = {
+        (0.125, 2): "0.13", (-0.125, 2): "−0.13", (-0.004, 2): "0.00", (-0.006, 2): "−0.01",
+        (1234567.5, 1): "1,234,567.5", (-1000, 0): "−1,000", (999.9999, 3): "1,000.000",
+        (0.1234, 3): "0.123", (2.5, 0): "3", (1e20, 0): "100,000,000,000,000,000,000",
+    }  # fmt: skip
+    assert run(body, list(wanted)) == list(wanted.values())
 
 
 def test_packages_are_pinned_without_addresses() -> None:

@@ -14,7 +14,7 @@ mkdirSync(out, { recursive: true });
 const common = {
   absWorkingDir: here, bundle: true, minify: true, charset: "utf8", target: "es2022", metafile: true,
   legalComments: "none", nodePaths: [packages], logLevel: "error",
-  alias: { "d3-interpolate": "./core/interpolate.js" },
+  alias: { "d3-interpolate": "./core/interpolate.js", "d3-format": "./core/format.js" },
 };
 
 // The licences of the packages in a bundle, each text once, below all who claim it.

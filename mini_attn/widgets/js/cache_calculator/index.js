@@ -2,7 +2,7 @@
 import { BITS, DEVICES, LAYOUTS, MODELS, OWN, cacheCost, Contradiction, settle, update } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
-import { describe, dtypeLabel, table, variantLabel } from "./words.js";
+import { counts, describe, dtypeLabel, table, variantLabel } from "./words.js";
 
 const dtypes = Object.keys(BITS).map((name) => [name, dtypeLabel(name)]);
 const models = [...MODELS.values()].map((model) => [model.name, model.title, model.family]);
@@ -52,5 +52,5 @@ export default {
   title: "Cache calculator",
   hint: "Point at a number of the formula, or reach it with Tab, to read why it is there.",
   shares: true,
-  schema, controls, compute, draw, describe, table, update, settle,
+  schema, controls, compute, draw, counts, describe, table, update, settle,
 };

@@ -2,12 +2,11 @@
 // context, and the formula. Pure: numbers in, SVG out; every length is in CSS pixels of the
 // width it is given, so that text keeps its size on a phone.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
 
 import {
-  binarySize, count, formula, grouped, numberText, ratio, roundSize, saving, size,
+  binarySize, count, counts, formula, grouped, numberText, roundSize, saving, size,
 } from "./words.js";
-import { hatching, inLines, round } from "../core/svg.js";
+import { hatching, inLines, line, round } from "../core/svg.js";
 import { escape } from "../core/text.js";
 
 const NARROW = 520;
@@ -37,20 +36,22 @@ function wrapped(words, y, width, kind, x = 0) {
 
 function figures(result, width) {
   const cards = [
-    ["the cache", size(result.total_bytes), binarySize(result.total_bytes)],
-    ["beside the weights", `${ratio(result.total_bytes, result.weight_bytes)}×`, `weights ${size(result.weight_bytes)}`],
-    ["one token takes", size(result.bytes_per_token), `${grouped(result.bytes_per_token)} bytes`],
-    ["sequences that fit", grouped(result.max_sequences), `of ${count(result.sizes.context, "token")}`],
+    ["the cache", "cache", binarySize(result.total_bytes)],
+    ["beside the weights", "beside", `weights ${size(result.weight_bytes)}`],
+    ["one token takes", "token", `${grouped(result.bytes_per_token)} bytes`],
+    ["sequences that fit", "fit", `of ${count(result.sizes.context, "token")}`],
   ];
+  const all = counts(result);
   const columns = width < NARROW ? 2 : 4;
   const step = (width + 12) / columns;
   const tall = 84;
-  const inside = cards.map(([label, value, note], index) => {
+  const inside = cards.map(([label, key, note], index) => {
+    const [value, write] = all[key];
     const x = (index % columns) * step;
     const y = Math.floor(index / columns) * (tall + 12);
     return mark("rect", { x: x + 0.5, y: y + 0.5, width: step - 13, height: tall, rx: 6, class: "calc-card" })
       + text(x + 12, y + 20, label, "quiet")
-      + text(x + 12, y + 50, value, "figure")
+      + text(x + 12, y + 50, write(value), "figure", { "data-count": key })
       + text(x + 12, y + 71, note, "quiet");
   }).join("");
   const rows = Math.ceil(cards.length / columns);
@@ -143,8 +144,7 @@ function curve(x, y, bytesAt, kind) {
   const steps = Array.from({ length: 41 }, (_, i) => Math.round(from * (to / from) ** (i / 40)));
   const [low, high] = y.domain();
   const inside = (context) => bytesAt(context) >= low && bytesAt(context) <= high;
-  const path = line((context) => x(context), (context) => y(bytesAt(context))).defined(inside);
-  const d = (path(steps) ?? "").replace(/(\.\d)\d+/g, "$1");
+  const d = line(x, (context) => y(bytesAt(context)))(steps.filter(inside));
   return mark("path", { d, class: `calc-line calc-line-${kind}` });
 }
 

@@ -53,6 +53,14 @@ export function ratio(a, b) {
 
 export const roundSize = (bytes) => size(bytes).replace(".00 ", " ");
 
+// The four figures, as [number, how it is written]; of numbers that do not go together there are none.
+export const counts = (result) => (result.error ? {} : {
+  cache: [Number(result.total_bytes), size],
+  beside: [Number(result.total_bytes) / Number(result.weight_bytes), (value) => `${ratio(value, 1)}×`],
+  token: [Number(result.bytes_per_token), size],
+  fit: [Number(result.max_sequences), (value) => grouped(Math.round(value))],
+});
+
 // 4, 7.5, 71.1: how many times, without a tail of zeros.
 function times(a, b) {
   const value = Number(a) / Number(b);

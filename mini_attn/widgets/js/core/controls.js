@@ -23,6 +23,15 @@ function toLog(entry, value) {
 
 const fromLog = (entry, at) => stops(entry)[at];
 
+// Where an arrow key takes a value on the stops of its control; undefined for other keys.
+export function pressed({ kind }, entry, value, key) {
+  const { min, max, step = 1 } = entry;
+  const all = kind === "log" ? stops(entry) : [Math.max(min, value - step), Math.min(max, value + step)];
+  return {
+    ArrowRight: all.find((stop) => stop > value) ?? value, ArrowLeft: all.findLast((stop) => stop < value) ?? value, Home: min, End: max,
+  }[key];
+}
+
 // The choices of a list, those with the same third word under one heading.
 function choices(control) {
   const groups = new Map();

@@ -2,12 +2,22 @@
 // Every move draws the picture anew, so the pointer is captured by what surrounds it.
 const STILL = 3; // pixels that a tap may tremble
 
+const away = ({ left, right, top, bottom }, x, y) => Math.hypot(Math.max(left - x, x - right, 0), Math.max(top - y, y - bottom, 0));
+
+// The part of a picture that an event is about: in a field of small ones the nearest.
+export function meant({ target, clientX, clientY }, parts = "[data-id]") {
+  const field = target.closest?.(".living-field");
+  if (!field || target.matches(parts)) return target.closest?.(parts);
+  const all = Array.from(field.querySelectorAll(parts), (part) => [away(part.getBoundingClientRect(), clientX, clientY), part]);
+  return all.reduce((best, one) => (one[0] < best[0] ? one : best))[1];
+}
+
 // `grab(id)` gives what moving this part does, or null: a function of how far the pointer has come
 // from where it was put down, and of both places, in pixels of the picture.
 export function dragging(output, grab) {
   let held = null;
   output.addEventListener("pointerdown", (event) => {
-    const part = event.button === 0 ? event.target.closest?.("[data-id]") : null;
+    const part = event.button === 0 ? meant(event) : null;
     const move = part && grab(part.dataset.id);
     if (!move) return;
     const { left, top } = part.ownerSVGElement.getBoundingClientRect();

@@ -18,6 +18,10 @@ export function box(x, y, width, height, style, more = "") {
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${style}"${more}/>`;
 }
 
+// The way through some points: what is across and up of each, and of its number.
+export const line = (x, y) => (points) =>
+  points.map((point, i) => `${i ? "L" : "M"}${round(x(point, i))},${round(y(point, i))}`).join("");
+
 // A bar from a zero line, up for plus and down for minus.
 export function signedBar(value, x, zero, width, height, style) {
   return `<rect x="${round(x)}" y="${round(value > 0 ? zero - height : zero)}" width="${round(width)}" height="${round(height)}" class="${style}"/>`;
@@ -31,6 +35,15 @@ export const targets = (name, radius = 3) => (at, id, x, y, width, height, label
   const corners = radius ? ` rx="${radius}"` : "";
   return `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"${corners} class="${name}-target" data-id="${id}" tabindex="${id === at.entry ? 0 : -1}" role="img" aria-label="${escape(label)}"/>`;
 };
+
+// A part to be dragged that stands for the control of a key: the keys of a slider move it too.
+export const grip = (name, at, id, x, y, width, height, { key, entry: { min, max }, now, label, words }) => (at.live
+  ? `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="3" class="${name}-target living-grip" data-id="${id}" data-grip="${key}" tabindex="${id === at.entry ? 0 : -1}" role="slider" aria-label="${escape(label)}" aria-valuemin="${min}" aria-valuemax="${max}" aria-valuenow="${now}" aria-valuetext="${escape(words)}"/>`
+  : "");
+
+// Parts too small to be hit one by one, on a surface that takes the pointer: it means the nearest.
+export const field = ({ live }, inside) => (live ? `<g class="living-field">${inside}</g>` : inside);
+export const surface = ({ live }, x, y, width, height) => (live ? box(x, y, width, height, "living-surface") : "");
 
 // Samples with their words, [kind, words] each, on as many lines as they need. `lead` is the room of
 // a sample, `gap` what follows the words; fonts differ, so `letter` is a generous average.

@@ -1,5 +1,4 @@
 // Words and numbers on their way into markup.
-import { format } from "d3-format";
 
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
@@ -8,14 +7,13 @@ export function escape(text) {
   return String(text).replace(/[&<>"']/g, (char) => ESCAPES[char]);
 }
 
-export const whole = format(",d");
-const fixed = { 1: format(",.1f"), 2: format(",.2f"), 3: format(",.3f") };
-
-// A number with so many decimals, a true minus sign, and no "-0.00".
+// A number with so many decimals, its thousands apart, a true minus sign, and no "-0.00".
 export function decimal(value, digits = 2) {
-  const text = fixed[digits](value);
-  return (/[1-9]/.test(text) ? text : text.replace("−", "")).replace("-", "−");
+  const text = Math.abs(value).toFixed(digits).replace(/\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
 }
+
+export const whole = (value) => decimal(value, 0);
 
 // (0.25, −1.00)
 export const list = (numbers) => `(${numbers.map((value) => decimal(value)).join(", ")})`;

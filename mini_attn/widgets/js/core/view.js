@@ -1,10 +1,12 @@
 // The generic view: controls, sentence, picture, explanation and table of any widget definition.
 import { moveFocus } from "./arrows.js";
-import { dragging, nearest } from "./drag.js";
-import { fillControls, readInput } from "./controls.js";
+import { dragging, meant, nearest } from "./drag.js";
+import { fillControls, pressed, readInput } from "./controls.js";
 import { copyWords } from "./copy.js";
+import { counting } from "./counting.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
+import { blocksOf, morph } from "./morph.js";
 import { defaults, fault, validate } from "./schema.js";
 
 const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
@@ -22,6 +24,7 @@ class View {
     this.measure(column || this.part("width").getBoundingClientRect().width || 720);
     this.part("second")?.toggleAttribute("open", !this.narrow);
     this.keys = Object.keys(definition.schema);
+    this.count = counting(this.part("output"));
     this.listen();
     this.draw();
     if (definition.play?.byItself) this.playByItself();
@@ -90,10 +93,13 @@ class View {
     form.addEventListener("input", (event) => this.fromInput(event.target));
     this.root.addEventListener("click", (event) => this.press(event.target.closest("[data-do]")));
     const output = this.part("output");
-    for (const kind of ["pointerover", "focusin", "click"]) {
-      output.addEventListener(kind, (event) => this.light(event.target.closest?.("[data-tip], [data-id]")));
+    for (const kind of ["pointerover", "pointermove", "focusin", "click"]) {
+      output.addEventListener(kind, (event) => this.light(meant(event, "[data-tip], [data-id]")));
     }
-    if (this.definition.choose) output.addEventListener("click", (event) => this.choose(event.target.closest?.("[data-id]")));
+    output.addEventListener("click", (event) => {
+      if (event.target.closest(".living-field")) meant(event).focus({ preventScroll: true });
+      if (this.definition.choose) this.choose(meant(event));
+    });
     output.addEventListener("keydown", (event) => this.key(event, output));
     if (this.definition.drag) dragging(output, (id) => this.grab(id));
     this.part("table").addEventListener("toggle", () => this.fillTable());
@@ -110,10 +116,24 @@ class View {
   }
 
   key(event, output) {
+    if (this.slide(event)) return;
     moveFocus(event, [...output.querySelectorAll("[tabindex]")]);
     if (!this.definition.choose || !["Enter", " "].includes(event.key)) return;
     event.preventDefault();
     this.choose(event.target);
+  }
+
+  // A part that stands for a control has its keys.
+  slide(event) {
+    const { grip } = event.target.dataset;
+    const { controls, schema } = this.definition;
+    const next = grip && pressed(controls.find(({ key }) => key === grip), schema[grip], this.model.get(grip), event.key);
+    if (next === undefined) return false;
+    event.preventDefault();
+    this.stop();
+    this.complain(null);
+    this.put(grip, next);
+    return true;
   }
 
   // What moving a part makes of the state: the definition gives the values of keys, or null.
@@ -241,7 +261,7 @@ class View {
 
   // What stands behind a part of the picture: its own words, or the definition's.
   light(element) {
-    if (!element) return;
+    if (!element || element.classList.contains("living-lit")) return;
     const { tip, id } = element.dataset;
     const { explain } = this.definition;
     const { text, also } = tip !== undefined || !explain ? { text: tip ?? "", also: [] } : explain(this.result, id);
@@ -290,8 +310,11 @@ class View {
 
   paint(state) {
     const { definition, root } = this;
+    const before = this.result;
     this.result = definition.compute(state);
     const output = this.part("output");
+    const ways = before && definition.morph?.(before, this.result);
+    const old = ways && blocksOf(output);
     const active = root.ownerDocument.activeElement;
     const focused = output.contains(active) ? active.dataset.id : null;
     const second = this.part("second");
@@ -302,6 +325,8 @@ class View {
     }
     this.part("first").innerHTML = this.drawn(this.apart ? "first" : undefined);
     this.drawSecond();
+    this.count(definition.counts?.(this.result) ?? {});
+    if (ways) morph(output, old, ways);
     const find = (id) => (id ? output.querySelector(`[data-id="${id}"]`) : null);
     if (focused) find(focused)?.focus();
     else if (find(this.lit)) this.light(find(this.lit));
@@ -330,6 +355,7 @@ class View {
   remove() {
     this.removed = true;
     this.stop();
+    this.count.stop();
     this.observer.disconnect();
     this.seen?.disconnect();
     document.fonts.removeEventListener("loadingdone", this.lettered);

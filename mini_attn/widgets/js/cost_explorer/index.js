@@ -1,14 +1,14 @@
 // The cost explorer: FLOPs and bytes of one layer, part by part, against the number of tokens.
 import { hint } from "../core/text.js";
 import { HEAD_DIM, compute } from "./compute.js";
-import { WIDE, draw } from "./picture.js";
+import { WIDE, drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
-import { describe, explain, table } from "./words.js";
+import { counts, describe, explain, table } from "./words.js";
 
 export default {
   name: "cost_explorer",
   title: "What one layer costs",
-  hint: hint("a part or a curve"),
+  hint: `Drag the line in a chart to change n. ${hint("a part or a curve")}`,
   schema,
   controls: [
     { key: "seq", kind: "log", label: "Tokens n" },
@@ -17,7 +17,8 @@ export default {
     { key: "pairs", kind: "choice", label: "Pairs computed", options: [["full", "full square"], ["exact", "visible only"]] },
     { key: "kernel", kind: "choice", label: "Scores", options: [["written", "written down"], ["fused", "in tiles"]] },
   ],
+  drag,
   main: ["seq"],
   second: { title: "Bytes of its attention, against tokens", upTo: WIDE },
-  compute, draw, describe, table, explain,
+  compute, draw, counts, describe, table, explain,
 };

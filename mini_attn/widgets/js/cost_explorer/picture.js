@@ -1,9 +1,9 @@
 // The cost explorer's picture: a bar for each part, and two charts over the number of tokens.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, box, hatching, inParts, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, hatching, inParts, line, round, stroke, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
-import { MLP_FORMULA, bytes, flop, partsOf, percent, short, tick } from "./words.js";
+import schema from "./schema.json" with { type: "json" };
+import { MLP_FORMULA, counts, flop, partsOf, percent, short, tick } from "./words.js";
 
 export const WIDE = 600;
 const ROW = 27;
@@ -41,34 +41,48 @@ function parts(result, at) {
   return { inside: rows.join("") + soft, bottom: y + ROW };
 }
 
+const [LEFT, RIGHT] = [56, 10]; // of a chart, beside its curves
+const halfOf = (width) => (width >= WIDE ? (width - 36) / 2 : width);
+
+// The line at n is dragged along its axis, to numbers of two digits.
+export function drag(result, id, { width, state }) {
+  if (!id.startsWith("now-")) return null;
+  const { min, max } = schema.seq;
+  const pixel = Math.log(max / min) / (halfOf(width) - LEFT - RIGHT);
+  return ({ dx }) => ({ seq: Number((state.seq * Math.exp(dx * pixel)).toPrecision(2)) });
+}
+
 const TICKS = [16, 128, 1024, 8192, 65536];
 const short_n = (n) => (n >= 1024 ? `${n / 1024}k` : String(n));
 
 // Two curves over n on logarithmic axes: what grows with n, and what grows with its square.
 function chart(result, spec, x0, y0, width, at) {
   const { curves, seq } = result;
-  const [left, top] = [x0 + 52, y0 + 62];
-  const x = scaleLog([curves[0].n, curves.at(-1).n], [left + 4, x0 + width - 10]).base(2);
+  const [left, top] = [x0 + LEFT - 4, y0 + 62];
+  const x = scaleLog([curves[0].n, curves.at(-1).n], [x0 + LEFT, x0 + width - RIGHT]).base(2);
   const all = curves.flatMap((point) => [point[spec.linear.key], point[spec.square.key]]);
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const y = scaleLog([low, high], [top + PLOT, top]);
   const decades = scaleLinear([Math.log10(low), Math.log10(high)], [0, 1]).ticks(4).filter(Number.isInteger).map((power) => 10 ** power);
   const grid = decades.map((value) => stroke(left, y(value), x0 + width, y(value), "cost-grid") + text(left - 6, y(value) + 4, tick(value, spec.tick), "cost-quiet", END));
   const ticks = TICKS.map((n) => text(x(n), top + PLOT + 17, short_n(n), "cost-quiet", MIDDLE));
-  const lines = [spec.linear, spec.square].map(({ key, words, value, id, style }, i) => {
-    const path = line((point) => round(x(point.n)), (point) => round(y(point[key])))(curves);
+  const lines = [spec.linear, spec.square].map(({ key, id, style }, i) => {
+    const [value, write] = counts(result)[key];
+    const path = line((point) => x(point.n), (point) => y(point[key]))(curves);
     const at_y = y0 + 24 + 19 * i;
     return `<path d="${path}" class="cost-curve cost-curve-${style}"/><circle cx="${round(x(seq))}" cy="${round(y(value))}" r="4.5" class="cost-dot-${style}"/>`
-      + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, `${words}: ${spec.unit(value)}`, "cost-key")
-      + (id ? target(at, id, x0, at_y - 15, width, 19, `${words}: ${spec.unit(value)}`) : "");
+      + stroke(x0, at_y - 4, x0 + 22, at_y - 4, `cost-curve cost-curve-${style}`) + text(x0 + 28, at_y, write(value), "cost-key", ` data-count="${key}"`)
+      + (id ? target(at, id, x0, at_y - 18 + 5 * i, width, 24, write(value)) : "");
   });
   return text(x0, y0, spec.title, "cost-head") + grid.join("") + stroke(left, top + PLOT, x0 + width, top + PLOT, "cost-axis")
-    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + lines.join("") + ticks.join("")
-    + text(x0 + width, top + PLOT + 35, "tokens n", "cost-quiet", END) + (spec.mark ? spec.mark(x, y, top) : "");
+    + stroke(x(seq), top, x(seq), top + PLOT, "cost-now") + (at.live ? `<circle cx="${round(x(seq))}" cy="${top + PLOT}" r="5" class="cost-grip"/>` : "") + lines.join("") + ticks.join("")
+    + text(x0 + width, top + PLOT + 35, "tokens n", "cost-quiet", END)
+    + grip("cost", at, `now-${spec.square.key}`, Math.min(x(seq) - 12, x0 + width - 24), top, 24, PLOT + 5, { key: "seq", entry: schema.seq, now: seq, label: "Tokens n", words: `${whole(seq)} tokens` })
+    + (spec.mark ? spec.mark(x, y, top) : "");
 }
 
 function flopChart(result, x0, y0, width, at) {
-  const { weights, square, cross } = result;
+  const { cross } = result;
   const mark = (x, y, top) => {
     const cx = x(cross);
     const anchor = cx > x0 + width - 60 ? END : MIDDLE;
@@ -76,19 +90,17 @@ function flopChart(result, x0, y0, width, at) {
       + target(at, "cross", cx - 12, top + PLOT - 24, 24, 24, `half and half at ${whole(Math.round(cross))} tokens`);
   };
   return chart(result, {
-    title: "FLOPs of the layer, against tokens", unit: flop, tick: "", mark,
-    linear: { key: "weights", words: "products with weights", value: weights, style: "weights" },
-    square: { key: "square", words: "scores and weighted sum", value: square, style: "square" },
+    title: "FLOPs of the layer, against tokens", tick: "", mark,
+    linear: { key: "weights", style: "weights" },
+    square: { key: "square", style: "square" },
   }, x0, y0, width, at);
 }
 
 function byteChart(result, x0, y0, width, at) {
-  const { bytes: memory, kernel } = result;
-  const curves = result.curves.map(({ n, rows, scores }) => ({ n, rows, scores }));
-  return chart({ ...result, curves }, {
-    title: "Bytes of its attention, against tokens", unit: bytes, tick: "B",
-    linear: { key: "rows", words: "rows x, q, k, v, out", value: memory.rows, id: "rows", style: "weights" },
-    square: { key: "scores", words: kernel === "written" ? "scores, written down" : "scores, a tile at a time", value: memory.scores, id: "square", style: "square" },
+  return chart(result, {
+    title: "Bytes of its attention, against tokens", tick: "B",
+    linear: { key: "rows", id: "rows", style: "weights" },
+    square: { key: "scores", id: "square", style: "square" },
   }, x0, y0, width, at);
 }
 
@@ -97,10 +109,11 @@ export function draw(result, { width = 720, uid = "cost_explorer", live = false,
   const bar = wide ? 246 : 128;
   const at = { wide, live, entry: "scores", uid, width, top: 26, bar, formula: 146, long: width - bar - (wide ? 158 : 56) };
   const upper = parts(result, at);
-  const half = wide ? (width - 36) / 2 : width;
+  const half = halfOf(width);
   const y = upper.bottom + 28;
   const tall = PLOT + 102;
-  const inside = text(0, 14, `One layer: ${flop(result.total)}`, "cost-head") + upper.inside + flopChart(result, 0, y, half, at);
+  const { total } = counts(result);
+  const inside = text(0, 14, total[1](total[0]), "cost-head", ' data-count="total"') + upper.inside + flopChart(result, 0, y, half, at);
   const defs = hatching(`${uid}-hatch`, "cost-hatch");
   if (wide) return svg("cost", width, Math.ceil(y + tall), { live, label }, defs + inside + byteChart(result, half + 36, y, half, at));
   const second = () => ({ inside: byteChart(result, 0, 14, half, at), bottom: tall + 14 });

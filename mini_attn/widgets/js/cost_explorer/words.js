@@ -30,6 +30,15 @@ export function describe({ seq, share, cross, total, mlp, pairs }) {
   return `${whole(seq)} tokens: ${flop(total)}, of which ${percent(share)} are scores and weighted sum, the part that grows with the square. That is ${long} the ${whole(Math.round(cross))} tokens at which it makes up half${mlp === "none" ? "" : `, with ${WIDTHS[mlp]}`}${pairs === "full" ? "" : ", visible pairs only"}.`;
 }
 
+// What stands in large beside its name, as [number, how it is written].
+export const counts = ({ total, weights, square, bytes: memory, kernel }) => ({
+  total: [total, (n) => `One layer: ${flop(n)}`],
+  weights: [weights, (n) => `products with weights: ${flop(n)}`],
+  square: [square, (n) => `scores and weighted sum: ${flop(n)}`],
+  rows: [memory.rows, (n) => `rows x, q, k, v, out: ${bytes(n)}`],
+  scores: [memory.scores, (n) => `scores, ${kernel === "written" ? "written down" : "a tile at a time"}: ${bytes(n)}`],
+});
+
 export function table(result) {
   const { seq, d_model: d, flops, total, softmax, bytes: memory, kernel } = result;
   const rows = partsOf(result).map(([id, name]) => [name, whole(flops[id]), percent(flops[id] / total)]);
@@ -70,6 +79,7 @@ export function explain(result, id) {
     const rule = pairs === "full" ? `4·n·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 4` : `2·(n + 1)·d against ${whole(Math.round(weights / d))}·d² a token: n = ${whole(Math.round(weights / d))}·d / 2 − 1`;
     return { text: `Half and half: ${rule} = ${whole(Math.round(cross))} tokens. To the left the weights' part is larger, to the right the square.`, also: ["scores", "sum"] };
   }
+  if (id.startsWith("now-")) return { text: `The line stands at ${n} tokens: ${flop(result.weights)} with weights, ${flop(result.square)} for scores and weighted sum. Drag it, or move it with the left and right arrow keys.`, also: [] };
   if (id === "rows") return { text: `The rows x, q, k, v and out: 5 · ${n} · ${whole(d)} numbers of 2 bytes = ${whole(memory.rows)} bytes. Linear in n.`, also: [] };
   if (id === "square") {
     const text = kernel === "written"

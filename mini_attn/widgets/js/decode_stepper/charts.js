@@ -1,8 +1,7 @@
 // The stepper's running totals: three small charts, each with both curves and its numbers.
 import { max } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, round, stroke, text } from "../core/svg.js";
+import { END, MIDDLE, line, round, stroke, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 
 const METRICS = [["passes", "Token passes"], ["flops", "FLOPs"], ["bytes", "Bytes read and written"]];
@@ -15,7 +14,7 @@ function plot(result, key, x0, y0, width, height) {
   const y = scaleLinear([0, max(steps, ({ total }) => total[key])], [y0 + height, y0 + 8]).nice(3);
   const grid = y.ticks(3).map((tick) => stroke(x0 + AXIS, y(tick), x0 + width, y(tick), tick ? "step-grid" : "step-axis")
     + text(x0 + AXIS - 6, y(tick) + 4, whole(tick), "step-quiet", END));
-  const path = line((_, i) => round(x(i)), ({ total }) => round(y(total[key])));
+  const path = line((_, i) => x(i), ({ total }) => y(total[key]));
   const now = x(result.step);
   const curves = WAYS.map(([way]) =>
     `<path d="${path(result.history[way])}" class="step-curve step-curve-${way}"/><circle cx="${round(now)}" cy="${round(y(result.total[way][key]))}" r="4.5" class="step-dot-${way}"/>`);

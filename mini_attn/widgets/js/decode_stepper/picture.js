@@ -2,7 +2,7 @@
 // the running totals. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
 import { range } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { END, MIDDLE, box, hatching, inLines, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, hatching, inLines, inParts, round, signedBar, stroke, surface, targets, text } from "../core/svg.js";
 import { decimal, shortWeight } from "../core/text.js";
 import { charts } from "./charts.js";
 import { KINDS } from "./words.js";
@@ -98,7 +98,8 @@ function lineOf(result, i, at) {
   const parts = ["q", "k", "v", ...(at.wide ? ["out"] : [])].map((part) => vector(result, part, i, y, at));
   return {
     vectors: name(y) + text(at.x.q - 10, y + at.tall / 2 + 4.5, SHORT[kind], `step-word-${kind}`, END) + parts.join(""),
-    weights: (at.wide ? "" : name(below)) + weightRow(result, i, below, at),
+    weights: at.wide ? "" : name(below),
+    cells: weightRow(result, i, below, at),
   };
 }
 
@@ -124,7 +125,9 @@ export function draw(result, { width = 720, uid = "decode_stepper", live = false
   const newest = result.there - 1;
   const at = { ...place, size, uid, live, entry: place.wide ? `w-${newest}-${newest}` : `q-${newest}` };
   const parts = [headings(result, at), ...range(result.rows.length).map((i) => lineOf(result, i, at))];
-  const [vectors, weights] = ["vectors", "weights"].map((name) => parts.map((one) => one[name]).join(""));
+  const [vectors, words, cells] = ["vectors", "weights", "cells"].map((name) => parts.map((one) => one[name] ?? "").join(""));
+  const count = result.rows.length;
+  const weights = words + field(at, surface(at, at.x.w, at.weights, count * at.cell, count * at.row) + cells);
   const first = () => {
     const key = legend(at.below + 4, at);
     const same = key.bottom + 24;

@@ -1,7 +1,7 @@
 // The latent explorer: what the cache holds, what a head makes of it, and the other order.
 import { hint } from "../core/text.js";
 import { compute, tokens } from "./compute.js";
-import { draw } from "./picture.js";
+import { draw, morph } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { describe, explain, table } from "./words.js";
 
@@ -17,5 +17,5 @@ export default {
   ],
   main: ["form"],
   second: { title: "What both forms cost" },
-  compute, draw, describe, table, explain,
+  compute, draw, morph, describe, table, explain,
 };

@@ -1,5 +1,6 @@
 // The latent explorer's picture: what is cached, what one head makes of it, who meets whom, and
 // what both forms cost. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
+import { block } from "../core/morph.js";
 import { MIDDLE, box, inLines, inParts, round, signedBar, stroke, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 
@@ -30,13 +31,13 @@ const target = targets("latent");
 function vector(at, column, y, values, most, kind, id, label) {
   const [x, w] = [at.x[column], at.size[column] * at.bar];
   const hit = target(at, id, x, y, w, TALL, label);
-  if (!values) return box(x, y, w, TALL, `latent-box-${kind}`) + hit;
+  if (!values) return block(at, id, box(x, y, w, TALL, `latent-box-${kind}`)) + hit;
   const middle = y + TALL / 2;
   const bars = values.map((value, n) => {
     const height = Math.max(1.5, (Math.abs(value) / most) * (TALL / 2 - 2));
     return Math.abs(value) < 1e-9 ? "" : signedBar(value, x + n * at.bar + 1.5, middle, at.bar - 3, height, `latent-bar-${kind}`);
   });
-  return box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join("") + hit;
+  return block(at, id, box(x, y, w, TALL, `latent-box-${kind}`) + stroke(x + 2, middle, x + w - 2, middle, "latent-zero") + bars.join("")) + hit;
 }
 
 function arrow(x1, x2, y) {
@@ -49,7 +50,7 @@ function headings(result, at) {
   const name = (column, words, w = at.size[column] * at.bar) => text(at.x[column] + w / 2, 40, words, "latent-quiet", MIDDLE);
   const end = at.x.v + 4 * at.bar;
   const made = result.form === "expanded" ? (at.wide ? `made for head ${result.head}` : "made now") : "not made";
-  const parts = at.wide ? name("content", "content", 70) + name("position", "place", 70) : "";
+  const parts = at.wide ? name("content", "content", 70) + name("position", "position", 70) : "";
   return over(at.x.r, at.x.c + 4 * at.bar, at.wide ? "in the cache" : "cached", "latent-cached") + over(at.x.k, end, made, "latent-made")
     + name("r", at.wide ? "rotated" : "RoPE") + name("c", "latent") + name("k", "key") + name("v", "value") + parts + name("w", "weight", at.weight);
 }
@@ -62,7 +63,7 @@ function queryRow(result, at) {
   const y = at.top;
   const middle = y + TALL / 2;
   const goes = absorbed ? arrow(at.x.k - 3, at.x.c + 4 * at.bar + 3, middle) + (at.wide ? text((at.x.k + at.x.c + 4 * at.bar) / 2, middle - 7, "W_UK", "latent-small", MIDDLE) : "") : "";
-  const rule = `(content + place) / √${Math.round(result.scale ** -2)},`;
+  const rule = `(content + position) / √${Math.round(result.scale ** -2)},`;
   const how = at.wide ? text(at.x.content + 4, y + 8, rule, "latent-small") + text(at.x.content + 4, y + 23, "then softmax over the tokens", "latent-small") : "";
   return text(0, middle + 4.5, "query", "latent-strong") + goes + how
     + vector(at, "r", y, qRope, extent.qr, "query", "qr", "query, part for the position")
@@ -118,7 +119,7 @@ function legend(y, at) {
 }
 
 // Two bars, one for each form; the one that is shown has its name in bold.
-function compare(result, key, title, x, y, width) {
+function compare(result, key, title, x, y, width, live) {
   const most = Math.max(result.work.expanded[key], result.work.absorbed[key]);
   const bars = ["expanded", "absorbed"].map((form, n) => {
     const at = y + 14 + n * 26;
@@ -126,7 +127,7 @@ function compare(result, key, title, x, y, width) {
     const room = width - 76 - 52;
     const w = (value / most) * room;
     return text(x, at + 13, form, form === result.form ? "latent-strong" : "latent-token")
-      + box(x + 76, at, w, 18, form === "expanded" ? "latent-cost-expanded" : "latent-cost-absorbed")
+      + block({ live }, `${key}-${form}`, box(x + 76, at, w, 18, form === "expanded" ? "latent-cost-expanded" : "latent-cost-absorbed"))
       + text(x + 76 + w + 6, at + 13.5, whole(value), form === result.form ? "latent-strong" : "latent-token");
   });
   return text(x, y, title, "latent-strong") + bars.join("");
@@ -134,8 +135,8 @@ function compare(result, key, title, x, y, width) {
 
 function counts(result, y, at) {
   const half = (at.width - 30) / 2;
-  const numbers = compare(result, "made", "Numbers made in this step, all heads", 0, y, at.wide ? half : at.width);
-  const flops = compare(result, "flops", "FLOPs of this step, all heads", at.wide ? half + 30 : 0, at.wide ? y : y + 92, at.wide ? half : at.width);
+  const numbers = compare(result, "made", "Numbers made in this step, all heads", 0, y, at.wide ? half : at.width, at.live);
+  const flops = compare(result, "flops", "FLOPs of this step, all heads", at.wide ? half + 30 : 0, at.wide ? y : y + 92, at.wide ? half : at.width, at.live);
   return { inside: numbers + flops, bottom: y + (at.wide ? 72 : 164) };
 }
 
@@ -144,6 +145,17 @@ function sentences({ there, rank, rope, cache_numbers: kept, difference }, y, at
   const size = difference === 0 ? "0" : difference.toExponential(0);
   return at.wide ? text(0, y, cache, "latent-strong") + text(0, y + 22, `✓ Weights and output, expanded and absorbed: largest difference ${size} (both were computed)`, "latent-same")
     : text(0, y, cache.replace(", for all four heads", ""), "latent-strong") + text(0, y + 22, "✓ Same weights and output in both forms", "latent-same");
+}
+
+// Along the brackets of the formula: keys and values grow out of the latents or fold into them, the
+// query and the weighted sum go to the side where they are needed.
+export function morph(before, after) {
+  const costs = ["made-expanded", "made-absorbed", "flops-expanded", "flops-absorbed"];
+  if (before.form === after.form) return before.there === after.there ? null : { grow: costs.map((id) => [id, id]) };
+  const there = [...Array(Math.min(before.there, after.there)).keys()];
+  const made = there.flatMap((j) => [[`c-${j}`, `k-${j}`], [`c-${j}`, `v-${j}`]]);
+  if (after.form === "expanded") return { grow: made, fold: [["qa", "qn"], ["mix", "out"]] };
+  return { grow: [["qn", "qa"], ["out", "mix"]], fold: made.map(([from, to]) => [to, from]) };
 }
 
 export function draw(result, { width = 720, live = false, part, label = "What latent attention keeps, makes and mixes" } = {}) {

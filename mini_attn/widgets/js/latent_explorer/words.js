@@ -38,8 +38,8 @@ function explainKept(result, name, j) {
   const since = j === result.there - 1 ? "Computed now, and kept" : "Read from the cache";
   if (name === "c") return `The latent of “${token}”: its embedding times W_a, normed = ${list(result.latent[j])}. ${since}; all four heads use it.`;
   const start = result.rope_key[0];
-  const turn = j ? `${list(start)} rotated by ${j} ${j === 1 ? "radian" : "radians"}` : "at the first position nothing is rotated:";
-  return `The rotated key of “${token}”: ${turn} = ${list(result.rope_key[j])}. ${since}; all four heads use it.`;
+  const rotated = j ? `${list(start)} rotated by ${j} ${j === 1 ? "radian" : "radians"}` : "at position 0 nothing is rotated:";
+  return `The rotated key of “${token}”: ${rotated} = ${list(result.rope_key[j])}. ${since}; all four heads use it.`;
 }
 
 function explainMade(result, name, j) {
@@ -63,7 +63,7 @@ function explainWeight(result, j) {
 }
 
 const SINGLE = {
-  qr: (r) => `The query's part for the position, rotated by ${r.there - 1}: ${list(r.q_rope)}. It meets the rotated keys, in both forms.`,
+  qr: (r) => `The query's part for the position, rotated by ${r.there - 1} ${r.there === 2 ? "radian" : "radians"}: ${list(r.q_rope)}. It meets the rotated keys, in both forms.`,
   qn: (r) => `The query's part without position, of head ${r.head}: ${list(r.q)}.${r.form === "expanded" ? " It meets the keys." : ""}`,
   qa: (r) => (r.form === "absorbed" ? `The query taken to the latent: ${list(r.q)} times W_UK transposed = ${list(r.q_latent)}. It meets the latents themselves.`
     : "Here the query stays where the keys are. Absorbed, it would be taken to the latent."),

@@ -201,6 +201,29 @@ function mark(panel, at, shown, point) {
 export const reader = (figure, { places }, shown, points) =>
   figure.panels.map((panel, n) => (points[n] < 0 ? "" : mark(panel, places[n], shown[n], points[n]))).join("");
 
+// What the steps move sideways through a panel, an upright line or a dot alone: how to draw it to be
+// dragged, and where it stands at each step.
+export function ways(figure, { places }) {
+  return figure.panels.flatMap(({ kind, lines: all, dots = [] }, n) => {
+    const { x, y, top, bottom } = places[n];
+    const upright = kind === "curves" ? all.filter(({ axis }) => axis === "x").map((one) => one.at.map((value) => [x(value), top, bottom])) : [];
+    const alone = dots.filter((one) => one.x.every((row) => row.length === 1))
+      .map((one) => one.x.map(([value], i) => [x(value), y(one.y[Math.min(i, one.y.length - 1)][0])]).map(([at, high]) => [at, high - 12, high + 12]));
+    return [...upright, ...alone].filter((way) => way.length === figure.steps.length && way.some(([at]) => at !== way[0][0]));
+  });
+}
+
+export const handles = (all, step) => all.map((way, n) => {
+  const [x, top, bottom] = way[step];
+  return `<rect x="${round(x - 12)}" y="${round(top)}" width="24" height="${round(bottom - top)}" class="plot-way" data-id="way-${n}"/>`;
+}).join("");
+
+// The step at which it stands nearest to an x.
+export function stepAt(way, x) {
+  const off = way.map(([at]) => Math.abs(at - x));
+  return off.indexOf(Math.min(...off));
+}
+
 // The point of a panel under a place in the picture.
 function pointIn(panel, at, x, y) {
   if (panel.kind === "curves") {

@@ -1,11 +1,12 @@
 // The view of a living plot: buttons or a slider for the step, the picture, a line to read values at.
 import { copyWords } from "../core/copy.js";
+import { dragging } from "../core/drag.js";
 import { tableMarkup } from "../core/frame.js";
 import { toHash } from "../core/hash.js";
 import { validate } from "../core/schema.js";
 import { escape } from "../core/text.js";
 import { blend, compute, matching, pointsOf } from "./compute.js";
-import { layout, moving, nextPoint, pointAt, reader, standing } from "./picture.js";
+import { handles, layout, moving, nextPoint, pointAt, reader, standing, stepAt, ways } from "./picture.js";
 import { reading, sentence, tables } from "./words.js";
 
 const MOTION = 250; // milliseconds from one step to the next
@@ -24,7 +25,7 @@ function control({ control: name, steps }, uid) {
 
 const frame = (definition, uid, linked) => `<div class="living-app plot-app" role="group" aria-label="${escape(definition.title)}">
   <p class="living-note" role="alert" hidden></p>${control(definition.figure, uid)}
-  <div class="living-output plot-output"><svg class="plot-picture" xmlns="http://www.w3.org/2000/svg" role="group"><g data-layer="still" aria-hidden="true"></g><g data-layer="moving" aria-hidden="true"></g><g data-layer="reader" aria-hidden="true"></g><rect class="plot-surface" data-id="reader" tabindex="0" role="slider" aria-label="Read values" fill="transparent"/></svg></div>
+  <div class="living-output plot-output"><svg class="plot-picture" xmlns="http://www.w3.org/2000/svg" role="group"><g data-layer="still" aria-hidden="true"></g><g data-layer="moving" aria-hidden="true"></g><g data-layer="reader" aria-hidden="true"></g><rect class="plot-surface" data-id="reader" tabindex="0" role="slider" aria-label="Read values" fill="transparent"/><g data-layer="ways" aria-hidden="true"></g></svg></div>
   <p class="living-say plot-say" aria-live="polite"></p><p class="plot-reading"></p>
   <div class="living-foot"><details class="living-table"><summary>The picture as a table</summary><div tabindex="0" role="group" aria-label="Table"></div></details>
   ${linked ? '<div class="living-buttons living-quiet"><button type="button" data-do="copy">Copy link</button></div>' : ""}</div></div>`;
@@ -35,7 +36,7 @@ export class PlotView {
     root.innerHTML = frame(definition, `plot-${++views}`, link);
     const find = (selector) => root.querySelector(selector);
     this.parts = { output: find(".plot-output"), svg: find(".plot-picture"), surface: find(".plot-surface"), say: find(".plot-say"), reading: find(".plot-reading"), note: find(".living-note"), details: find("details") };
-    this.layers = Object.fromEntries(["still", "moving", "reader"].map((name) => [name, find(`[data-layer=${name}]`)]));
+    this.layers = Object.fromEntries(["still", "moving", "reader", "ways"].map((name) => [name, find(`[data-layer=${name}]`)]));
     this.listen();
     this.resize(root.getBoundingClientRect().width || 720);
   }
@@ -45,12 +46,17 @@ export class PlotView {
   }
 
   listen() {
-    const { surface, details } = this.parts;
+    const { surface, details, svg, output } = this.parts;
     this.root.addEventListener("input", ({ target }) => target.dataset.key && this.write({ ...this.state, step: Number(target.value) }));
     this.root.addEventListener("submit", (event) => event.preventDefault());
     this.root.querySelector("[data-do=copy]")?.addEventListener("click", ({ target }) => this.copy(target));
-    surface.addEventListener("pointermove", (event) => (event.pointerType === "mouse" || event.buttons) && this.point(event));
-    surface.addEventListener("pointerdown", (event) => this.point(event));
+    svg.addEventListener("pointermove", (event) => (event.pointerType === "mouse" || event.buttons) && this.point(event));
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.target !== surface) return;
+      surface.setPointerCapture(event.pointerId); // the line follows beyond the edge
+      this.point(event);
+    });
+    dragging(output, (id) => this.grab(id));
     surface.addEventListener("keydown", (event) => this.key(event));
     surface.addEventListener("focus", () => this.state.reader < 0 && surface.matches(":focus-visible") && this.read(0));
     details.addEventListener("toggle", () => this.fillTable());
@@ -64,6 +70,15 @@ export class PlotView {
     const { left, top, width } = this.parts.svg.getBoundingClientRect();
     const zoom = this.layout.width / width;
     this.read(pointAt(this.figure, this.layout, (clientX - left) * zoom, (clientY - top) * zoom));
+  }
+
+  // A line or a dot that the steps move is moved to a step; the reader's line has its own surface.
+  grab(id) {
+    const way = this.ways[id.replace("way-", "")];
+    return way && (({ to: [x] }) => {
+      const step = stepAt(way, (x * this.layout.width) / this.parts.svg.getBoundingClientRect().width);
+      if (step !== this.state.step) this.write({ ...this.state, step });
+    });
   }
 
   key(event) {
@@ -100,6 +115,7 @@ export class PlotView {
     for (const [name, value] of Object.entries({ viewBox: `0 0 ${next} ${this.layout.height}`, width: next, height: this.layout.height })) svg.setAttribute(name, value);
     for (const [name, value] of Object.entries({ x: 0, y: 0, width: next, height: this.layout.height })) surface.setAttribute(name, value);
     this.layers.still.innerHTML = standing(this.figure, this.layout);
+    this.ways = ways(this.figure, this.layout);
     this.shown = null;
     this.draw();
   }
@@ -121,6 +137,7 @@ export class PlotView {
     else if (now.step !== this.at || !this.shown) this.paint(target);
     else this.paintReader();
     this.at = now.step;
+    this.layers.ways.innerHTML = handles(this.ways, now.step);
     this.tell(now, target);
   }
 

@@ -1,7 +1,6 @@
 // The film's picture: two loss curves with a mark at the moment, and below them a map for each head.
 import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, box, inLines, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, inLines, line, round, signedBar, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 
 const PLOT = 150; // height of the curves
@@ -20,7 +19,7 @@ function curves(result, width, at) {
     + text(28, top + up(nats) + 4, String(nats), "film-quiet", END));
   const floors = Object.keys(KINDS).map((kind) => stroke(34, top + up(floor[kind]), width, top + up(floor[kind]), `film-floor film-line-${kind}`));
   const guessing = stroke(34, top + up(guess), width, top + up(guess), "film-guess") + text(width - 4, top + up(guess) + 14, "guessing", "film-quiet", END);
-  const path = (kind) => line((_, n) => round(across(curve.step[n])), (nats) => round(top + up(nats)))(curve[kind]);
+  const path = (kind) => line((_, n) => across(curve.step[n]), (nats) => top + up(nats))(curve[kind]);
   const lines = Object.keys(KINDS).map((kind) => `<path d="${path(kind)}" class="film-line film-line-${kind}"/>`);
   const now = stroke(across(step), top, across(step), top + PLOT, "film-now");
   const dots = moments.flatMap((moment, n) => Object.keys(KINDS).map((kind) =>
@@ -30,7 +29,7 @@ function curves(result, width, at) {
   const every = at.wide ? 500 : 1000;
   const ticks = Array.from({ length: Math.floor(curve.step.at(-1) / every) + 1 }, (_, n) => text(across(n * every), top + PLOT + 16, whole(n * every), "film-quiet", MIDDLE));
   return text(0, 14, at.wide ? "loss in nats per word, over the steps of the training" : "loss in nats per word, by step", "film-head") + grid.join("") + floors.join("") + guessing + now
-    + lines.join("") + dots.join("") + ticks.join("") + spots.join("");
+    + lines.join("") + dots.join("") + ticks.join("") + field(at, surface(at, 34, top, width - 34, PLOT) + spots.join(""));
 }
 
 function legend(width, y) {

@@ -1,6 +1,6 @@
 // Six triangles of squares, one for each encoding: the area says how much, filled is plus, hollow is
 // minus. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, round, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, field, round, svg, targets, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 import { verdict } from "./words.js";
 
@@ -44,7 +44,7 @@ function cells(result, panel, x0, y0, at) {
     const words = value === null ? "no vector" : decimal(value);
     return target(at, `${panel.name}-${i}-${j}`, x, y, at.cell, at.cell, `${panel.title}: query at ${result.positions[i]}, key at ${result.positions[j]}: ${words}`);
   }));
-  return Object.entries(lines).map(([kind, drawn]) => path(kind, drawn)).join("") + targets.join("");
+  return field(at, Object.entries(lines).map(([kind, drawn]) => path(kind, drawn)).join("") + targets.join(""));
 }
 
 function triangle(result, n, at) {

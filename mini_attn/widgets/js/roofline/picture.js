@@ -2,8 +2,10 @@
 // below, two bars of time for each operation, and one for their sum. Pure: numbers in, SVG out, in
 // CSS pixels of the given width.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { END, MIDDLE, box, inParts, round, stroke, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, grip, inParts, round, stroke, targets, text } from "../core/svg.js";
+import { count } from "../core/text.js";
 import { duration, scaled } from "../core/units.js";
+import schema from "./schema.json" with { type: "json" };
 import { OPERATIONS, PARTS, SIDES, intensity } from "./words.js";
 
 const WIDE = 560;
@@ -71,9 +73,13 @@ function point(result, key, lane, at, { x, y }) {
   const words = `${at.wide ? PARTS[key] : SHORT[key]}: ${intensity(part.intensity)}${part.intensity > X[1] ? " →" : ""}`;
   const long = 7.2 * words.length + 16;
   const right = here + long < at.width;
+  const [left, told] = [right ? here - 11 : here + 11 - long, `${PARTS[key]}: ${intensity(part.intensity)} FLOP a byte`];
+  const { batch } = result;
+  const hit = key === "attention" ? target(at, "mark-attention", left, below - 12, long, 24, told)
+    : grip("roof", at, `mark-${key}`, left, below - 12, long, 24, { key: "batch", entry: schema.batch, now: batch, label: `${PARTS[key]}, moved by the sequences`, words: `${count(batch, "sequence")}: ${told}` });
   return mark(key, here, over) + mark(key, here, below)
     + text(here + (right ? 13 : -13), below + 4.5, words, "roof-name", right ? "" : END)
-    + target(at, `mark-${key}`, right ? here - 11 : here + 11 - long, below - 12, long, 24, `${PARTS[key]}: ${intensity(part.intensity)} FLOP a byte`);
+    + hit;
 }
 
 // What a bar says: beside it where there is room, else inside.

@@ -1,8 +1,7 @@
 // The picture of the rules: the wavelength of every plane before and after, against the trained
 // and the wanted length, and below it how much each plane is slowed. Pure: numbers in, SVG out.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, box, inLines, round, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, inLines, line, round, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { whole } from "../core/text.js";
 
 const WIDE = 600;
@@ -19,6 +18,7 @@ function mark(status, x, y, r) {
 
 const onTarget = targets("rsc", 0);
 const target = (at, id, i, y, h, label) => onTarget(at, id, at.x(i) - at.step / 2, y, at.step, h, label);
+const planesIn = (at, y, h, inside) => field(at, surface(at, at.x(0) - at.step / 2, y, at.width - AXIS - 8, h) + inside.join(""));
 
 // A level with its words above its left end, where no wave is.
 function level(at, y, words, style) {
@@ -32,7 +32,7 @@ function waves(result, at) {
   const y = scaleLog([1, most], [top + at.tall, top]);
   const ticks = Array.from({ length: Math.round(Math.log10(most)) + 1 }, (_, n) => n).filter((n) => at.wide || n % 2 === 0);
   const grid = ticks.map((n) => stroke(AXIS, y(10 ** n), at.width, y(10 ** n), "rsc-grid") + text(AXIS - 6, y(10 ** n) + 4, POWERS[n], "rsc-quiet", END));
-  const before = line((_, i) => round(at.x(i)), ({ waveBefore }) => round(y(waveBefore)))(planes);
+  const before = line((_, i) => at.x(i), ({ waveBefore }) => y(waveBefore))(planes);
   const far = Math.abs(y(trained) - y(length)) > 16; // room for two labels
   const levels = level(at, y(trained), far || length === trained ? `trained on ${whole(trained)}` : "", "rsc-trained")
     + (length === trained ? "" : level(at, y(length), `used at ${whole(length)}`, "rsc-used"));
@@ -40,7 +40,7 @@ function waves(result, at) {
   const ghosts = planes.map(({ alone, waveBefore, slower }, i) => (alone === "fresh" && slower > 1.0005 ? `<g class="rsc-ghost">${mark(alone, at.x(i), y(waveBefore), at.wide ? 2.5 : 2)}</g>` : ""));
   const marks = planes.map(({ status, wave }, i) => mark(status, at.x(i), y(wave), at.wide ? 3 : 2)
     + target(at, `p-${i}`, i, top, at.tall, `plane ${i}: ${LEGEND[status]}`));
-  return { inside: text(0, 14, "wavelength in tokens", "rsc-head") + grid.join("") + levels + `<path d="${before}" class="rsc-before"/>` + ghosts.join("") + marks.join(""), bottom: top + at.tall };
+  return { inside: text(0, 14, "wavelength in tokens", "rsc-head") + grid.join("") + levels + `<path d="${before}" class="rsc-before"/>` + ghosts.join("") + planesIn(at, top, at.tall, marks), bottom: top + at.tall };
 }
 
 function slowing(result, top, at) {
@@ -54,7 +54,7 @@ function slowing(result, top, at) {
   const last = planes.length - 1;
   const ends = [[0, "0"], [(last + 1) / 2, at.wide ? "plane, from the fastest to the slowest" : "plane"], [last, String(last)]];
   return {
-    inside: text(0, top + 8, "times slower than before", "rsc-head") + marks.join("") + bars.join("") + stroke(AXIS, y(0), at.width, y(0), "rsc-axis")
+    inside: text(0, top + 8, "times slower than before", "rsc-head") + marks.join("") + planesIn(at, top + 24, tall, bars) + stroke(AXIS, y(0), at.width, y(0), "rsc-axis")
       + ends.map(([i, words]) => text(i === last ? at.width - 4 : at.x(i), y(0) + 16, words, "rsc-quiet", i === last ? END : MIDDLE)).join(""),
     bottom: top + 24 + tall + 20,
   };

@@ -1,8 +1,7 @@
 // The score against the distance, in both layouts: the curve does not move when both tokens do.
 import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, round, stroke, text } from "../core/svg.js";
+import { END, MIDDLE, line, round, stroke, text } from "../core/svg.js";
 import { decimal } from "../core/text.js";
 
 const AXIS = 40; // room for the numbers at the vertical axis
@@ -22,7 +21,7 @@ export function curves(result, y0, at, target) {
   const y = scaleLinear(extent([0, ...all]), [top + height, top]).nice(4);
   const grid = y.ticks(4).map((tick) => stroke(AXIS, y(tick), at.width, y(tick), tick ? "rotor-grid" : "rotor-zero")
     + text(AXIS - 6, y(tick) + 4, decimal(tick, 1), "rotor-quiet", END));
-  const path = line((_, i) => round(x(i)), (value) => round(y(value)));
+  const path = line((_, i) => x(i), y);
   const ticks = x.ticks(at.wide ? 8 : 4).map((tick) => text(x(tick), top + height + 18, String(tick), tick === distance ? "rotor-tick-now" : "rotor-quiet", MIDDLE));
   const [cx, cy] = [x(distance), y(result.score)];
   const inside = text(0, y0, "Score against the distance", "rotor-head") + labels(result, y0 + 22, at) + grid.join("")

@@ -1,7 +1,6 @@
 // The picture of saturation: scores and weights of eight keys, and two curves over head_dim.
 import { scaleLinear, scaleLog } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, box, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, line, round, signedBar, stroke, svg, targets, text } from "../core/svg.js";
 import { decimal, shortWeight, whole } from "../core/text.js";
 
 const WIDE = 600;
@@ -42,7 +41,7 @@ function curve(result, key, most, x, y, width, at, ids) {
   const across = scaleLog([1, sizes.at(-1)], [x + 34, x + width - 20]).base(2);
   const up = scaleLinear([0, most], [y + PLOT, y]);
   const grid = [0, 0.5, 1].map((tick) => stroke(x + 28, up(tick), x + width, up(tick), tick ? "sat-grid" : "sat-axis") + text(x + 22, up(tick) + 4, decimal(tick, 1), "sat-quiet", END));
-  const path = line((_, n) => round(across(sizes[n])), (value) => round(up(value)));
+  const path = line((_, n) => across(sizes[n]), up);
   const lines = Object.keys(WAYS).map((name) => `<path d="${path(curves[name][key])}" class="sat-curve sat-curve-${name}${name === divisor ? " sat-chosen" : ""}"/>`);
   const ticks = [1, 4, 16, 64, 256, 1024].map((size) => text(across(size), y + PLOT + 16, whole(size), "sat-quiet", MIDDLE));
   const now = across(result.head_dim);

@@ -1,7 +1,6 @@
 // Beside the matrices: the totals so far, and the numbers moved for each size of tile.
 import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { END, MIDDLE, round, stroke, text } from "../core/svg.js";
+import { END, MIDDLE, line, round, stroke, text } from "../core/svg.js";
 import { decimal, escape, whole } from "../core/text.js";
 import { intensity, sizeOf } from "./words.js";
 
@@ -17,7 +16,7 @@ function spread(ends, least) {
 }
 
 function curves(result, x, y, at) {
-  const path = line((_, step) => round(x(2 * step * result.rows)), (numbers) => round(y(numbers)));
+  const path = line((_, step) => x(2 * step * result.rows), y);
   return Object.entries(result.curves).map(([tile, numbers]) => {
     const chosen = Number(tile) === result.tile;
     const dot = `<circle cx="${round(x(result.flops))}" cy="${round(y(numbers[result.step]))}" r="${chosen ? 5 : 3}" class="tile-dot"/>`;

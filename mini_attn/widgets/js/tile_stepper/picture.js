@@ -1,6 +1,6 @@
 // The tile stepper's picture: the two matrices and their product, and the numbers moved so far.
 // Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
-import { END, MIDDLE, box, inParts, stroke, svg, targets, text } from "../core/svg.js";
+import { END, MIDDLE, box, field, inParts, stroke, surface, svg, targets, text } from "../core/svg.js";
 import { decimal, whole } from "../core/text.js";
 import { panel } from "./chart.js";
 
@@ -40,13 +40,14 @@ function says(entry) {
 
 function matrix(result, name, at) {
   const words = { a: "x", b: "W_q", c: "q" }[name];
-  return result[name].map((row, i) => row.map((entry, j) => {
+  const cells = result[name].map((row, i) => row.map((entry, j) => {
     const [x, y, size] = [at.x[name] + j * at.cell + 1, at.y[name] + i * at.cell + 1, at.cell - 2];
     const id = `${name}-${i}-${j}`;
     const style = entry.finished ? "tile-value tile-done" : entry.held && name !== "c" ? "tile-value tile-in" : "tile-value";
     const hit = target(at, id, x, y, size, size, `${words} ${i + 1}, ${j + 1}: ${says(entry)}`);
     return box(x, y, size, size, styleOf(entry)) + text(x + size / 2, y + size / 2 + 4, shown(entry, at), style, MIDDLE) + hit;
   }).join("")).join("");
+  return field(at, surface(at, at.x[name], at.y[name], at.cell * result[name][0].length, at.cell * result[name].length) + cells);
 }
 
 // In the corner that row-meets-column leaves free.

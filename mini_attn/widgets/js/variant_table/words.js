@@ -1,5 +1,4 @@
 // The comparison in words: the sentence, the table, and the arithmetic behind each bar.
-import { format } from "d3-format";
 import { count, decimal, whole } from "../core/text.js";
 import { duration, scaled } from "../core/units.js";
 
@@ -9,7 +8,7 @@ export const METRICS = [
   { key: "step", title: "Shortest step", more: "bound, all sequences" },
   { key: "fit", title: "Sequences that fit", more: "beside the weights" },
 ];
-const three = format(".3~r");
+const three = (value) => String(Number(value.toPrecision(3)));
 
 const amount = (value, unit) => scaled(value, unit, three);
 const bytes = (value) => amount(value, "B");

@@ -1,0 +1,58 @@
+"""What pictures compute that are taken by hand or move: the nearest, the next, the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.javascript import run
+
+
+def test_the_nearest_part_of_a_field_is_meant() -> None:
+    """Where one part ends the next begins; what is hit itself is meant itself."""
+    body = """
+      const box = (left, top) => ({ left, top, right: left + 10, bottom: top + 10 });
+      const parts = [[0, 0], [12, 0], [0, 12]].map(([left, top], id) =>
+        ({ id, getBoundingClientRect: () => box(left, top) }));
+      const field = { querySelectorAll: () => parts };
+      const inside = (found) => (wanted) => wanted === ".living-field" ? field : found;
+      const ground = { matches: () => false, closest: inside(null) };
+      const own = { id: "own", matches: () => true };
+      own.closest = inside(own);
+      const found = input.map(([clientX, clientY]) =>
+        living.meant({ target: ground, clientX, clientY }).id);
+      return [...found, living.meant({ target: own, clientX: 0, clientY: 0 }).id,
+        living.meant({ target: { closest: () => null } })];"""
+    points = [[3, 3], [10.4, 5], [11.6, 5], [100, 3], [2, 500], [12, 14]]
+    assert run(body, points, sources=["core/drag.js"]) == [0, 0, 1, 1, 2, 2, "own", None]
+
+
+def test_keys_take_a_value_along_the_stops_of_its_control() -> None:
+    body = """
+      const entry = { min: 1, max: 1000, step: 5 };
+      return input.map(([kind, value, key]) => living.pressed({ kind }, entry, value, key));"""
+    wanted = {
+        ("log", 100, "ArrowRight"): 128, ("log", 100, "ArrowLeft"): 96, ("log", 1, "ArrowLeft"): 1,
+        ("log", 1000, "ArrowRight"): 1000, ("range", 100, "ArrowRight"): 105,
+        ("range", 3, "ArrowLeft"): 1, ("log", 9, "End"): 1000, ("log", 9, "Enter"): None,
+    }  # fmt: skip
+    assert run(body, list(wanted), sources=["core/controls.js"]) == list(wanted.values())
+
+
+def test_a_line_is_at_the_nearest_of_its_steps() -> None:
+    body = """
+      const way = [[10, 0, 1], [40, 0, 1], [160, 0, 1]];
+      return [-5, 24, 26, 99, 101, 500].map((x) => living.stepAt(way, x));"""
+    got = run(body, sources=["living_plot/picture.js"])
+    assert got == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_number_runs_in_proportion() -> None:
+    body = "return input.map(([from, to, t]) => living.between(from, to, t));"
+    wanted = {(1, 100, 0.5): 10, (1, 100, 0): 1, (0, 10, 0.5): 5, (-4, 4, 0.25): -2}
+    got = run(body, list(wanted), sources=["core/counting.js"])
+    assert got == pytest.approx(list(wanted.values()))
+
+
+def test_a_frame_is_brought_onto_another() -> None:
+    got = run("return living.onto([10, 20, 40, 10], [30, 5, 20, 20]);", sources=["core/morph.js"])
+    assert got == "translate(20px, -15px) scale(0.5, 2)"
