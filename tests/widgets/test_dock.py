@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from urllib.parse import parse_qsl
 
 import nbformat
@@ -26,7 +27,7 @@ def phrases(stem: str) -> tuple[str, list[tuple[str, str, str]]]:
     cells = nbformat.read(ROOT / f"book/{stem}.ipynb", as_version=4).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    return code, PHRASE.findall(prose)
+    return code, [(name, unescape(state), words) for name, state, words in PHRASE.findall(prose)]
 
 
 @pytest.mark.parametrize("stem", STEMS)
