@@ -12,8 +12,8 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 TEXT = """
 The cells of a spreadsheet have two coordinates. Invent rotary embeddings for them: rotate each
 token `x[t]` of `x`, `(tokens, head_dim)`, to its cell in row `rows[t]` and column `columns[t]`,
-integers that count from 0. Neighbours make a plane, $(2i, 2i+1)$; what each plane rotates by is up to you.
-`head_dim` is a multiple of 4 and at least 8. The demands:
+integers that count from 0. Neighbours make a plane, $(2i, 2i+1)$; what each plane rotates by is up
+to you. `head_dim` is a multiple of 4 and at least 8. The demands:
 
 - A score depends on the two vectors and on the differences of their rows and of their columns. A \
 token in row 0 and column 0 stays as it is.
