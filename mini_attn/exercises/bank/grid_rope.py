@@ -10,10 +10,10 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TEXT = """
-The cells of a spreadsheet have two coordinates. Invent rotary embeddings for them: rotate each row
-of `x`, `(tokens, head_dim)`, to its cell, in row `rows[t]` and column `columns[t]`, integers that
-count from 0. Neighbours make a plane, $(2i, 2i+1)$; what each plane rotates by is up to you.
-`head_dim` is a multiple of 4 and at least 8. The demands:
+The cells of a spreadsheet have two coordinates. Invent rotary embeddings for them: rotate each
+token `x[t]` of `x`, `(tokens, head_dim)`, to its cell in row `rows[t]` and column `columns[t]`,
+integers that count from 0. Neighbours make a plane, $(2i, 2i+1)$; what each plane rotates by is up
+to you. `head_dim` is a multiple of 4 and at least 8. The demands:
 
 - A score depends on the two vectors and on the differences of their rows and of their columns. A \
 token in row 0 and column 0 stays as it is.
@@ -23,7 +23,7 @@ with the rows does not come round within 500 of them. The same for the columns.
 """
 STARTER = '''
 def grid_rope(x, rows, columns):
-    """Rows of x (tokens, head_dim), rotated to their cells of a sheet."""
+    """Tokens x (tokens, head_dim), rotated to their cells of a sheet."""
     raise NotImplementedError
 '''
 FAST, FAR = 0.05, 500  # radians from one to the next, and rows within which a plane is not round
