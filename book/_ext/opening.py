@@ -39,7 +39,7 @@ def fold(room: nodes.section, chapter: Chapter) -> None:
     ]
     goals = goals_of(room)
     place = room.index(goals[0])
-    deeper = f" · {chapter.deeper} deeper" if chapter.deeper else ""
+    deeper = f" · {chapter.deeper} min deeper" if chapter.deeper else ""
     box = BOX.format(reading=chapter.reading, deeper=deeper, tasks=chapter.working)
     heading = nodes.paragraph("", "", nodes.strong("", "Set-up"), classes=["about-setup"])
     kept = nodes.container("", *goals, classes=["about-goals"])

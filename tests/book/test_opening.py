@@ -45,7 +45,8 @@ def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
     article = page.select_one("article > section")
     about = article.find("details", class_="about-page", recursive=False)
     assert not about.has_attr("open")
-    assert re.search(r"\d+ min to read · \d+ min of exercises", about.summary.get_text())
+    told = r"\d+ min to read( · \d+ min deeper)? · \d+ min of exercises"
+    assert re.search(told, about.summary.get_text())
     imports = article.select("div.tag_import")
     assert imports
     assert all(about in cell.parents for cell in imports)
