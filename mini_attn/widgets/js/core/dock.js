@@ -53,7 +53,7 @@ export function bring(box, title, link) {
   sheet.querySelector("b").textContent = title;
   sheet.querySelector("button").addEventListener("click", putBack);
   const live = box.querySelector(".living-live");
-  box.style.minHeight = `${box.offsetHeight}px`; // the text stays where it is
+  box.style.minHeight = `${box.getBoundingClientRect().height}px`; // the text stays where it is
   box.classList.add("living-away");
   sheet.append(live);
   document.body.append(sheet);
