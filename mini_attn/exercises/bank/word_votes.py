@@ -13,7 +13,7 @@ Which parts of a model made it prefer one word to another? `parts`, `(n_parts, d
 addends of the stream of the last word. In some cases they are those of the trained decoder: the
 embedding, each head and each MLP. `gain`, `(d_model,)`, belongs to the last norm, an RMS norm with
 ε = 0, and `table`, `(vocab_size, d_model)`, gives the logits by dot products with its rows. For
-each part return its vote: by how much it raised the logit of word `said` above that of word
+each part return its vote: by how much it raised the logit of word `said` over that of word
 `other`, `(n_parts,)`. The votes add up to the difference of the two logits. A part's vote does not
 depend on the order of the parts, and if a part were split in two, the votes of the two halves would
 add up to its vote.
