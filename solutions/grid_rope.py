@@ -117,15 +117,52 @@ def _growing(x, rows, columns):
     return _rotate(x, angles)
 
 
+def _in_ratio(times, faster=1.0):
+    """All planes by the row and so many times the column."""
+    return _by(lambda r, c: faster * (r + times * c))
+
+
+def _slowest_apart(x, rows, columns):
+    """The sum in all planes but the slowest, which has the difference."""
+    angles = np.outer(rows + columns, _speeds(x))
+    angles[:, -1] = (rows - columns) * _speeds(x)[-1]
+    return _rotate(x, angles)
+
+
+RATIOS = {
+    1.5: "3 rows down are undone by 2 columns to the left",
+    2 / 3: "2 rows down are undone by 3 columns to the left",
+    0.75: "3 rows down are undone by 4 columns to the left",
+    1.1: "11 rows down are undone by 10 columns to the left",
+    1.25: "5 rows down are undone by 4 columns to the left",
+    2.5: "5 rows down are undone by 2 columns to the left",
+    7 / 3: "7 rows down are undone by 3 columns to the left",
+    2**0.5: "nearly undone",
+    -1.5: "3 rows down are undone by 2 columns to the right",
+    -2.0: "2 rows up",
+    -3.0: "3 rows up",
+    -5.0: "5 rows up",
+    -0.5: "2 columns to the left",
+}  # in a row for each column
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("as it was", lambda x, rows, columns: x.copy(), "by hand", "nothing rotates"),
-    ("the sum", _by(lambda r, c: r + c), "by hand", "added up"),
-    ("rotated twice", _twice, "by hand", "added up"),
-    ("the difference", _by(lambda r, c: r - c), "by hand", "subtracted"),
+    ("the sum", _by(lambda r, c: r + c), "by hand", "equal speeds in every plane"),
+    ("rotated twice", _twice, "by hand", "equal speeds in every plane"),
+    ("the difference", _by(lambda r, c: r - c), "by hand", "opposite speeds in every plane"),
     ("reading order", _by(lambda r, c: r * (c.max() + 1) + c), "by hand", "counted as one"),
     ("reading order, 1,000 wide", _by(lambda r, c: 1000 * r + c), "by hand", "counted as one"),
     ("column by column", _by(lambda r, c: r + 64 * c), "by hand", "counted as one"),
+    *(
+        (f"row + {times:.3g} columns", _in_ratio(times), "by hand", words)
+        for times, words in RATIOS.items()
+    ),
+    ("3.5 columns, gone round", _in_ratio(3.5), "by hand", "7 rows down are undone by 2"),
+    ("1000.5 rows", _in_ratio(1 / 1000.5, 1000.5), "by hand", "2 rows down are undone by"),
+    ("4 rows + 6 columns", _in_ratio(1.5, 4.0), "by hand", "3 rows down are undone"),
+    ("the slowest apart", _slowest_apart, "by hand", "nearly undone by one column"),
     ("rows only", _by(lambda r, c: r), "by hand", "From column to column nothing"),
     ("columns only", _by(lambda r, c: c), "by hand", "From row to row nothing"),
     ("half of it", _unfinished, "by hand", "From column to column nothing"),

@@ -98,6 +98,63 @@ def _mean(rows, base, longest):
     return np.rint((angles / speeds).mean(axis=1)).astype(int)
 
 
+def _nearest_row(change=None, of=None):
+    """The nearest row of a table, where the rows or the table are changed."""
+
+    def answer(rows, base, longest):
+        d = rows.shape[1]
+        table = of(longest, d, base) if of else _table(longest, d, base)
+        if change:
+            table = change(table)
+        return ((rows[:, None] - table) ** 2).sum(axis=-1).argmin(axis=1)
+
+    return answer
+
+
+def _swap(table):
+    return table.reshape(len(table), -1, 2)[:, :, ::-1].reshape(table.shape)
+
+
+def _sines_first(table):
+    return np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1)
+
+
+def _first_hand(signed, beyond, turns=np.round):
+    """From the slowest clock's angle as it comes, and what is done with positions beyond."""
+
+    def answer(rows, base, longest):
+        d = rows.shape[1]
+        speeds = base ** (-np.arange(0, d, 2) / d)
+        angles = np.arctan2(rows[:, 0::2], rows[:, 1::2])
+        guess = (angles[:, -1] if signed else angles[:, -1] % (2 * np.pi)) / speeds[-1]
+        for i in range(d // 2 - 2, -1, -1):
+            full = turns((guess * speeds[i] - angles[:, i] % (2 * np.pi)) / (2 * np.pi))
+            guess = (angles[:, i] % (2 * np.pi) + 2 * np.pi * full) / speeds[i]
+        return beyond(np.rint(guess).astype(int), longest)
+
+    return answer
+
+
+def _kept(found, longest):
+    return found
+
+
+def _clipped(found, longest):
+    return found.clip(0, longest - 1)
+
+
+def _absolute(found, longest):
+    return np.abs(found)
+
+
+def _modulo(found, longest):
+    return found % longest
+
+
+def _sorted(rows, base, longest):
+    return np.sort(read_clock(rows, base, longest))
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("the fastest alone", _one_clock(0), "by hand", "Only the fastest clock"),
@@ -114,7 +171,22 @@ WRONG = [
     ("quotient", _by(lambda sin, cos: np.arctan(sin / cos)), "by hand", "comes twice"),
     ("swapped", _by(lambda sin, cos: np.arctan2(cos, sin)), "by hand", "swapped"),
     ("turns rounded down", _by(turns=np.floor), "by hand", "rounded down"),
-    ("from the start", _by(start="zero"), "edges", "just behind its start"),
+    ("from the start", _by(start="zero"), "edges", "just before its start"),
+    ("nearest, swapped", _nearest_row(_swap), "by hand", "swapped"),
+    ("nearest, all sines in front", _nearest_row(_sines_first), "random", "in front"),
+    ("nearest, base 10,000", _nearest_row(of=lambda n, d, base: _table(n, d, 1e4)), "by hand",
+     "taken for 10,000"),
+    ("nearest, half the exponent", _nearest_row(of=lambda n, d, base: _table(n, d, base**0.5)),
+     "by hand", "half of that"),
+    ("nearest, one row short", _nearest_row(lambda table: table[:-1]), "edges", "never found"),
+    ("from the start, clipped", _first_hand(False, _clipped), "edges", "just before its start"),
+    ("from the start, modulo", _first_hand(False, _modulo), "edges", "just before its start"),
+    ("signed", _first_hand(True, _kept), "random", "Past half a turn"),
+    ("signed, clipped", _first_hand(True, _clipped), "random", "Past half a turn"),
+    ("signed, absolute", _first_hand(True, _absolute), "random", "Past half a turn"),
+    ("signed, modulo", _first_hand(True, _modulo), "random", "Past half a turn"),
+    ("rest rounded down", _first_hand(False, _clipped, np.floor), "by hand", "rounded down"),
+    ("sorted", _sorted, "random", "in the order of the rows"),
     ("rounded down", _by(whole=np.floor), "random", "Take the nearest"),
     ("all sines in front", _halves, "random", "in front"),
     ("base 10,000", lambda rows, base, longest: read_clock(rows, 1e4, longest), "by hand",
@@ -123,7 +195,7 @@ WRONG = [
     ("counted from 1", lambda rows, base, longest: read_clock(rows, base, longest) + 1, "by hand",
      "one too many"),
     ("equal rows", _equal, "by hand", "look for the nearest"),
-    ("the mean of all clocks", _mean, "by hand", "off"),
+    ("the mean of all clocks", _mean, "by hand", "are averaged"),
     ("floats", lambda rows, base, longest: read_clock(rows, base, longest).astype(float), "dtype",
      "whole numbers"),
     ("the first alone", lambda rows, base, longest: read_clock(rows, base, longest)[:1], "shape",

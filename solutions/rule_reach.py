@@ -39,6 +39,15 @@ def _slowest(speeds, slowed, trained):
     return speeds[-1] * trained / slowed[:, -1]
 
 
+def _first_slow(speeds, slowed, trained):
+    i = (speeds * trained < 2 * np.pi).argmax()
+    return speeds[i] * trained / slowed[:, i]
+
+
+def _never_shorter(speeds, slowed, trained):
+    return np.maximum(rule_reach(speeds, slowed, trained), trained)
+
+
 def _by(reduce):
     def answer(speeds, slowed, trained):
         slow = speeds * trained < 2 * np.pi
@@ -62,6 +71,15 @@ def _same_as_trained(speeds, slowed, trained):
 
 def _longest_wave(speeds, slowed, trained):
     return (2 * np.pi / slowed).max(axis=1)
+
+
+def _comes_round(speeds, slowed, trained):
+    slow = speeds * trained < 2 * np.pi
+    return (2 * np.pi / slowed[:, slow]).min(axis=1)
+
+
+def _floor(speeds, slowed, trained):
+    return np.floor(rule_reach(speeds, slowed, trained))
 
 
 def _rounded(speeds, slowed, trained):
@@ -90,16 +108,20 @@ WRONG = [
     ("the fast ones", _among(lambda s, t: s * t >= 2 * np.pi), "by hand", "never shown"),
     ("under the rule", _under_the_rule, "random", "its speed there"),
     ("the slowest", _slowest, "by hand", "Only the slowest"),
+    ("the first slow one", _first_slow, "by hand", "Only the fastest plane"),
+    ("never shorter", _never_shorter, "edges", "make a plane faster"),
     ("one radian", _among(lambda s, t: s * t < 1), "by hand", "2π radians, not after one"),
-    ("the last to leave", _by(np.max), "by hand", "the first that does"),
+    ("the last to leave", _by(np.max), "by hand", "sets the limit"),
     ("the mean", _by(np.mean), "by hand", "mean over the planes"),
     ("exchanged", _exchanged, "by hand", "exchanged"),
     ("times longer", _ratio, "by hand", "how many times longer"),
     ("the trained length", _same_as_trained, "by hand", "That is the trained length"),
     ("the longest wavelength", _longest_wave, "by hand", "longest wavelength"),
+    ("until one comes round", _comes_round, "by hand", "a part of its circle"),
+    ("floor", _floor, "random", "rounded"),
     ("rounded down", _rounded, "random", "rounded"),
     ("the first for all", _first_rule, "by hand", "the first"),
-    ("twice as long", _twice, "by hand", "angles that are new"),
+    ("twice as long", _twice, "by hand", "to new angles"),
     ("too short", _shorter, "by hand", "may be longer"),
     ("another shape", _scalar, "shape", "shape"),
 ]

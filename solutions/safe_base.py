@@ -42,6 +42,27 @@ def _from_the_fast_end(rotary_dim, share, context):
     return np.maximum((context / (2 * np.pi)) ** (pairs / math.ceil(share * pairs)), 1.0)
 
 
+def _from_the_fast_end_no_further(rotary_dim, share, context):
+    pairs = rotary_dim // 2
+    plane = min(math.ceil(share * pairs), pairs - 1)
+    return np.maximum((context / (2 * np.pi)) ** (pairs / plane), 1.0)
+
+
+def _zero_above(most):
+    """The reference that gives up above a base."""
+
+    def answer(rotary_dim, share, context):
+        base = safe_base(rotary_dim, share, context)
+        return np.where(base > most, 0.0, base)
+
+    return answer
+
+
+def _always_zero(rotary_dim, share, context):
+    base = safe_base(rotary_dim, share, context)
+    return base * (math.ceil(share * (rotary_dim // 2)) < rotary_dim // 2)
+
+
 def _no_bounds(rotary_dim, share, context):
     pairs = rotary_dim // 2
     i = pairs - math.ceil(share * pairs)
@@ -117,6 +138,12 @@ WRONG = [
     ("twice the power", _of(_up, power=2.0), "by hand", "two numbers in a plane"),
     ("the slowest only", _of(lambda share, pairs: 1), "by hand", "Only the slowest"),
     ("from the fast end", _from_the_fast_end, "random", "fast end"),
+    ("from the fast end, no further", _from_the_fast_end_no_further, "random", "fast end"),
+    ("rounded down, or one", _of(lambda share, pairs: max(1, math.floor(share * pairs))),
+     "property", "round up"),
+    ("to the nearest", _of(lambda share, pairs: round(share * pairs)), "property", "round up"),
+    ("none above 100,000", _zero_above(1e5), "random", "no base is large enough for"),
+    ("all planes have none", _always_zero, "edges", "tokens base 1 does it"),
     ("no bounds", _no_bounds, "edges", "at least 1"),
     ("divided late", _divides_late, "by hand", "before the power"),
     ("the first for all", _first_context, "random", "the first"),

@@ -99,6 +99,19 @@ def _sum_of_norms(parts, gain, table, said, other):
     return parts * gain / _rms(parts).sum() @ (table[said] - table[other])
 
 
+def _one_norm_of_all(parts, gain, table, said, other):
+    return parts / np.sqrt((parts**2).mean()) * gain @ (table[said] - table[other])
+
+
+def _squares_added(parts, gain, table, said, other):
+    size = np.sqrt((parts**2).sum(axis=0).mean())
+    return parts / size * gain @ (table[said] - table[other])
+
+
+def _of_the_mean(parts, gain, table, said, other):
+    return parts / _rms(parts.mean(axis=0)) * gain @ (table[said] - table[other])
+
+
 def _layer_norm(parts, gain, table, said, other):
     centred = parts - parts.mean(axis=1, keepdims=True)
     return centred / parts.sum(axis=0).std() * gain @ (table[said] - table[other])
@@ -146,8 +159,11 @@ WRONG = [
     ("evenly", _evenly, "by hand", "of its own"),
     ("by its length", _length, "by hand", "*mean* square"),
     ("no root", _no_root, "by hand", "takes the root"),
-    ("gain first", _gain_first, "by hand", "behind the division"),
+    ("gain first", _gain_first, "by hand", "after the division"),
     ("divisors added", _sum_of_norms, "by hand", "not the sum of theirs"),
+    ("all numbers", _one_norm_of_all, "by hand", "that of their sum"),
+    ("squares added", _squares_added, "by hand", "squares their sum"),
+    ("the mean of the parts", _of_the_mean, "by hand", "The stream is their sum"),
     ("another norm", _layer_norm, "by hand", "another norm"),
     ("probabilities", _chances, "by hand", "These are probabilities"),
     ("by direction", _by_projection, "by hand", "points along the stream"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ to you. `head_dim` is a multiple of 4 and at least 8. The demands:
 
 - A score depends on the two vectors and on the differences of their rows and of their columns. A \
 token in row 0 and column 0 stays as it is.
-- No move down the rows can be undone by a move along the columns.
+- No move up or down, over any number of rows, can be undone by one to the left or right, nor \
+nearly so: the speeds of the rows in all planes and those of the columns are two vectors, and \
+their cosine must lie between −0.99 and 0.99.
 - From each row to the next some plane rotates by at least 0.05 radians. Some plane that moves \
 with the rows does not come round within 500 of them. The same for the columns.
 """
@@ -30,6 +33,9 @@ FAST, FAR = 0.05, 500  # radians from one to the next, and rows within which a p
 ROUGH = 1e-4  # of the angles in float32 far out: nothing can be said about slow planes
 WIDEST = 20_000  # columns of a sheet that is read row by row
 AS_ONE = "the two coordinates are counted as one."
+ALIKE = 0.99  # cosine of the speeds of rows and columns, at most
+SHORT = 12  # cells of the shorter of two moves that are told
+NEARLY = 0.2  # radians left of a move that is nearly undone
 Array = np.ndarray
 
 
@@ -106,11 +112,68 @@ def _neighbours(inputs: Inputs) -> tuple[int, int, int] | None:
 def _as_many(one: Array, other: Array, rounding: float) -> int:
     """How many of the other steps are one step in all planes, 0 if no number of them is."""
     wide = np.arange(2, min(WIDEST, int(0.05 / rounding)))
-    off = np.abs(other[0] ** wide - one[0])  # the other planes for those alone that fit
-    fitting = wide[off < rounding * wide]
-    powers = other ** fitting[:, None]  # (candidates, planes)
-    agree = fitting[np.abs(one - powers).max(axis=1, initial=0.0) < rounding * fitting]
-    return int(agree[0]) if len(agree) else 0
+    for sign, step in ((1, other), (-1, other.conj())):
+        off = np.abs(step[0] ** wide - one[0])  # the other planes for those alone that fit
+        fitting = wide[off < rounding * wide]
+        powers = step ** fitting[:, None]  # (candidates, planes)
+        agree = fitting[np.abs(one - powers).max(axis=1, initial=0.0) < rounding * fitting]
+        if len(agree):
+            return sign * int(agree[0])
+    return 0
+
+
+def _times(one: Array, other: Array, rounding: float) -> float:
+    """How many times as fast as the other's all planes are, 0 if they are not all.
+
+    A fast plane may have gone round within a step: the slower ones say how often.
+    """
+    slow, fast = np.angle(other), np.angle(one)
+    moving = np.flatnonzero(np.maximum(np.abs(slow), np.abs(fast)) > rounding)
+    order = moving[np.argsort(np.abs(slow[moving]))]
+    if len(order) < 2 or min(abs(slow[order[0]]), abs(fast[order[0]])) <= rounding:
+        return 0.0
+    times = fast[order[0]] / slow[order[0]]
+    for plane in order:
+        angle = times * slow[plane]
+        off = (fast[plane] - angle + math.pi) % (2 * math.pi) - math.pi
+        if abs(off) > min(0.05, 0.01 * abs(angle)):
+            return 0.0
+        times = (angle + off) / slow[plane]
+    return float(times)
+
+
+def _whole_moves(speeds: Speeds, rounding: float) -> float:
+    """How many columns undo a row, in a ratio of whole numbers, where fast planes went round."""
+    down, right = (np.angle(step) for step in speeds)
+    if np.minimum(np.abs(down), np.abs(right)).min() <= rounding:
+        return 0.0
+    slowest = np.abs(down).argmin()
+    ratio = Fraction(float(down[slowest] / right[slowest])).limit_denominator(SHORT)
+    rows, columns = ratio.denominator, ratio.numerator
+    left = np.abs(speeds.down**rows * speeds.right ** float(-columns) - 1).max()
+    return float(ratio) if left < rounding * 10 * (rows + abs(columns)) else 0.0
+
+
+def _move(times: float, speeds: Speeds, alike: float, rounding: float) -> str:
+    """A move along the columns that takes back one down the rows, or nearly."""
+    few = Fraction(times if abs(times) > 1 else 1 / times).limit_denominator(SHORT)
+    columns, rows = (few.numerator, few.denominator)[:: 1 if abs(times) > 1 else -1]
+    if rows < 0:
+        rows, columns = -rows, -columns
+    left = np.abs(speeds.down**rows * speeds.right ** float(-columns) - 1).max()
+    if left > NEARLY:
+        return (
+            "In all planes that rotate much, the speeds of rows and columns are nearly in one "
+            f"ratio (their cosine is {alike:.3f}): {AS_ONE}"
+        )
+    if left < rounding * 10 * (rows + abs(columns)):
+        undone, why = "undone", ""
+    else:
+        undone, why = "nearly undone", f"The cosine of their speeds is {alike:.3f}: "
+    down = "One row down is" if rows == 1 else f"{rows} rows down are"
+    along = "one column" if abs(columns) == 1 else f"{abs(columns)} columns"
+    side = "left" if columns > 0 else "right"
+    return f"{down} {undone} by {along} to the {side}{'. ' + why if why else ': '}{AS_ONE}"
 
 
 def _undone(speeds: Speeds, rounding: float) -> str | None:
@@ -122,15 +185,32 @@ def _undone(speeds: Speeds, rounding: float) -> str | None:
 
     if same(down, right):
         return (
-            "One row down and one column to the left is no move at all: in every plane the angles "
-            "of row and column are added up."
+            "One row down and one column to the left is no move at all: rows and columns have "
+            "equal speeds in every plane. A plane may add the two angles, but not all at equal "
+            "speeds."
         )
     if same(down, right.conj()):
-        return "One row down and one column to the right is no move at all: angles are subtracted."
+        return (
+            "One row down and one column to the right is no move at all: rows and columns have "
+            "opposite speeds in every plane. A plane may subtract the angles, but not all at "
+            "equal speeds."
+        )
     if n := _as_many(down, right, rounding):
-        return f"One row down is the same as {n} columns to the right: {AS_ONE}"
+        side = "right" if n > 0 else "left"
+        return f"One row down is the same as {abs(n)} columns to the {side}: {AS_ONE}"
     if n := _as_many(right, down, rounding):
-        return f"One column to the right is the same as {n} rows down: {AS_ONE}"
+        side = "down" if n > 0 else "up"
+        return f"One column to the right is the same as {abs(n)} rows {side}: {AS_ONE}"
+    if times := _times(down, right, rounding):
+        return _move(times, speeds, math.copysign(1.0, times), rounding)
+    if times := _times(right, down, rounding):
+        return _move(1 / times, speeds, math.copysign(1.0, times), rounding)
+    if times := _whole_moves(speeds, rounding):
+        return _move(times, speeds, math.copysign(1.0, times), rounding)
+    rows, columns = np.angle(down), np.angle(right)
+    alike = float(rows @ columns / np.sqrt((rows @ rows) * (columns @ columns)))
+    if abs(alike) > ALIKE:
+        return _move(float(rows @ columns / (columns @ columns)), speeds, alike, rounding)
     return None
 
 
@@ -146,7 +226,8 @@ def _of_the_speeds(speeds: Speeds, rounding: float) -> str | None:
         if of.max() < FAST * (1 - 1e-6):
             return (
                 f"From one {name} to the next the fastest plane rotates by {of.max():.2g} "
-                f"radians. Neighbouring {name}s look alike: are all its planes slow ones?"
+                f"radians. Neighbouring {name}s look alike: do the {name}s have slow "
+                "planes only?"
             )
     for name, of in angles.items():
         slowest = of[of > rounding].min()
@@ -223,7 +304,8 @@ EXERCISE = Exercise(
         "half speeds of its own in equal ratios, from 1 radian down.",
     ),
     common_errors=(
-        "Rotating the same planes by the row and then by the column: the angles add up.",
+        "Rotating every plane by the row and then by the column at the same speed: the angles add "
+        "up.",
         "Cutting the usual list of speeds in two: one coordinate gets only slow planes.",
         "Counting the cells in reading order: the end of a row is next to the beginning of the "
         "following one, and the number depends on the width.",

@@ -14,8 +14,8 @@ TEXT = """
 Which positions do these rows belong to? `rows` is `(n, d)`: rows of equation
 {eq}`eq-position-sinusoids` with `base` in place of 10,000, sine and cosine of a pair as neighbours,
 but each number is off by up to 0.05. The positions are whole numbers from 0 to `longest - 1`, in
-any order, and the slowest clock takes more than `longest` steps to go round once. Return the
-positions, an integer array `(n,)`.
+any order. The slowest clock takes more than `longest` steps to go round once, so its angle is
+another one at each position. Return the positions, an integer array `(n,)`.
 """
 STARTER = '''
 def read_clock(rows, base, longest):
@@ -82,11 +82,20 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"positions": ((len(inputs["rows"]),), "i")}
 
 
-def _nearest(inputs: Inputs, numbers: slice = slice(None)) -> Array:
-    """The position whose row comes nearest, by some of the numbers."""
-    rows = inputs["rows"][:, numbers]
-    table = _rows(np.arange(inputs["longest"]), inputs["rows"].shape[1], inputs["base"])[:, numbers]
+def _table(inputs: Inputs, base: float | None = None, power: float = 1.0) -> Array:
+    """The rows of all positions, by this base or another."""
+    base = inputs["base"] if base is None else base
+    return _rows(np.arange(inputs["longest"]), inputs["rows"].shape[1], base**power)
+
+
+def _nearest_of(rows: Array, table: Array) -> Array:
+    """The position whose row comes nearest."""
     return np.asarray(((table**2).sum(axis=1) - 2 * rows @ table.T).argmin(axis=1))
+
+
+def _nearest(inputs: Inputs, numbers: slice = slice(None)) -> Array:
+    """The same by some of the numbers."""
+    return _nearest_of(inputs["rows"][:, numbers], _table(inputs)[:, numbers])
 
 
 def right(inputs: Inputs) -> Array:
@@ -122,6 +131,7 @@ def _read(
     power: float = 1.0,
     degrees: bool = False,
     begin: str = "middle",
+    beyond: str = "kept",
     whole: str = "round",
     more: int = 0,
 ) -> Array:
@@ -136,17 +146,28 @@ def _read(
     guess: Array | None = None
     for clock in list(used)[::-1]:
         fine, once = angles[:, clock] / speeds[clock], WHOLE / speeds[clock]
-        if guess is None:
+        if guess is None and begin == "signed":
+            guess = (fine / once + 0.5) % 1 * once - 0.5 * once
+        elif guess is None:
             plain = clocks in ("fastest", "slowest") or turns == "floor" or begin == "zero"
             guess = fine if plain else fine + np.rint((longest / 2 - fine) / once) * once
         elif turns == "round":
             guess = fine + np.rint((guess - fine) / once) * once
+        elif turns == "floor of the rest":
+            guess = fine + (guess - fine) // once * once
         else:
             guess = fine + guess // once * once
     assert guess is not None
     if degrees:
         guess = guess * 180 / np.pi
-    return np.asarray((np.rint(guess) if whole == "round" else np.floor(guess)) + more).astype(int)
+    found = (np.rint(guess) if whole == "round" else np.floor(guess)) + more
+    if beyond == "clipped":
+        found = found.clip(0, longest - 1)
+    if beyond == "absolute":
+        found = np.abs(found)
+    if beyond == "modulo":
+        found = found % longest
+    return np.asarray(found).astype(int)
 
 
 FASTEST = (
@@ -157,6 +178,35 @@ SLOWEST = (
     "Only the slowest clock is read. Numbers that are off by 0.05 move its angle by as much, and "
     "that is many positions. The faster clocks tell them apart."
 )
+DOWN = (
+    "The number of turns is rounded down. Near the end of a turn the slower clock may be a little "
+    "ahead or behind: take the turn that brings both clocks closest together."
+)
+END = (
+    "A row near position 0 is taken for one near the end. Noise can put the slowest hand just "
+    "before its start. Counted from 0 to 2π its angle is then almost 2π, and it should be a small "
+    "negative number."
+)
+HALF = (
+    "Past half a turn the slowest clock is read wrongly. np.arctan2 gives angles between −π and π: "
+    "a negative one there is 2π too small, unless it is only just below 0."
+)
+SWAPPED = "Sine and cosine are swapped: the sine comes first in a pair, and in np.arctan2 too."
+SINES_FIRST = (
+    "It reads rows with all sines in front of all cosines. Here sine and cosine of a pair are "
+    "neighbours."
+)
+NO_BASE = "The base is taken for 10,000. It is given as `base`."
+HALF_POWER = "The exponent of pair i is 2i / d; half of that is used."
+TWICE_POWER = "The exponent of pair i is 2i / d; twice that is used."
+BEYOND: list[tuple[dict[str, Any], str]] = [
+    *(({"turns": turns, "beyond": beyond, "begin": begin}, DOWN)
+      for turns in ("floor", "floor of the rest") for beyond in ("kept", "clipped", "modulo")
+      for begin in ("middle", "zero")),
+    *(({"begin": "zero", "beyond": beyond}, END) for beyond in ("clipped", "absolute", "modulo")),
+    *(({"begin": "signed", "beyond": beyond}, HALF)
+      for beyond in ("kept", "clipped", "absolute", "modulo")),
+]  # fmt: skip
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"clocks": "fastest"}, FASTEST),
     ({"clocks": "slowest"}, SLOWEST),
@@ -165,9 +215,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "turn of the fastest it is: go through the clocks between them."),
     ({"clocks": "but the fastest"},
      "The fastest clock is not read. Without it the last step or two are uncertain."),
-    ({"turns": "floor"},
-     "The number of turns is rounded down. Near the end of a turn the slower clock may be a little "
-     "ahead or behind: take the turn that brings both clocks closest together."),
+    ({"turns": "floor"}, DOWN),
     ({"hand": "sine"},
      "The angle comes from the sine alone. In every turn each sine comes twice: the cosine says "
      "which of the two it is."),
@@ -177,18 +225,13 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"hand": "quotient"},
      "The quotient of sine and cosine comes twice in every turn. The signs of both say which of "
      "the two it is, as in np.arctan2."),
-    ({"hand": "swapped"},
-     "Sine and cosine are swapped: the sine comes first in a pair, and in np.arctan2 too."),
-    ({"begin": "zero"},
-     "A number that is off can put the slowest hand just behind its start. That is a position "
-     "near 0, and not one near the end of the round, which is beyond `longest`."),
+    ({"hand": "swapped"}, SWAPPED),
+    ({"begin": "zero"}, END),
     ({"whole": "floor"}, "The positions are rounded down. Take the nearest whole number."),
-    ({"layout": "halves"},
-     "It reads rows with all sines in front of all cosines. Here sine and cosine of a pair are "
-     "neighbours."),
-    ({"base": 10_000.0}, "The base is taken for 10,000. It is given as `base`."),
-    ({"power": 0.5}, "The exponent of pair i is 2i / d; half of that is used."),
-    ({"power": 2.0}, "The exponent of pair i is 2i / d; twice that is used."),
+    ({"layout": "halves"}, SINES_FIRST),
+    ({"base": 10_000.0}, NO_BASE),
+    ({"power": 0.5}, HALF_POWER),
+    ({"power": 2.0}, TWICE_POWER),
     ({"more": 1}, "Every position is one too many: they begin with 0."),
     ({"more": -1}, "Every position is one too few: the first is 0."),
     ({"degrees": True}, "The angles are taken for degrees. Here they are radians."),
@@ -197,7 +240,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 def slips(inputs: Inputs) -> Slips:
     """What the positions would be with one idea missing, or two."""
-    d = inputs["rows"].shape[1]
+    rows, d, table = inputs["rows"], inputs["rows"].shape[1], _table(inputs)
+    swapped = np.arange(d).reshape(-1, 2)[:, ::-1].ravel()
+    woven = np.arange(d).reshape(2, -1).T.ravel()
+    readings = _angles(rows, "both", "neighbours") % WHOLE / _speeds(d, inputs["base"])
+    found = right(inputs)
     return [
         (_nearest(inputs, slice(0, 2)), FASTEST),
         (np.rint(_angles(inputs["rows"], "both", "neighbours")[:, 0]).astype(int), FASTEST),
@@ -210,6 +257,18 @@ def slips(inputs: Inputs) -> Slips:
          "and one behind it, the cosines are the same: compare the sines, too."),
         (np.zeros(len(inputs["rows"]), int),
          "All positions are 0. No row is exactly one of the table: look for the nearest."),
+        (_nearest_of(rows[:, swapped], table), SWAPPED),
+        (_nearest_of(rows[:, woven], table), SINES_FIRST),
+        (_nearest_of(rows, _table(inputs, 10_000.0)), NO_BASE),
+        (_nearest_of(rows, _table(inputs, power=0.5)), HALF_POWER),
+        (_nearest_of(rows, _table(inputs, power=2.0)), TWICE_POWER),
+        (_nearest_of(rows, table[:-1]),
+         "The last position, longest − 1, is never found: is the table one row too short?"),
+        (np.sort(found), "The positions are sorted. They belong in the order of the rows."),
+        (np.rint(readings.mean(axis=1)).astype(int),
+         "The clocks are averaged. Each but the slowest knows a position only up to its whole "
+         "turns, so they have to be read one after the other."),
+        *((_read(inputs, **choices), idea) for choices, idea in BEYOND),
         *with_pairs(partial(_read, inputs), MISTAKES),
     ]  # fmt: skip
 
@@ -224,9 +283,14 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     off = np.abs(found - wanted)[found != wanted]
     if (off <= 2).all():
         return "The turns are right, but some position is a step or two off."
-    if (np.abs(off - WHOLE * np.rint(off / WHOLE)) < 1).all():
-        return "Some position is off by whole turns of the fastest clock."
-    return "Some position is far off: a slow clock says which turn of the next faster one it is."
+    if (off == 6).all():
+        return "Some position is off by 6 steps, one turn of the fastest clock."
+    if (found < WHOLE).all() and (wanted > 2 * WHOLE).any():
+        return (
+            "No position is 7 or more: that is as far as the fastest clock goes in one turn. A "
+            "slower clock says which turn it is."
+        )
+    return "Some position is far off."
 
 
 EXERCISE = Exercise(
@@ -235,8 +299,8 @@ EXERCISE = Exercise(
     title="Read the clocks",
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
-    minutes=25,
-    difficulty=4,
+    minutes=15,
+    difficulty=3,
     assessed=False,
     section="Sinusoids: a set of clocks",
     text=TEXT,

@@ -17,8 +17,9 @@ TEXT = """
 A rule for longer contexts gives each plane another speed. How long may a text be before some plane
 meets an angle that training has not shown? `speeds`, of shape `(pairs,)`, are radians per token in
 training, on texts of `trained` tokens, and each row of `slowed`, of shape `(rules, pairs)`, has the
-speeds under one rule. Count as if a text of n tokens had distances up to n. At least one plane did
-not come round in training. Return the lengths in tokens, `(rules,)`, not rounded.
+speeds under one rule. Count as if a text of n tokens had distances up to n, also in training. At
+least one plane did not come round in training. Return the lengths in tokens, `(rules,)`, not
+rounded.
 """
 STARTER = '''
 def rule_reach(speeds, slowed, trained):
@@ -40,8 +41,8 @@ def _case(rng: np.random.Generator, head_dim: int, trained: int, rules: int = 3)
 
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: three planes, of which one came round. The property: the slowest does not decide."""
-    hand = {"speeds": np.array([1.0, 0.01, 0.001]), "trained": 100,
-            "slowed": np.array([[1.0, 0.0025, 0.0005], [0.2, 0.004, 0.0002]])}  # fmt: skip
+    slowed = np.array([[1.0, 0.0025, 0.0005], [0.2, 0.004, 0.0002]])
+    hand = {"speeds": np.array([1.0, 0.01, 0.001]), "slowed": slowed, "trained": 100}
     middle = _case(rng, 64, int(rng.integers(2000, 5000)), 2)
     slow = np.flatnonzero(middle["speeds"] * middle["trained"] < math.tau)
     by = np.ones(len(middle["speeds"]))
@@ -49,7 +50,7 @@ def cases(rng: np.random.Generator) -> Cases:
     by[slow[len(slow) // 2]] = rng.uniform(1.5, 4)
     middle["slowed"][0] = middle["speeds"] / by
     ntk = rope_frequencies(32)[0]
-    faster = {"speeds": ntk, "trained": 500, "slowed": np.stack([ntk, ntk / 3, ntk * 1.25])}
+    faster = {"speeds": ntk, "slowed": np.stack([ntk, ntk / 3, ntk * 1.25]), "trained": 500}
     return {
         "by hand": [hand],
         "random": [_case(rng, 32, int(rng.integers(300, 900))), _case(rng, 64, 4096)],
@@ -74,12 +75,14 @@ def _reach(
 ) -> np.ndarray:
     """The lengths, or what they become by another choice in one of the steps."""
     speeds, slowed, trained = inputs["speeds"], inputs["slowed"], inputs["trained"]
+    first = int((speeds * trained < math.tau).argmax())
     decides = {
         "slow": np.broadcast_to(speeds * trained < turn, slowed.shape),
         "all": np.full(slowed.shape, True),
         "fast": np.broadcast_to(speeds * trained >= turn, slowed.shape),
         "under the rule": slowed * trained < turn,
         "slowest": np.broadcast_to(np.arange(len(speeds)) == len(speeds) - 1, slowed.shape),
+        "first": np.broadcast_to(np.arange(len(speeds)) == first, slowed.shape),
     }[counted]
     reach = (speeds / slowed) ** ratio * (trained if unit == "tokens" else 1)
     empty = ~decides.any(axis=1)
@@ -101,13 +104,16 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "Whether a plane came round in training depends on its speed there, not under the rule."),
     ({"counted": "slowest"},
      "Only the slowest plane is looked at. A rule may slow another one by less."),
+    ({"counted": "first"},
+     "Only the fastest plane that did not come round is looked at. A rule may slow another one by "
+     "less."),
     ({"turn": 1.0}, "A plane has come round after 2π radians, not after one."),
     ({"turn": math.pi}, "That is half a rotation: a plane has come round after 2π radians."),
     ({"turn": 1 / math.tau},
      "A plane has come round once its speed times the trained length is 2π: check on which side "
      "the 2π belongs."),
     ({"of": "largest"},
-     "That is when the last plane meets a new angle. The text ends with the first that does."),
+     "That is when the last plane meets a new angle. The first plane that does sets the limit."),
     ({"of": "mean"}, "That is a mean over the planes. The first that meets a new angle decides."),
     ({"ratio": -1},
      "Old and new speeds are exchanged: a slower plane takes longer to the same angle."),
@@ -118,11 +124,18 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 def slips(inputs: Inputs) -> Slips:
     """What the lengths would be with one idea missing, or two."""
     slowed, trained = inputs["slowed"], inputs["trained"]
-    waves = math.tau / slowed
+    waves, slow = math.tau / slowed, inputs["speeds"] * trained < math.tau
+    first = (inputs["speeds"][slow] * trained / slowed[:, slow]).min(axis=1)
     return [
         *with_pairs(partial(_reach, inputs), MISTAKES),
         (np.full(len(slowed), float(trained)),
          "That is the trained length. Under a rule a plane takes longer to the same angle."),
+        (np.maximum(_reach(inputs), trained), "The lengths are never below the trained one. A rule "
+         "may also make a plane faster."),
+        (np.floor(first), "The lengths are rounded down. They should not be."),
+        (np.where(slow, waves, np.inf).min(axis=1),
+         "That is when a slow plane comes round under the rule. It meets a new angle earlier, as "
+         "training has shown a part of its circle only."),
         (np.floor(_reach(inputs) + 1e-9), "The lengths are rounded down. They should not be."),
         (waves.max(axis=1),
          "That is the longest wavelength. A plane that never came round in training has shown a "
@@ -146,9 +159,12 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
             continue
         fresh = int((inputs["slowed"][n][slow] * found > speeds[slow] * trained * (1 + 1e-9)).sum())
         if fresh:
-            planes = "1 plane is" if fresh == 1 else f"{fresh} planes are"
-            return f"With {found:,.6g} tokens under rule {n} {planes} at angles that are new."
-        return f"With {found:,.6g} tokens under rule {n} no angle is new yet: it may be longer."
+            planes = "one plane" if fresh == 1 else f"{fresh} planes"
+            return f"Under rule {n}, a text of {found:,.6g} tokens brings {planes} to new angles."
+        return (
+            f"Under rule {n}, a text of {found:,.6g} tokens brings no plane to a new angle: the "
+            "text may be longer."
+        )
     return "Some length is wrong."
 
 
@@ -157,9 +173,9 @@ EXERCISE = Exercise(
     page="rope-scaling",
     title="How far does a rule reach?",
     kind="write",
-    groups={"by hand": 1, "random": 1, "property": 1, "edges": 1},
-    minutes=15,
-    difficulty=3,
+    groups={"random": 1, "property": 1, "edges": 1},
+    minutes=10,
+    difficulty=2,
     assessed=True,
     section="Wavelength against trained length",
     text=TEXT,

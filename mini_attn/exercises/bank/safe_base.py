@@ -13,8 +13,8 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-You design a model for long texts. At least a `share` of each head's planes, a number above 0 and at
-most 1, must not come round within the context: their wavelengths must be `context` tokens or more.
+You design a model for long texts. At least a fraction `share` of each head's planes, more than 0 and
+at most 1, must not come round within the context: their wavelengths must be `context` tokens or more.
 Return the smallest base that does it, for each number of tokens in the array `context`, `(n,)`, to
 at least six digits; a search will do as well as a formula. A base is at least 1; where no base is
 large enough, return 0 instead. A head rotates `rotary_dim` numbers.
@@ -72,8 +72,11 @@ def _base(
     pairs, context = inputs["rotary_dim"] // 2, inputs["context"]
     wanted = inputs["share"] * pairs
     slow = {"up": math.ceil(wanted), "down": math.floor(wanted), "share": wanted, "one": 1,
-            "numbers": math.ceil(2 * wanted)}[counted]  # fmt: skip
+            "numbers": math.ceil(2 * wanted), "down, or one": max(1, math.floor(wanted)),
+            "nearest": round(wanted)}[counted]  # fmt: skip
     decides = (pairs - slow if order == "slowest" else slow) + plane
+    if order == "fastest, no further":
+        decides = min(decides, pairs - 1)
     if decides <= 0:
         return np.where(context <= turn, 1.0, 0.0)
     with np.errstate(over="ignore"):
@@ -85,6 +88,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"counted": "down"},
      "The number of planes is rounded down, so there are fewer than the share. At least so many "
      "are wanted: round up."),
+    ({"counted": "down, or one"},
+     "The number of planes is rounded down, so there are fewer than the share. At least so many "
+     "are wanted: round up."),
+    ({"counted": "nearest"},
+     "The number of planes is rounded to the nearest. At least the share is wanted: round up."),
     ({"counted": "share"},
      "Planes come whole: a part of one does not help, so round their number up."),
     ({"plane": -1},
@@ -103,6 +111,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "The exponent of plane i is 2i / rotary_dim, as there are two numbers in a plane. Here it is "
      "half of that."),
     ({"order": "fastest"},
+     "The planes are counted from the fast end. A larger base slows the other end most."),
+    ({"order": "fastest, no further"},
      "The planes are counted from the fast end. A larger base slows the other end most."),
     ({"counted": "one"},
      "Only the slowest plane is kept from coming round. The share asks for more of them."),
@@ -149,6 +159,13 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
             )
         if math.isclose(base, smallest, rel_tol=1e-2):
             return "Near, but not to six digits."
+        if base == 0:
+            end = (
+                f"; for {context:,.0f} tokens base 1 does it."
+                if smallest == 1
+                else f" for {context:,.0f} tokens, but {smallest:.4g} is."
+            )
+            return f"0 says that no base is large enough{end}"
         if not base >= 1:
             return "A base is at least 1."
         waves = math.tau * float(base) ** (np.arange(pairs) / pairs)

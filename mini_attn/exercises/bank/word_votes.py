@@ -10,12 +10,13 @@ from mini_attn.exercises.trained import block_row, story_row, trained_stream
 
 TEXT = """
 Which parts of a model made it prefer one word to another? `parts`, `(n_parts, d_model)`, are all
-addends of the stream of the last word, in the order in which they were added; in some cases those
-of the trained decoder: the embedding, each head and each MLP. `gain`, `(d_model,)`, belongs to the
-last norm, an RMS norm with ε = 0, and `table`, `(vocab_size, d_model)`, gives the logits. For each
-part return by how much it raised the logit of word `said` above that of word `other`, `(n_parts,)`.
-The numbers add up to the difference of the two logits, and if a part were split into two, theirs
-would add up to its own.
+addends of the stream of the last word. In some cases they are those of the trained decoder: the
+embedding, each head and each MLP. `gain`, `(d_model,)`, belongs to the last norm, an RMS norm with
+ε = 0, and `table`, `(vocab_size, d_model)`, gives the logits by dot products with its rows. For
+each part return its vote: by how much it raised the logit of word `said` over that of word
+`other`, `(n_parts,)`. The votes add up to the difference of the two logits. A part's vote does not
+depend on the order of the parts, and if a part were split in two, the votes of the two halves would
+add up to its vote.
 """
 STARTER = '''
 def word_votes(parts, gain, table, said, other):
@@ -115,28 +116,35 @@ def slips(inputs: Inputs) -> Slips:
         (parts / rms @ between, no_gain),
         (parts @ between, "Norm and gain are both missing."),
         (parts / _rms(parts) @ between, "Two things. " + own + " And: " + no_gain),
-        (-votes, "The sign is that of `other` above `said`."),
+        (-votes, "The sign is turned round: this is `other` above `said`."),
         (parts / rms * gain @ said, "These are the parts of one logit, that of `said`. A part that "
          "raises both words alike prefers neither."),
         (parts / rms * gain @ other, "These are the parts of the logit of `other` alone."),
         (np.diff(begun, prepend=0.0), "These are the steps of the logit lens, which divides anew "
-         "after every part. So a step also rescales all that came before it, and a part's number "
+         "after every part. So a step also rescales all that came before it, and a part's vote "
          "depends on the order. The model divides once, at the end."),
         (begun, "This is where the two logits stand after each part, all parts before it included, "
          "each time with another divisor. What does one part add?"),
-        (np.cumsum(votes), "The numbers are added up from part to part. What does each one add?"),
+        (np.cumsum(votes), "The votes are added up from part to part. What does each one add?"),
         (total - lead(stream - parts), "This leaves each part out in turn, and the norm then "
-         "divides by another number. These losses do not add up to the difference."),
-        (votes / (total or 1.0), "These are shares of the difference. The numbers themselves are "
+         "divides by another number. These differences do not add up to that of the "
+         "logits."),
+        (votes / (total or 1.0), "These are shares of the difference. The votes themselves are "
          "asked for."),
         (np.full(n, total / n), "Every part gets the same. What does each bring of its own?"),
         (votes / np.sqrt(size), "The stream is divided by its length. The norm takes the root of "
          "the *mean* square."),
         (votes / rms, "The stream is divided by its mean square. The norm takes the root."),
-        (votes * _rms(stream) / _rms(stream * gain), "The gain belongs behind the division: the "
+        (votes * _rms(stream) / _rms(stream * gain), "The gain belongs after the division: the "
          "root mean square is that of the stream alone."),
         (parts / sizes.sum() * gain @ between, "The divisors of the parts are added up. The root "
          "mean square of a sum is not the sum of theirs."),
+        (parts / _rms(parts.ravel()) * gain @ between, "The root mean square is taken over the "
+         "numbers of all parts. The norm takes that of their sum, the stream."),
+        (parts / np.sqrt(np.square(sizes).sum()) * gain @ between, "The squares of all parts are "
+         "added up. The norm adds up the parts first, and squares their sum."),
+        (votes * n, "The norm's root mean square is that of the mean of the parts. The stream is "
+         "their sum."),
         (centred, "A mean is taken away. That is another norm: this one only divides."),
         (chances[:, inputs["said"]] - chances[:, inputs["other"]], "These are probabilities. They "
          "do not add up over the parts; logits do."),
@@ -150,13 +158,15 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """What they add up to, or that one of them does not belong to its part."""
     got, wanted = outputs["votes"], right(inputs)
     if not np.isclose(got.sum(), wanted.sum(), rtol=1e-4, atol=1e-6):
-        return f"They add up to {got.sum():.4g}, and the two logits differ by {wanted.sum():.4g}."
+        return (
+            f"The votes add up to {got.sum():.4g}, and the two logits differ by {wanted.sum():.4g}."
+        )
     silent = ~inputs["parts"].any(axis=1)
     if np.abs(got[silent]).max(initial=0) > 1e-6:
         return "A part that is all zeros has raised nothing."
     return (
-        "They add up to the difference of the logits, but not each is its own part's. Would a "
-        "part's number be the sum of two if it were split?"
+        "The votes add up to the difference of the logits, but some part has not its own. If it "
+        "were split in two, would the votes of the halves add up to its vote?"
     )
 
 
