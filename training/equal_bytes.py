@@ -47,12 +47,12 @@ WINDOWS = [
 
 
 def plans() -> list[Plan]:
-    """The plans that have been trained, with weights that are still there."""
+    """The plans that have been trained."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*.json")]
     whole = [Plan(**record["plan"]) for record in found if "plan" in record]
     order = list(MEMBERS)
     whole.sort(key=lambda plan: (plan.n_layers, plan.d_model, order.index(plan.member), plan.seed))
-    return [plan for plan in whole if weights_of(plan) is not None]
+    return whole
 
 
 def weights_of(plan: Plan) -> dict[str, Any] | None:
@@ -78,15 +78,19 @@ def keepings(plan: Plan) -> list[Keeping]:
 def points(plan: Plan, before: list[Point], *, rows: int) -> list[Point]:
     """What one trained member loses in each way of keeping its cache.
 
-    A point that was measured before, on the same weights and rows, is not measured again.
+    A point that was measured before, on the same weights and rows, is not measured again. Weights
+    of other seeds stay on the machine that trained them: without them the points that it measured
+    stand.
     """
-    weights = weights_of(plan) or {}
+    who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
+    if (weights := weights_of(plan)) is None:
+        told_before = {**who, "rows": rows}
+        return [point for point in before if told_before.items() <= point.items()]
     config = MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model)
     model = mt.Decoder(config)
     model.load_state_dict(weights)
     model.eval()
     digest = sha256(b"".join(weights[name].tobytes() for name in sorted(weights))).hexdigest()
-    who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
     found = []
     for keeping in keepings(plan):
         this = {**who, **asdict(keeping), "rows": rows, "weights": digest[:12]}
