@@ -13,11 +13,11 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-You design a model for long texts. At least a fraction `share` of each head's planes, more than 0 and
-at most 1, must not come round within the context: their wavelengths must be `context` tokens or more.
-Return the smallest base that does it, for each number of tokens in the array `context`, `(n,)`, to
-at least six digits; a search will do as well as a formula. A base is at least 1; where no base is
-large enough, return 0 instead. A head rotates `rotary_dim` numbers.
+You design a model for long texts. At least a fraction `share` of each head's planes, more than 0
+and at most 1, must not come round within the context: their wavelengths must be `context` tokens or
+more. Return the smallest base that does it, for each number of tokens in the array `context`,
+`(n,)`, to at least six digits; a search will do as well as a formula. A base is at least 1; where
+no base is large enough, return 0 instead. A head rotates `rotary_dim` numbers.
 """
 STARTER = '''
 def safe_base(rotary_dim, share, context):
