@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mini_attn.exercises.clocks import WHOLE, angles_of, read_by, sinusoids, speeds_of
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
@@ -23,24 +24,13 @@ def read_clock(rows, base, longest):
     raise NotImplementedError
 '''
 OFF = 0.05  # the most that a number is off
-WHOLE = 2 * np.pi
 
 Array = np.ndarray
 
 
-def _speeds(d: int, base: float, power: float = 1.0) -> Array:
-    """Radians a step of each clock, the fastest first: (d/2,)."""
-    return np.asarray(base ** (-power * np.arange(0, d, 2) / d))
-
-
-def _rows(positions: Array, d: int, base: float) -> Array:
-    angles = positions[:, None] * _speeds(d, base)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), d)
-
-
 def _case(positions: Any, d: int, base: float, longest: int, noise: Any) -> Inputs:
     """Noise between -1 and 1, in units of the most."""
-    rows = _rows(np.asarray(positions), d, base) + OFF * np.asarray(noise)
+    rows = sinusoids(np.asarray(positions), d, base) + OFF * np.asarray(noise)
     return {"rows": rows, "base": base, "longest": longest}
 
 
@@ -59,9 +49,10 @@ def cases(rng: np.random.Generator) -> Cases:
         signs = rng.choice([-1.0, 1.0], size=(len(positions), d))
         return _case(positions, d, base, longest, signs)
 
+    ends = np.sign(sinusoids(np.array([90, 0, 80]), 8, 10_000.0))
     turns = np.rint(WHOLE * np.array([1, 10, 100, 400, 700])).astype(int)
     mirrored = np.array([355, 5928])  # 113 half turns, and what lies as far from the whole round
-    towards = np.sign(_rows(mirrored[::-1], 8, 10_000.0) - _rows(mirrored, 8, 10_000.0))
+    towards = np.sign(sinusoids(mirrored[::-1], 8, 10_000.0) - sinusoids(mirrored, 8, 10_000.0))
     return {
         "by hand": [_case([44], 4, 400.0, 120, [[0.2, -0.3, 1.0, 1.0]])],
         "random": [drawn(4, 6, 500.0, 380), drawn(5, 8, 10_000.0, 6000)],
@@ -71,7 +62,7 @@ def cases(rng: np.random.Generator) -> Cases:
             _case(mirrored, 8, 10_000.0, 6000, towards),
         ],
         "edges": [
-            _case([0, 5999, 1], 8, 10_000.0, 6000, -np.sign(_rows(np.array([90, 0, 80]), 8, 1e4))),
+            _case([0, 5999, 1], 8, 10_000.0, 6000, -ends),
             _case(range(6), 2, 10_000.0, 6, [[-1, 1], [1, 0], [-1, 0], [1, -1], [0, 1], [-1, 1]]),
         ],
     }
@@ -85,7 +76,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 def _table(inputs: Inputs, base: float | None = None, power: float = 1.0) -> Array:
     """The rows of all positions, by this base or another."""
     base = inputs["base"] if base is None else base
-    return _rows(np.arange(inputs["longest"]), inputs["rows"].shape[1], base**power)
+    return sinusoids(np.arange(inputs["longest"]), inputs["rows"].shape[1], base**power)
 
 
 def _nearest_of(rows: Array, table: Array) -> Array:
@@ -101,73 +92,6 @@ def _nearest(inputs: Inputs, numbers: slice = slice(None)) -> Array:
 def right(inputs: Inputs) -> Array:
     """The nearest of all rows; the noise is smaller than half of the distance of any two."""
     return _nearest(inputs)
-
-
-def _angles(rows: Array, hand: str, layout: str) -> Array:
-    """Where each clock's hand stands, in radians: (n, d/2)."""
-    half = rows.shape[1] // 2
-    sin, cos = (rows[:, 0::2], rows[:, 1::2])
-    if layout == "halves":
-        sin, cos = rows[:, :half], rows[:, half:]
-    with np.errstate(all="ignore"):
-        angles = {
-            "both": np.arctan2(sin, cos),
-            "swapped": np.arctan2(cos, sin),
-            "sine": np.arcsin(sin.clip(-1, 1)),
-            "cosine": np.arccos(cos.clip(-1, 1)),
-            "quotient": np.arctan(sin / cos),
-        }[hand]
-    return np.asarray(angles)
-
-
-def _read(
-    inputs: Inputs,
-    *,
-    clocks: str = "all",
-    turns: str = "round",
-    hand: str = "both",
-    layout: str = "neighbours",
-    base: float | None = None,
-    power: float = 1.0,
-    degrees: bool = False,
-    begin: str = "middle",
-    beyond: str = "kept",
-    whole: str = "round",
-    more: int = 0,
-) -> Array:
-    """From the slowest clock to the fastest, or what comes out by another choice."""
-    rows, longest = inputs["rows"], inputs["longest"]
-    speeds = _speeds(rows.shape[1], inputs["base"] if base is None else base, power)
-    angles = _angles(rows, hand, layout) % WHOLE
-    used = {
-        "all": range(len(speeds)), "fastest": [0], "slowest": [len(speeds) - 1],
-        "ends": sorted({0, len(speeds) - 1}), "but the fastest": range(1, len(speeds)) or [0],
-    }[clocks]  # fmt: skip
-    guess: Array | None = None
-    for clock in list(used)[::-1]:
-        fine, once = angles[:, clock] / speeds[clock], WHOLE / speeds[clock]
-        if guess is None and begin == "signed":
-            guess = (fine / once + 0.5) % 1 * once - 0.5 * once
-        elif guess is None:
-            plain = clocks in ("fastest", "slowest") or turns == "floor" or begin == "zero"
-            guess = fine if plain else fine + np.rint((longest / 2 - fine) / once) * once
-        elif turns == "round":
-            guess = fine + np.rint((guess - fine) / once) * once
-        elif turns == "floor of the rest":
-            guess = fine + (guess - fine) // once * once
-        else:
-            guess = fine + guess // once * once
-    assert guess is not None
-    if degrees:
-        guess = guess * 180 / np.pi
-    found = (np.rint(guess) if whole == "round" else np.floor(guess)) + more
-    if beyond == "clipped":
-        found = found.clip(0, longest - 1)
-    if beyond == "absolute":
-        found = np.abs(found)
-    if beyond == "modulo":
-        found = found % longest
-    return np.asarray(found).astype(int)
 
 
 FASTEST = (
@@ -243,11 +167,11 @@ def slips(inputs: Inputs) -> Slips:
     rows, d, table = inputs["rows"], inputs["rows"].shape[1], _table(inputs)
     swapped = np.arange(d).reshape(-1, 2)[:, ::-1].ravel()
     woven = np.arange(d).reshape(2, -1).T.ravel()
-    readings = _angles(rows, "both", "neighbours") % WHOLE / _speeds(d, inputs["base"])
+    readings = angles_of(rows, "both", "neighbours") % WHOLE / speeds_of(d, inputs["base"])
     found = right(inputs)
     return [
         (_nearest(inputs, slice(0, 2)), FASTEST),
-        (np.rint(_angles(inputs["rows"], "both", "neighbours")[:, 0]).astype(int), FASTEST),
+        (np.rint(angles_of(inputs["rows"], "both", "neighbours")[:, 0]).astype(int), FASTEST),
         (_nearest(inputs, slice(d - 2, d)), SLOWEST),
         (_nearest(inputs, slice(0, None, 2)),
          "Only the sines are compared. In every turn each sine comes twice, and with numbers that "
@@ -268,8 +192,8 @@ def slips(inputs: Inputs) -> Slips:
         (np.rint(readings.mean(axis=1)).astype(int),
          "The clocks are averaged. Each but the slowest knows a position only up to its whole "
          "turns, so they have to be read one after the other."),
-        *((_read(inputs, **choices), idea) for choices, idea in BEYOND),
-        *with_pairs(partial(_read, inputs), MISTAKES),
+        *((read_by(inputs, **choices), idea) for choices, idea in BEYOND),
+        *with_pairs(partial(read_by, inputs), MISTAKES),
     ]  # fmt: skip
 
 

@@ -87,22 +87,34 @@ def right(inputs: Inputs) -> Array:
     return np.asarray(parts / _rms(parts.sum(axis=0)) * gain @ between)
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What the numbers would be with one idea missing."""
-    parts, gain, table = inputs["parts"], inputs["gain"], inputs["table"]
-    said, other = table[inputs["said"]], table[inputs["other"]]
-    between, stream, votes = said - other, parts.sum(axis=0), right(inputs)
-    rms, total, n, size = _rms(stream), votes.sum(), len(parts), parts.shape[1]
+def _divided_otherwise(inputs: Inputs) -> Slips:
+    """What the numbers would be with another divisor than the stream's root mean square."""
+    parts, gain, votes = inputs["parts"], inputs["gain"], right(inputs)
+    between = inputs["table"][inputs["said"]] - inputs["table"][inputs["other"]]
+    stream, size = parts.sum(axis=0), parts.shape[1]
+    rms, sizes = _rms(stream), np.sqrt(np.square(parts).mean(axis=1, keepdims=True))
+    return [
+        (votes / np.sqrt(size), "The stream is divided by its length. The norm takes the root of "
+         "the *mean* square."),
+        (votes / rms, "The stream is divided by its mean square. The norm takes the root."),
+        (votes * _rms(stream) / _rms(stream * gain), "The gain belongs after the division: the "
+         "root mean square is that of the stream alone."),
+        (parts / sizes.sum() * gain @ between, "The divisors of the parts are added up. The root "
+         "mean square of a sum is not the sum of theirs."),
+        (parts / _rms(parts.ravel()) * gain @ between, "The root mean square is taken over the "
+         "numbers of all parts. The norm takes that of their sum, the stream."),
+        (parts / np.sqrt(np.square(sizes).sum()) * gain @ between, "The squares of all parts are "
+         "added up. The norm adds up the parts first, and squares their sum."),
+    ]  # fmt: skip
 
-    def lead(x: Array) -> Array:
-        return np.asarray((x / _rms(x) * gain) @ between)
 
-    sizes = np.sqrt(np.square(parts).mean(axis=1, keepdims=True))  # 0 where nothing was added
-    with np.errstate(all="ignore"):
+def _not_divided_once(inputs: Inputs) -> Slips:
+    """What the numbers would be without the norm, without its gain, or with one for each part."""
+    parts, gain = inputs["parts"], inputs["gain"]
+    between = inputs["table"][inputs["said"]] - inputs["table"][inputs["other"]]
+    rms, sizes = _rms(parts.sum(axis=0)), np.sqrt(np.square(parts).mean(axis=1, keepdims=True))
+    with np.errstate(all="ignore"):  # 0 where nothing was added
         unguarded = parts / sizes * gain @ between
-        centred = (parts - parts.mean(axis=1, keepdims=True)) / stream.std() * gain @ between
-    begun = lead(np.cumsum(parts, axis=0))
-    chances = ma.softmax(_logits(parts, gain, table))
     no_norm = "The norm is missing: the stream is divided by its root mean square before the table."
     no_gain = "The gain of the norm is missing."
     own = (
@@ -110,12 +122,32 @@ def slips(inputs: Inputs) -> Slips:
         "that of the whole stream; a long part then counts for more than a short one."
     )
     return [
-        (lead(parts), own),
+        (parts / _rms(parts) * gain @ between, own),
         (unguarded, own),
         (parts * gain @ between, no_norm),
         (parts / rms @ between, no_gain),
         (parts @ between, "Norm and gain are both missing."),
         (parts / _rms(parts) @ between, "Two things. " + own + " And: " + no_gain),
+    ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the numbers would be with one idea missing."""
+    parts, gain, table = inputs["parts"], inputs["gain"], inputs["table"]
+    said, other = table[inputs["said"]], table[inputs["other"]]
+    between, stream, votes = said - other, parts.sum(axis=0), right(inputs)
+    rms, total, n = _rms(stream), votes.sum(), len(parts)
+
+    def lead(x: Array) -> Array:
+        return np.asarray((x / _rms(x) * gain) @ between)
+
+    with np.errstate(all="ignore"):
+        centred = (parts - parts.mean(axis=1, keepdims=True)) / stream.std() * gain @ between
+    begun = lead(np.cumsum(parts, axis=0))
+    chances = ma.softmax(_logits(parts, gain, table))
+    return [
+        *_not_divided_once(inputs),
+        *_divided_otherwise(inputs),
         (-votes, "The sign is turned round: this is `other` above `said`."),
         (parts / rms * gain @ said, "These are the parts of one logit, that of `said`. A part that "
          "raises both words alike prefers neither."),
@@ -132,17 +164,6 @@ def slips(inputs: Inputs) -> Slips:
         (votes / (total or 1.0), "These are shares of the difference. The votes themselves are "
          "asked for."),
         (np.full(n, total / n), "Every part gets the same. What does each bring of its own?"),
-        (votes / np.sqrt(size), "The stream is divided by its length. The norm takes the root of "
-         "the *mean* square."),
-        (votes / rms, "The stream is divided by its mean square. The norm takes the root."),
-        (votes * _rms(stream) / _rms(stream * gain), "The gain belongs after the division: the "
-         "root mean square is that of the stream alone."),
-        (parts / sizes.sum() * gain @ between, "The divisors of the parts are added up. The root "
-         "mean square of a sum is not the sum of theirs."),
-        (parts / _rms(parts.ravel()) * gain @ between, "The root mean square is taken over the "
-         "numbers of all parts. The norm takes that of their sum, the stream."),
-        (parts / np.sqrt(np.square(sizes).sum()) * gain @ between, "The squares of all parts are "
-         "added up. The norm adds up the parts first, and squares their sum."),
         (votes * n, "The norm's root mean square is that of the mean of the parts. The stream is "
          "their sum."),
         (centred, "A mean is taken away. That is another norm: this one only divides."),
