@@ -63,7 +63,13 @@
 
   // A link into what is folded opens it.
   function unfoldTarget() {
-    var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    var name = location.hash.slice(1);
+    try {
+      name = decodeURIComponent(name);
+    } catch (error) {
+      return; // no heading is called so
+    }
+    var target = document.getElementById(name);
     var box = target && target.closest(".about-page:not([open]), .deeper:not([open])");
     if (!box) return;
     box.open = true;

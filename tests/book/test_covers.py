@@ -144,7 +144,7 @@ def is_covered(box: Locator) -> bool:
 @pytest.mark.browser
 @pytest.mark.parametrize("stem", [stem for stem in BOOK if COVERS.covers_of(BOOK[stem])])
 def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
-    page = visit.look(f"book/{stem}.html")
+    page = unfold(visit.look(f"book/{stem}.html"))
     boxes = page.locator(".covered").all()
     assert boxes
     assert all(is_covered(box) for box in boxes)

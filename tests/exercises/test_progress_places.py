@@ -40,7 +40,7 @@ def notebook(page: Page, exercise_id: str) -> Page:
     with page.context.expect_page() as opened:
         page.locator(f".run-exercise[href$='#exercise={exercise_id}']").click()
     tab = opened.value
-    tab.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+    tab.wait_for_selector(".jp-Notebook .jp-CodeCell >> visible=true", timeout=90_000)
     return tab
 
 
