@@ -18,6 +18,9 @@ from tools import HTML, ROOT
 from tools.site import Visit
 
 COVERS = script("book/_ext/covers.py")
+# Layout shift of a reload. Now and then a browser paints between the first picture's markup and its
+# script, which moves 0.019 on a phone; a cover that comes late moves 0.1 and more.
+MOVED = 0.04
 BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("book/*.ipynb"))}
 CHAPTER = "book/matmul.html"
 # These numbers stand in a picture for another reason, most of them on an axis.
@@ -306,11 +309,11 @@ def test_covers_are_there_from_the_first_paint(
         page.route("**/*.woff2", lambda route: route.abort())
         page.reload()
     before = shift_of_reload(page, 2)
-    assert before <= 0.02
+    assert before <= MOVED
     for number in range(3):
         answer(page, number, "512")
     for number in (0, 2):
-        assert shift_of_reload(page, number) <= before + 0.02
+        assert shift_of_reload(page, number) <= before + MOVED
         question = page.locator(".living[data-widget=prediction]").nth(number)
         expect(question.locator(".predict-feedback")).to_be_visible()
     assert not is_covered(cover(page, "matmul/flops"))
@@ -327,7 +330,7 @@ def test_a_page_without_covers_does_not_move_either(visit: Visit) -> None:
     page.locator(".about-page > summary").click()  # a page begins with it closed
     for number in range(3):
         answer(page, number, "512")
-    assert shift_of_reload(page, 2) <= 0.02
+    assert shift_of_reload(page, 2) <= MOVED
 
 
 @pytest.mark.site
