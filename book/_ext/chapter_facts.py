@@ -173,6 +173,11 @@ def read_chapters(root: Path = ROOT) -> dict[str, Chapter]:
     return {s: Chapter(s, part, n) for n, (s, part) in enumerate(chapters, 1)}
 
 
+def chapter_at(source: Path) -> Chapter | None:
+    """The chapter that a page's source is, if it is one."""
+    return read_chapters().get(source.stem) if source.suffix == ".ipynb" else None
+
+
 def by_part(root: Path = ROOT) -> dict[str, list[Chapter]]:
     """The chapters in the order of the book, under the captions of their parts."""
     found: dict[str, list[Chapter]] = {}

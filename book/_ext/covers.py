@@ -98,6 +98,13 @@ def raw(markup: str) -> nodes.raw:
     return nodes.raw("", markup, format="html")
 
 
+def refill(room: nodes.Element, parts: list[nodes.Node]) -> None:
+    """Give an element other children, with the lines that they have: `cell_of` reads those."""
+    room.children = parts
+    for part in parts:
+        part.parent = room
+
+
 def anchor(node: nodes.Node, cells: list[nbformat.NotebookNode]) -> list[nodes.Node]:
     """A place to go to before a prediction."""
     if not isinstance(node, nodes.container) or "tag_prediction" not in node["classes"]:
@@ -131,9 +138,7 @@ def cover(app: Sphinx, doctree: nodes.document) -> None:
                 lid = LID.format(keys=escape(keys), guess=how, what=what, number=count)
                 inside = [raw(lid), *inside, raw("</div></div>")]
             parts += inside
-        room.children = [part for node in parts for part in (*anchor(node, cells), node)]
-        for part in room.children:
-            part.parent = room
+        refill(room, [part for node in parts for part in (*anchor(node, cells), node)])
 
 
 def add_script(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chapter_facts import DEEPER, Chapter, read_chapters
-from covers import cell_of, raw
+from chapter_facts import DEEPER, Chapter, chapter_at
+from covers import cell_of, raw, refill
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -38,15 +38,13 @@ def fold(section: nodes.section, chapter: Chapter) -> None:
         if held := KEPT_OPEN & {*data, *data.get("tags", [])}:
             raise ValueError(f"{title.astext()!r} is folded, but cell {number} has: {held.pop()}")
     box = BOX.format(minutes=chapter.minutes[cell_of(title)])
-    section.children = [title, *unseen, lead, raw(box), *rest, raw("</div></details>")]
-    for node in section.children:
-        node.parent = section
+    refill(section, [title, *unseen, lead, raw(box), *rest, raw("</div></details>")])
 
 
 def fold_sections(app: Sphinx, doctree: nodes.document) -> None:
     """Fold the sections of a chapter that are tagged so."""
     source = Path(app.env.doc2path(app.env.docname))
-    if source.suffix != ".ipynb" or not (chapter := read_chapters().get(source.stem)):
+    if not (chapter := chapter_at(source)):
         return
     tagged = {n for n, c in enumerate(chapter.cells) if DEEPER in c.metadata.get("tags", [])}
     for section in list(doctree.findall(nodes.section)):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chapter_facts import GOALS, Chapter, read_chapters
-from covers import cell_of, raw
+from chapter_facts import GOALS, Chapter, chapter_at
+from covers import cell_of, raw, refill
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -45,9 +45,7 @@ def fold(room: nodes.section, chapter: Chapter) -> None:
     kept = nodes.container("", *goals, classes=["about-goals"])
     inside = [raw(box), kept, raw(RUN_LINKS), heading, *imports, raw("</div></details>")]
     before, behind = room.children[:place], room.children[place + len(goals) :]
-    room.children = [node for node in before if node not in imports] + inside + behind
-    for node in room.children:
-        node.parent = room
+    refill(room, [node for node in before if node not in imports] + inside + behind)
 
 
 def name_the_question(room: nodes.section) -> None:
@@ -59,8 +57,7 @@ def name_the_question(room: nodes.section) -> None:
 
 def open_with_the_picture(app: Sphinx, doctree: nodes.document) -> None:
     """Shape a chapter's first screen."""
-    source = Path(app.env.doc2path(app.env.docname))
-    if source.suffix == ".ipynb" and (chapter := read_chapters().get(source.stem)):
+    if chapter := chapter_at(Path(app.env.doc2path(app.env.docname))):
         room = next(doctree.findall(nodes.section))
         name_the_question(room)
         fold(room, chapter)

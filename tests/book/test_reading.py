@@ -13,7 +13,7 @@ from tools import HTML, ROOT
 from tools.site import Visit
 
 MOST = 25  # minutes to read what stands open
-CHAPTERS = script("book/_ext/deeper.py").read_chapters()
+CHAPTERS = script("book/_ext/living.py").read_chapters()
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 ASKED = {
     "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",
