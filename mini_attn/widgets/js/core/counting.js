@@ -1,6 +1,6 @@
 // Numbers that a change brings about run to their new value, so that the eye sees more or less of
 // them. What a screen reader may hear is the last one only.
-const MOTION = 250; // milliseconds
+import { MOTION, still } from "./motion.js";
 
 // In proportion where both are above zero, else evenly.
 export const between = (from, to, t) => (from > 0 && to > 0 ? from * (to / from) ** t : from + (to - from) * t);
@@ -12,11 +12,11 @@ export function counting(root) {
   let frame = 0;
   const counter = (counts) => {
     cancelAnimationFrame(frame);
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const calm = still();
     const moves = Object.entries(counts).flatMap(([key, [to, write]]) => {
       const [text, from] = [root.querySelector(`[data-count="${key}"]`), shown[key] ?? to];
       shown[key] = to;
-      return !text || still || from === to ? [] : [{ key, from, to, write, text, last: text.textContent }];
+      return !text || calm || from === to ? [] : [{ key, from, to, write, text, last: text.textContent }];
     });
     const begin = performance.now();
     const step = () => {

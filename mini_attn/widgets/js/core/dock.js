@@ -22,7 +22,7 @@ function lay() {
   document.documentElement.style.scrollPaddingBottom = beside ? "" : `${held.sheet.offsetHeight}px`;
 }
 
-export function putBack() {
+function putBack() {
   if (!held) return;
   const { live, box, sheet, watch, link } = held;
   const inside = sheet.contains(document.activeElement);

@@ -7,6 +7,7 @@ import { counting } from "./counting.js";
 import { frame, tableMarkup } from "./frame.js";
 import { toHash, toPython } from "./hash.js";
 import { blocksOf, morph } from "./morph.js";
+import { still } from "./motion.js";
 import { defaults, fault, validate } from "./schema.js";
 
 const WIDTHS = [280, 880]; // CSS pixels between which a picture is drawn to measure
@@ -32,7 +33,7 @@ class View {
 
   // Once it is seen, from the beginning, unless somebody was faster or wants nothing to move.
   playByItself() {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (still()) return;
     const own = this.model.get(this.definition.play.key);
     this.seen = new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting) return;

@@ -3,13 +3,13 @@ import { copyWords } from "../core/copy.js";
 import { dragging } from "../core/drag.js";
 import { tableMarkup } from "../core/frame.js";
 import { toHash } from "../core/hash.js";
+import { MOTION, still } from "../core/motion.js";
 import { validate } from "../core/schema.js";
 import { escape } from "../core/text.js";
 import { blend, compute, matching, pointsOf } from "./compute.js";
 import { handles, layout, moving, nextPoint, pointAt, reader, standing, stepAt, ways } from "./picture.js";
 import { reading, sentence, tables } from "./words.js";
 
-const MOTION = 250; // milliseconds from one step to the next
 const BUTTONS = 5; // so many steps are buttons; more are a slider
 const WIDTHS = [260, 880];
 let views = 0;
@@ -131,7 +131,7 @@ export class PlotView {
     const now = wrong ? { step: 0, reader: -1 } : state;
     const target = compute(this.figure, now.step);
     this.where = now.reader;
-    const jump = !this.shown || now.step === this.at || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const jump = !this.shown || now.step === this.at || still();
     if (jump && now.step !== this.at) cancelAnimationFrame(this.moved);
     if (!jump) this.move(this.shown, target);
     else if (now.step !== this.at || !this.shown) this.paint(target);
