@@ -242,6 +242,7 @@ def step_operations(
     dtype_bytes: float = 2,
     cache_dtype_bytes: float | None = None,
     experts: str = "expected",
+    logit_rows: int = 1,
 ) -> dict[str, tuple[int, int]]:
     """FLOPs and bytes of one pass, by kind of operation.
 
@@ -257,14 +258,16 @@ def step_operations(
         As in `step_bytes`.
     experts : {"expected", "least", "most"}
         As in `step_bytes`.
+    logit_rows : int
+        Rows of each sequence that get logits: 1 where the last alone counts, ``q_len`` where
+        guesses are checked.
 
     Returns
     -------
     dict
         ``products`` (all products with weights but the following), ``experts`` (the routed ones,
         if the model has any; shared experts and the choice are products), ``attention`` (scores
-        and weighted sums; the cache), ``logits`` (of one row a sequence): a tuple of FLOPs and
-        bytes each.
+        and weighted sums; the cache), ``logits``: a tuple of FLOPs and bytes each.
 
     Raises
     ------
@@ -291,7 +294,7 @@ def step_operations(
         model, **sizes, dtype_bytes=dtype_bytes, cache_dtype_bytes=cache_dtype_bytes,
         experts=experts,
     )  # fmt: skip
-    flops = matmul_flops(model, **sizes, causal="exact")
+    flops = matmul_flops(model, **sizes, causal="exact", logit_rows=logit_rows)
     woken = _expert_parameters_read(model, batch * q_len, experts)
     routed = (routed_flops(model, batch * q_len), ceil(woken * dtype_bytes))
     logits = (flops["logits"], ceil(model.vocab_size * model.d_model * dtype_bytes))
@@ -318,6 +321,7 @@ def step_seconds(
     batch: int = 1,
     dtype: str = "bfloat16",
     experts: str = "expected",
+    logit_rows: int = 1,
 ) -> float:
     """The least time that one pass takes on a device.
 
@@ -335,6 +339,8 @@ def step_seconds(
         Data type of weights, cache and products.
     experts : {"expected", "least", "most"}
         As in `step_bytes`.
+    logit_rows : int
+        As in `step_operations`.
 
     Returns
     -------
@@ -366,5 +372,6 @@ def step_seconds(
     """
     check_choice("dtype", dtype, tuple(_DTYPE_BYTES))
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-    operations = step_operations(model, **sizes, dtype_bytes=_DTYPE_BYTES[dtype], experts=experts)
+    sizes |= {"dtype_bytes": _DTYPE_BYTES[dtype], "experts": experts, "logit_rows": logit_rows}
+    operations = step_operations(model, **sizes)
     return sum(roofline_seconds(*each, device, dtype=dtype) for each in operations.values())

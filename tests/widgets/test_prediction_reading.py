@@ -23,7 +23,7 @@ READ = [
     ("bytes", 2**20, "1MiB 1024KiB 2^20 1048576 1,048,576B"),
     ("FLOPs", 3e9, "3GFLOP 3GFLOPs 3e9FLOPs 3e3MFLOP"),
     ("milliseconds", 133, "133 133ms 0.133s 133000µs"),
-    ("FLOPs a byte", 153, "153 153FLOPs/byte 153FLOP/B"),
+    ("FLOPs per byte", 153, "153 153FLOPs/byte 153FLOP/B"),
 ]  # fmt: skip
 SPACED = [
     ("tokens", 5050, ["5 050", "5\u202f050", "about 5050", "ca. 5,050 tokens", "5050 token",

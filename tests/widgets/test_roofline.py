@@ -140,7 +140,7 @@ def test_words_carry_the_numbers() -> None:
     assert "bound by reading: at least 9.61 ms" in decode["said"]
     assert "1,665 tokens a second" in decode["said"]
     mark, reading, computing, roof = decode["words"]
-    assert "16.0 FLOP a byte" in mark
+    assert "16.0 FLOPs per byte" in mark
     assert "14.0 GB / 3.35 TB/s = 4.17 ms" in reading
     assert "once for all sequences" in reading
     assert "989 TFLOP/s" in computing

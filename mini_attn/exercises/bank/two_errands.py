@@ -7,7 +7,7 @@ from mini_attn.exercises.spec import Exercise
 EXERCISE = Exercise(
     id="two_errands",
     page="multihead",
-    title="Two errands, one messenger",
+    title="What one wide head cannot bring",
     kind="open",
     minutes=15,
     difficulty=3,

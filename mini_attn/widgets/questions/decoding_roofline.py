@@ -1,4 +1,4 @@
-"""The predictions of the chapter on prefill and decode that ask for FLOPs a byte."""
+"""The predictions of the chapter on prefill and decode that ask for FLOPs per byte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _ridge() -> Question:
         f"at {rate / 1e12:.3f} TB/s. How many FLOPs must a computation do for each byte that it "
         "reads, so that arithmetic and memory take equally long?",
         answer=answer,
-        unit="FLOPs a byte",
+        unit="FLOPs per byte",
         kind="quotient",
         tolerance=0.01,
         explanation=f"{flops / 1e12:.0f} / {rate / 1e12:.3f} = {flops / rate:.0f}: the ridge of "
@@ -54,7 +54,7 @@ def _rows() -> Question:
         text=f"A decode step multiplies {batch} rows, one for each sequence, with a weight matrix "
         "in bfloat16. Only the matrix counts as read. How many FLOPs does it do for each byte?",
         answer=batch,
-        unit="FLOPs a byte",
+        unit="FLOPs per byte",
         kind="quotient",
         explanation=f"A weight is read once (2 bytes) and used for {batch} rows, 2 FLOPs each: "
         f"2 × {batch} / 2 = {batch}.",
@@ -85,7 +85,7 @@ def _attention_batch() -> Question:
         f"key/value heads, 2 bytes a number) runs for {batch} sequences at once. How many FLOPs "
         "does its attention do for each byte of the cache?",
         answer=GROUP,
-        unit="FLOPs a byte",
+        unit="FLOPs per byte",
         kind="quotient",
         explanation=f"Each sequence brings a cache of its own, so the batch cancels. A number of 2 "
         f"bytes is used by {LLAMA.n_heads} / {LLAMA.n_kv_heads} = {GROUP} query heads, 2 FLOPs "
@@ -127,7 +127,7 @@ def _latent() -> Question:
         f"step {V3.n_heads} heads use all {key} of them as a key and {value} of them, the same "
         "ones, as a value. How many FLOPs is that for each byte of the cache, if it is read once?",
         answer=round(answer),
-        unit="FLOPs a byte",
+        unit="FLOPs per byte",
         kind="quotient",
         tolerance=0.005,
         explanation=f"2 × {V3.n_heads} × ({key} + {value}) FLOPs for {key} × 2 bytes: {answer}.",

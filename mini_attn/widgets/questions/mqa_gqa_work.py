@@ -62,10 +62,10 @@ def _intensity() -> Question:
         "heads. In a decode step, how many FLOPs does its attention do for each byte of the cache "
         "that it reads, with 2 bytes a number?",
         answer=answer,
-        unit="FLOPs a byte",
+        unit="FLOPs per byte",
         kind="quotient",
         explanation=f"A cached number is used by {model.n_heads} / {model.n_kv_heads} = "
-        f"{answer} query heads, 2 FLOPs each, and has 2 bytes: {answer} FLOPs a byte.",
+        f"{answer} query heads, 2 FLOPs each, and has 2 bytes: {answer} FLOPs per byte.",
         mistakes=(
             Mistake(
                 cost.cache_intensity(replace(model, n_kv_heads=model.n_heads)),

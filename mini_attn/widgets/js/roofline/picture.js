@@ -10,7 +10,7 @@ import { OPERATIONS, PARTS, SIDES, intensity } from "./words.js";
 
 const WIDE = 560;
 const LEFT = 50; // room for the numbers of the axis
-const X = [0.5, 65536]; // FLOP a byte that the axis shows; what lies beyond stands at its end
+const X = [0.5, 65536]; // FLOPs per byte that the axis shows; what lies beyond stands at its end
 const TICKS = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 
 const target = targets("roof");
@@ -45,7 +45,7 @@ function axes(result, at, { x, y }) {
     ...levels.map((share) => text(at.left - 6, y(peak * share) + 4, `${share * 100} %`, "roof-quiet", END)),
     text(0, at.top - 14, "share of the peak", "roof-quiet"),
     text(at.right, at.top - 14, `peak ${scaled(peak, "FLOP/s")}`, "roof-quiet", END),
-    text(at.right, at.bottom + 33, "FLOP for each byte that is moved", "roof-quiet", END),
+    text(at.right, at.bottom + 33, "FLOPs per byte that is moved", "roof-quiet", END),
   ];
   return { grid: grid.join(""), labels: labels.join("") };
 }
@@ -58,7 +58,7 @@ function roof(result, at, { x, y }) {
   const line = `<path d="M${round(start[0])} ${round(start[1])} L${round(corner[0])} ${round(corner[1])} H${round(at.right)}" class="roof-line"/>`;
   const words = text(corner[0], corner[1] - 11, `ridge ${intensity(result.ridge)}`, "roof-name", MIDDLE);
   const waits = at.wide ? text(corner[0] - 8, at.bottom - 12, "memory is the limit", "roof-quiet", END) : "";
-  return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge, at ${intensity(result.ridge)} FLOP a byte`);
+  return under + line + words + waits + target(at, "roof-line", corner[0] - 12, corner[1] - 12, 24, 24, `the ridge, at ${intensity(result.ridge)} FLOPs per byte`);
 }
 
 const SHORT = { weights: "weights", attention: "attention", logits: "logits", whole: "whole pass" };
@@ -73,7 +73,7 @@ function point(result, key, lane, at, { x, y }) {
   const words = `${at.wide ? PARTS[key] : SHORT[key]}: ${intensity(part.intensity)}${part.intensity > X[1] ? " →" : ""}`;
   const long = 7.2 * words.length + 16;
   const right = here + long < at.width;
-  const [left, told] = [right ? here - 11 : here + 11 - long, `${PARTS[key]}: ${intensity(part.intensity)} FLOP a byte`];
+  const [left, told] = [right ? here - 11 : here + 11 - long, `${PARTS[key]}: ${intensity(part.intensity)} FLOPs per byte`];
   const { batch } = result;
   const hit = key === "attention" ? target(at, "mark-attention", left, below - 12, long, 24, told)
     : grip("roof", at, `mark-${key}`, left, below - 12, long, 24, { key: "batch", entry: schema.batch, now: batch, label: `${PARTS[key]}, moved by the sequences`, words: `${count(batch, "sequence")}: ${told}` });

@@ -26,7 +26,7 @@ const times = ({ parts }) => Object.keys(OPERATIONS).map((key) => duration(parts
 export function describe(result) {
   const { parts, device, seconds, tokens_per_second: rate, fits, needed } = result;
   const memory = fits ? "" : ` It does not fit: weights and cache take ${scaled(needed, "B")}, the device has ${scaled(device.memory_bytes, "B")}.`;
-  return `${pass(result)}: its products with weights do ${intensity(parts.weights.intensity)} FLOP a byte, its attention ${intensity(parts.attention.intensity)}, and the ridge of this device is at ${intensity(result.ridge)}. So it is ${binds(parts.whole)}: at least ${duration(seconds)}, at most ${whole(Math.round(rate))} tokens a second, with ${percent(parts.whole.share)} of the arithmetic in use.${memory}`;
+  return `${pass(result)}: its products with weights do ${intensity(parts.weights.intensity)} FLOPs per byte, its attention ${intensity(parts.attention.intensity)}, and the ridge of this device is at ${intensity(result.ridge)}. So it is ${binds(parts.whole)}: at least ${duration(seconds)}, at most ${whole(Math.round(rate))} tokens a second, with ${percent(parts.whole.share)} of the arithmetic in use.${memory}`;
 }
 
 export function table(result) {
@@ -36,21 +36,21 @@ export function table(result) {
   };
   return {
     caption: `${pass(result)}, bfloat16, on ${result.device.name}. An operation takes the longer of its two times; the pass takes the sum of its operations.`,
-    head: ["", "FLOPs", "bytes", "FLOP a byte", "reading takes", "arithmetic takes", "at least"],
+    head: ["", "FLOPs", "bytes", "FLOPs per byte", "reading takes", "arithmetic takes", "at least"],
     rows: Object.keys(PARTS).map(row),
   };
 }
 
 function explainMark(result, key) {
   const { flops, bytes, intensity: value, share } = result.parts[key];
-  const start = `${PARTS[key][0].toUpperCase()}${PARTS[key].slice(1)}: ${scaled(flops, "FLOP")} / ${scaled(bytes, "B")} = ${intensity(value)} FLOP a byte`;
+  const start = `${PARTS[key][0].toUpperCase()}${PARTS[key].slice(1)}: ${scaled(flops, "FLOP")} / ${scaled(bytes, "B")} = ${intensity(value)} FLOPs per byte`;
   if (key === "whole") return `${start}. Its operations take ${times(result)}, one after the other, so it reaches ${percent(share)} of the peak at most.`;
   const side = value < result.ridge ? `below the ridge, so the roof is the slope: ${percent(share)} of the peak at most` : "above the ridge: the peak can be reached";
   return `${start}, ${side}.`;
 }
 
 function explainRoof({ device, ridge }) {
-  return `${device.name}: ${scaled(device.flops_per_second, "FLOP/s")} in bfloat16 and ${scaled(device.bytes_per_second, "B/s")}. The ridge is their quotient, ${intensity(ridge)} FLOP a byte: with less work for each byte the memory is the limit.`;
+  return `${device.name}: ${scaled(device.flops_per_second, "FLOP/s")} in bfloat16 and ${scaled(device.bytes_per_second, "B/s")}. The ridge is their quotient, ${intensity(ridge)} FLOPs per byte: with less work for each byte the memory is the limit.`;
 }
 
 function explainBar(result, side, key) {

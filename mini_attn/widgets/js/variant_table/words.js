@@ -76,7 +76,7 @@ export function explain(result, id) {
   const row = result.rows[Number(i)];
   if (key === "cache") return { text: explainCache(result, row), also: [] };
   if (key === "flops") {
-    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOP for each byte of cache.`, also: [] };
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOPs per byte of cache.`, also: [] };
   }
   if (key === "step") return { text: explainStep(result, row), also: [`cache-${i}`] };
   const room = row.room > 0 ? `leaves ${bytes(row.room)}` : "leaves nothing";
