@@ -25,8 +25,7 @@ BOOK = {path.stem: nbformat.read(path, 4).cells for path in sorted(ROOT.glob("bo
 CHAPTER = "book/matmul.html"
 # These numbers stand in a picture for another reason, most of them on an axis.
 SEEN = {
-    "attention/spread", "choosing/as-much-as-weights", "kv-cache/llama-token-bytes",
-    "mqa-gqa/intensity", "rope/planes",
+    "attention/spread", "choosing/as-much-as-weights", "mqa-gqa/intensity", "rope/planes",
 }  # fmt: skip
 
 
