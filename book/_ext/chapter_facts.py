@@ -23,8 +23,11 @@ LINK = re.compile(r"\[[^\]]*\]\(([\w-]+)\.ipynb\)")
 HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 GOALS = "After this page you can"
 WORDS_A_MINUTE, LINES_A_MINUTE = 200, 20  # of prose with formulas, and of code that one follows
+MINUTES_A_TRY = 1  # to guess at a prediction, or to move a picture and look
+TRIED = {"widget", "living-plot", "prediction"}
 UNREAD = {"import", "hide-input", "remove-input", "remove-cell", "widget", "prediction"}
 DEEPER = "deeper"  # tag of a heading whose section the rest of the chapter does not need
+OPEN_TRIES = -2  # in the place of a fold: a prediction or a picture that stands open
 NEW_SECTION = re.compile(r"^(?=#{2,3} )", re.MULTILINE)
 EXERCISE = re.compile(r"Exercise (\d+): ")
 
@@ -83,10 +86,15 @@ class Chapter:
         return next(p for p in paragraphs if p.startswith(("You need", "It helps")))
 
     def passages(self) -> Iterator[tuple[int, float]]:
-        """Minutes to read each passage, with the cell of the heading that folds it, or -1."""
+        """Minutes to read each passage, with the cell of the heading that folds it, or -1.
+
+        A picture in a fold is of its minutes; those that stand open are told apart.
+        """
         fold, level, task = -1, 0, False
         for number, cell in enumerate(self.cells):
             tags = set(cell.metadata.get("tags", []))
+            if tags & TRIED:
+                yield fold if fold >= 0 else OPEN_TRIES, MINUTES_A_TRY
             if "exercise" in cell.metadata or tags & UNREAD:
                 continue
             for text in NEW_SECTION.split(cell.source) if cell.cell_type == "markdown" else ():
@@ -110,13 +118,24 @@ class Chapter:
         """Minutes to read what stands open, at -1, and each folded section, at its heading."""
         found: dict[int, float] = defaultdict(float)
         for fold, minutes in self.passages():
-            found[fold] += minutes
+            if fold != OPEN_TRIES:
+                found[fold] += minutes
         return {fold: max(1, round(minutes)) for fold, minutes in found.items()}
 
     @cached_property
+    def trying(self) -> int:
+        """Minutes for the predictions and pictures of what stands open."""
+        return round(sum(minutes for fold, minutes in self.passages() if fold == OPEN_TRIES))
+
+    @cached_property
     def reading(self) -> int:
-        """Minutes to read it, without what is folded and without its exercises."""
+        """Minutes to read what stands open: no predictions, no pictures, no exercises."""
         return self.minutes[-1]
+
+    @cached_property
+    def visit(self) -> int:
+        """Minutes for what stands open, with its predictions and pictures."""
+        return self.reading + self.trying
 
     @cached_property
     def deeper(self) -> int:

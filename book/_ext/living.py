@@ -25,7 +25,7 @@ PICTURE = re.compile(r"(\w+)\(")
 CARD = """<li class="chapter-card" data-chapter="{stem}"><a href="{stem}.html">
 <span class="chapter-picture"><img src="../{pictures}/{picture}.svg" alt="" loading="lazy" /></span>
 <b>{number}. {title}</b> <span>{question}</span></a>
-<small>{reading} min to read · {tasks} exercises</small></li>"""
+<small>{reading} min to read, {trying} to try · {tasks} exercises</small></li>"""
 
 
 # Before the first paint, so that nothing jumps; what is stored is text, and an address of the book.
@@ -50,6 +50,11 @@ def named(words: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", name[1]).lower()
 
 
+def drawn(picture: str) -> Path:
+    """The committed drawing of a picture."""
+    return Path(mini_attn.widgets.__file__).parent / f"static/{picture}.svg"
+
+
 def opening(chapter: Chapter) -> tuple[str, str]:
     """The question of a chapter, and the name of its first picture."""
     question = str(chapter.cells[0].source).split("\n\n")[1].strip("*")
@@ -63,7 +68,7 @@ def card(chapter: Chapter) -> str:
     return CARD.format(
         stem=chapter.stem, pictures=PICTURES, picture=picture, number=chapter.number,
         title=escape(chapter.title), question=escape(question), reading=chapter.reading,
-        tasks=len(chapter.exercises),
+        trying=chapter.trying, tasks=len(chapter.exercises),
     )  # fmt: skip
 
 
@@ -75,6 +80,7 @@ class Living(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The markup that a notebook's cell would give."""
         picture = getattr(mini_attn.widgets, self.arguments[0])()
+        self.env.note_dependency(str(drawn(picture._widget)))
         return [raw(picture._html())]
 
 
@@ -93,6 +99,8 @@ class Chapters(SphinxDirective):
         """Lists of cards under the names of their parts."""
         found: list[nodes.Node] = []
         for part, chapters in by_part().items():
+            for chapter in chapters:  # a card says what its notebook says
+                self.env.note_dependency(str(chapter.path))
             cards = "".join(map(card, chapters))
             found += [nodes.rubric("", part), raw(f'<ul class="chapter-cards">{cards}</ul>')]
         return found
@@ -104,10 +112,9 @@ def copy_pictures(app: Sphinx, exception: Exception | None) -> None:
         return
     folder = Path(app.outdir, PICTURES)
     folder.mkdir(parents=True, exist_ok=True)
-    static = Path(app.confdir, "mini_attn/widgets/static")
     for chapter in read_chapters().values():
-        name = f"{opening(chapter)[1]}.svg"
-        (folder / name).write_bytes((static / name).read_bytes())
+        source = drawn(opening(chapter)[1])
+        (folder / source.name).write_bytes(source.read_bytes())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

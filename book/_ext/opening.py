@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chapter_facts import GOALS, Chapter, chapter_at
+from chapter_facts import GOALS, LINES_A_MINUTE, WORDS_A_MINUTE, Chapter, chapter_at
 from covers import cell_of, raw, refill
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -19,8 +19,13 @@ from sphinx.application import Sphinx
 RUN_LINKS = "<!-- run links -->"
 BOX = """<details class="about-page"><summary>About this page
 <span class="about-note">what you will learn and need, running and printing it, set-up</span>
-<span class="about-time">{reading} min to read{deeper} · {tasks} min of exercises</span></summary>
-<div class="about-body">"""
+<span class="about-time">{reading} min to read · {trying} min to predict and try{deeper} ·
+{tasks} min of exercises</span></summary>
+<div class="about-body">
+<p class="about-minutes">The minutes to read are for the text and the code that stand open, at
+{words} words and {lines} lines of code a minute; a formula that is new to you takes longer. Each
+prediction and each picture counts as one minute more, and each exercise says its own. Together
+that is about {whole} minutes, or {visit} without the exercises.</p>"""
 
 
 def goals_of(room: nodes.section) -> list[nodes.Element]:
@@ -40,7 +45,11 @@ def fold(room: nodes.section, chapter: Chapter) -> None:
     goals = goals_of(room)
     place = room.index(goals[0])
     deeper = f" · {chapter.deeper} min deeper" if chapter.deeper else ""
-    box = BOX.format(reading=chapter.reading, deeper=deeper, tasks=chapter.working)
+    box = BOX.format(
+        reading=chapter.reading, trying=chapter.trying, deeper=deeper, tasks=chapter.working,
+        words=WORDS_A_MINUTE, lines=LINES_A_MINUTE, visit=chapter.visit,
+        whole=chapter.visit + chapter.working,
+    )  # fmt: skip
     heading = nodes.paragraph("", "", nodes.strong("", "Set-up"), classes=["about-setup"])
     kept = nodes.container("", *goals, classes=["about-goals"])
     inside = [raw(box), kept, raw(RUN_LINKS), heading, *imports, raw("</div></details>")]

@@ -43,12 +43,13 @@ def goals(chapters: Chapters) -> list[str]:
             ", ".join(f"[{chapters[s].title}]({s}.ipynb)" for s in stems)
             for stems in (chapter.needs, chapter.helps)
         )
-        whole = sum(chapters[s].reading for s in before(chapters, stem))
+        whole = sum(chapters[s].visit for s in before(chapters, stem))
         built = f", {whole} with all that it builds on" if chapter.needs else ""
         lines += [
             f"**{chapter.number}. [{chapter.title}]({stem}.ipynb)** · {chapter.reading} minutes to "
-            f"read{built} · {amount(len(tasks), 'exercise')}, "
-            f"{chapter.working} minutes, {sum(t.points for t in tasks)} points",
+            f"read, {chapter.trying} for predictions and pictures{built} · "
+            f"{amount(len(tasks), 'exercise')}, {chapter.working} minutes, "
+            f"{sum(t.points for t in tasks)} points",
             "",
             f"*Needs:* {needs or 'no other chapter'}." + (f" *Helpful:* {helps}." if helps else ""),
             "",

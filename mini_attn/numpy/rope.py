@@ -244,9 +244,10 @@ def convert_rope_layout(
     Parameters
     ----------
     weight : array (n_heads * head_dim, d_model) or (n_heads * head_dim,)
-        Weights or biases of the query or of the key projection.
+        Weights or biases of the query or of the key projection, or the gains of a norm over a
+        head of theirs (head_dim,).
     n_heads : int
-        Heads of that projection: key/value heads for the keys.
+        Heads of that projection: key/value heads for the keys, 1 for the gains.
     source, target : {"half", "interleaved"}
         Layout that the weights were trained with, and the one to give them.
     rotary_dim : int or None
@@ -267,7 +268,8 @@ def convert_rope_layout(
     Notes
     -----
     Scores do not change when queries and keys are reordered alike. Without the conversion
-    the first token is right, as position 0 rotates nothing, and all later ones are not.
+    the first token is right, as position 0 rotates nothing, and all later ones are not. Weights,
+    biases and gains go together: all of them act before the rotation.
 
     References
     ----------

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mini_attn.config import DynamicNTK, LongRoPE, PositionInterpolation, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DynamicNTK,
+    LongRoPE,
+    PositionInterpolation,
+    RopeConfig,
+)
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 
 LAYOUTS = ["half", "interleaved"]
@@ -133,6 +139,35 @@ def test_converted_weights_score_the_same(lib, heads, pairs, rest, bias):
         )
         for rows, back in zip(weights, moved[0], strict=True):
             assert (convert(back, target, source) == rows).all()
+
+
+def test_a_layer_is_converted_with_its_biases_and_the_gains_of_its_norms(lib, rng):
+    """Nothing that acts before the rotation may be left behind; values and output stay."""
+    x, sizes = rng.standard_normal((1, 5, 6)), {"q": 4, "k": 2}
+
+    def layer_in(layout):
+        config = AttentionConfig(
+            6, 4, 8, n_kv_heads=2, bias=True, qk_norm=True, rope=RopeConfig(layout, rotary_dim=6)
+        )
+        return lib.GroupedQueryAttention(config, dtype="float64")
+
+    layer = layer_in("interleaved")
+    state = {name: lib.array(rng.standard_normal(lib.numpy(value).shape))
+             for name, value in layer.state_dict().items()}  # fmt: skip
+    layer.load_state_dict(state)
+    expected = lib.numpy(layer(lib.array(x)))
+    moved = dict(state)
+    for kind, heads in sizes.items():
+        for name in (f"{kind}_proj.weight", f"{kind}_proj.bias", f"{kind}_norm.weight"):
+            moved[name] = lib.convert_rope_layout(
+                state[name], 1 if "norm" in name else heads,
+                source="interleaved", target="half", rotary_dim=6,
+            )  # fmt: skip
+    other = layer_in("half")
+    for left in (None, "q_proj.bias", "k_norm.weight"):
+        other.load_state_dict({**moved, **({left: state[left]} if left else {})})
+        found = lib.numpy(other(lib.array(x)))
+        assert np.allclose(found, expected, atol=1e-10) == (left is None), left
 
 
 def test_the_wrong_layout_is_right_at_position_0_only(lib, rng):

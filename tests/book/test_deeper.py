@@ -39,14 +39,18 @@ def test_folded_minutes_are_counted_apart(make: Any, tmp_path: Path) -> None:
         new_markdown_cell(f"## Why\n\n{LONG}\n\n{LONG}", metadata={"tags": ["deeper"]}),
         new_code_cell("\n\n".join(["x = 1"] * 20)),
         new_code_cell("import numpy as np\n" * 40, metadata={"tags": ["import"]}),
+        new_code_cell("plot()", metadata={"tags": ["living-plot", "hide-input"]}),
         new_markdown_cell(f"### Below\n\n{LONG}\n\n## After\n\n{LONG}"),
         new_code_cell("x = 1\n" * 40),
+        new_code_cell("look()", metadata={"tags": ["widget", "remove-input"]}),
+        new_code_cell("guess()", metadata={"tags": ["prediction", "remove-input"]}),
         new_markdown_cell(f"### Exercise 1: A task\n\n{LONG}"),
         new_markdown_cell(f"{LONG}\n\n## Summary\n\n{LONG}"),
     ]
     chapter = chapter_of(make, tmp_path, cells)
-    assert chapter.minutes == {-1: 3 + 3 + 3 + 2 + 3, 1: 3 + 1 + 3}
-    assert (chapter.reading, chapter.deeper) == (14, 7)
+    assert chapter.minutes == {-1: 3 + 3 + 3 + 2 + 3, 1: 3 + 1 + 1 + 3}
+    assert (chapter.reading, chapter.trying, chapter.deeper) == (14, 2, 8)
+    assert chapter.visit == 16
 
 
 @pytest.mark.parametrize("held", [{"tags": ["prediction"]}, {"exercise": {"id": "x"}}])

@@ -45,8 +45,11 @@ def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
     article = page.select_one("article > section")
     about = article.find("details", class_="about-page", recursive=False)
     assert not about.has_attr("open")
-    told = r"\d+ min to read( · \d+ min deeper)? · \d+ min of exercises"
-    assert re.search(told, about.summary.get_text())
+    told = r"(\d+) min to read · (\d+) min to predict and try( · \d+ min deeper)? ·\s(\d+) min of"
+    reading, trying, _, tasks = re.search(told, about.summary.get_text()).groups()
+    visit = int(reading) + int(trying)
+    sums = f"about {visit + int(tasks)} minutes, or {visit} without"
+    assert sums in about.select_one(".about-minutes").get_text()
     imports = article.select("div.tag_import")
     assert imports
     assert all(about in cell.parents for cell in imports)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -133,6 +134,37 @@ def test_what_stands_open_takes_no_longer_than_promised(stem: str) -> None:
         assert not box.has_attr("open")
         assert box.find_previous_sibling("p").get_text()
         assert not box.select(".exercise-boxes, .living[data-widget=prediction]")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_what_there_is_to_try_has_its_minutes(stem: str) -> None:
+    """One for each prediction and each picture, in the chapter or in one of its folded sections."""
+    chapter = CHAPTERS[stem]
+    tags = [tag for cell in chapter.cells for tag in cell.metadata.get("tags", [])]
+    tries = sum(map(tags.count, ("prediction", "widget", "living-plot")))
+    assert 5 <= chapter.trying <= tries <= chapter.trying + chapter.deeper
+    assert chapter.visit == chapter.reading + chapter.trying
+    card = read("book/index.html").select_one(f".chapter-card[data-chapter={stem}] small")
+    assert f"{chapter.reading} min to read, {chapter.trying} to try" in card.get_text()
+
+
+def test_a_card_changes_with_its_chapter_and_a_picture_with_its_drawing() -> None:
+    """The page that shows them is made again when their files are newer."""
+    noted: list[str] = []
+    living = script("book/_ext/living.py")
+    state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(
+        env=SimpleNamespace(note_dependency=noted.append))))  # fmt: skip
+
+    def run(directive: str, *arguments: str) -> None:
+        made = object.__new__(getattr(living, directive))
+        made.state, made.arguments = state, list(arguments)
+        made.run()
+
+    run("Chapters")
+    assert noted == [str(ROOT / f"book/{stem}.ipynb") for stem in STEMS]
+    noted.clear()
+    run("Living", "FirstLook")
+    assert noted == [str(ROOT / "mini_attn/widgets/static/first_look.svg")]
 
 
 @pytest.mark.browser

@@ -222,12 +222,12 @@ def test_a_platform_says_of_a_prediction_what_the_page_says() -> None:
 
 
 def test_bytes_may_be_typed_in_other_units() -> None:
-    asked = next(one for one in PREDICTIONS if one.key == "kv-cache/third")
-    assert (asked.unit, asked.right.value) == ("bytes", 204_800)
+    asked = next(one for one in PREDICTIONS if one.key == "kv-cache/gpt2-bytes")
+    assert (asked.unit, asked.right.value) == ("bytes", 7_372_800)
     (question,) = moodle_questions(moodle_file(asked.page, [asked], "number"))
-    for value, unit in ((204_800, ""), (204_800, "bytes"), (204.8, "kB"), (200, "KiB")):
+    for value, unit in ((7_372_800, ""), (7_372_800, "bytes"), (7.3728, "MB"), (7200, "KiB")):
         assert moodle_verdict(question, value, unit)[0] == 1
-    assert moodle_verdict(question, 204.8, "MB")[0] == 0
+    assert moodle_verdict(question, 7.3728, "kB")[0] == 0
     (whole,) = [
         one for one in question.iterfind("units/unit") if one.findtext("unit_name") == "GiB"
     ]

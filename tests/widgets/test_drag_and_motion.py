@@ -56,3 +56,25 @@ def test_a_number_runs_in_proportion() -> None:
 def test_a_frame_is_brought_onto_another() -> None:
     got = run("return living.onto([10, 20, 40, 10], [30, 5, 20, 20]);", sources=["core/morph.js"])
     assert got == "translate(20px, -15px) scale(0.5, 2)"
+
+
+def test_a_picture_comes_unless_most_of_it_is_in_sight() -> None:
+    """Six tenths of it are enough, or of the window where the picture is the taller."""
+    body = """
+      globalThis.innerHeight = 800;
+      const at = ([top, bottom]) => ({ getBoundingClientRect: () => ({ top, bottom }) });
+      return input.map((place) => living.seen(at(place)));"""
+    places = {
+        (0, 400): True, (560, 960): True, (561, 962): False, (-170, 230): False, (-150, 250): True,
+        (300, 4000): True, (330, 4000): False, (900, 1300): False, (-500, -100): False,
+    }  # fmt: skip
+    assert run(body, list(places), sources=["core/dock.js"]) == list(places.values())
+
+
+def test_a_picture_stands_beside_the_text_where_it_has_room() -> None:
+    body = "return input.map(([end, width]) => living.beside(end, width));"
+    asked = [[984, 1300], [985, 1300], [900, 1300], [1000, 1920], [374, 390]]
+    assert run(body, asked, sources=["core/dock.js"]) == [
+        {"left": 992, "width": 300}, None, {"left": 908, "width": 384},
+        {"left": 1008, "width": 460}, None,
+    ]  # fmt: skip

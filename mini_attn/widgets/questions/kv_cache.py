@@ -21,8 +21,8 @@ def _passes() -> Question:
         answer=without,
         unit="token passes",
         kind="sum",
-        explanation=f"Step t runs all t tokens written so far, so the steps add up to "
-        f"1 + 2 + … + {n} = {n} × {n + 1} / 2 = {without:,}.",
+        explanation=f"The first step runs one token through the model, the second two, the last "
+        f"{n}: 1 + 2 + … + {n} = {n} × {n + 1} / 2 = {without:,}.",
         mistakes=(
             Mistake(
                 cost.token_passes(1, n, cached=True),

@@ -11,7 +11,7 @@ from mini_attn.widgets.questions.question import Mistake, Question
 __all__ = ["ALL"]
 
 GPT2, LLAMA = MODELS["gpt2"], MODELS["llama-3-8b"]
-LAYERS, HEADS, KV_HEADS = LLAMA.n_layers, LLAMA.n_heads, LLAMA.n_kv_heads
+HEADS, KV_HEADS = LLAMA.n_heads, LLAMA.n_kv_heads
 
 
 def _gpt2_bytes() -> Question:
@@ -65,46 +65,54 @@ def _gpt2_bytes() -> Question:
     )
 
 
-def _llama_token_bytes() -> Question:
-    size = LLAMA.head_dim
-    each = cost.cache_bytes_per_token(LLAMA, dtype_bytes=2)
+def _users() -> Question:
+    sequences, context, times = 16, 8192, 4
+    weights = 2 * cost.parameter_count(LLAMA)
+    cache = cost.cache_bytes(LLAMA, batch=sequences, context=context)
+    later = cost.cache_bytes(LLAMA, batch=times * sequences, context=context // 2)
+    total = weights + later
     return Question(
-        key="kv-cache/llama-token-bytes",
-        text=f"Llama-3-8B has {LAYERS} layers, {HEADS} query heads and {KV_HEADS} key/value heads "
-        f"of {size}. How many bytes does one token take in its cache, in bfloat16?",
-        answer=each,
+        key="kv-cache/users",
+        text=f"Llama-3-8B answers {sequences} readers in bfloat16. With {context:,} tokens each, "
+        f"it takes {(weights + cache) / 1e9:.2f} GB: {weights / 1e9:.2f} GB are weights, "
+        f"{cache / 1e9:.2f} GB are caches. Now {times} times as many come, each with half as many "
+        "tokens. How many bytes does it take?",
+        answer=total,
         unit="bytes",
-        kind="product",
+        kind="sum",
         tolerance=0.005,
-        explanation=f"2 (keys and values) × {LAYERS} layers × {KV_HEADS} key/value heads × {size} "
-        f"× 2 bytes = {each:,} bytes; the {HEADS} query heads leave nothing in the cache.",
+        explanation=f"The weights are stored once, and the caches go with readers × tokens, which "
+        f"is {times} × ½ = {times // 2} times what it was: {weights / 1e9:.2f} + {times // 2} × "
+        f"{cache / 1e9:.2f} = {total / 1e9:.2f} GB.",
         mistakes=(
             Mistake(
-                cost.cache_bytes_per_token(replace(LLAMA, n_kv_heads=HEADS), dtype_bytes=2),
-                f"That counts the {HEADS} query heads. Only the {KV_HEADS} key/value heads leave "
-                f"something in the cache; {HEADS // KV_HEADS} query heads read each of them.",
+                2 * (weights + cache),
+                "That doubles the weights too. They are the same for everybody and are stored "
+                "once; only the caches belong to the readers.",
             ),
             Mistake(
-                each // 2,
-                "Half of it is missing. Either the factor 2, because keys and values are both "
-                "kept, or one of the 2 bytes of a bfloat16.",
+                times * weights + later,
+                "The caches are right. The weights do not come once for each reader: all of them "
+                "use the same ones.",
             ),
             Mistake(
-                cost.cache_bytes_per_token(LLAMA, dtype_bytes=4),
-                "A factor 2 too many. A bfloat16 takes 2 bytes; 4 would be a float32.",
+                weights + times * cache,
+                "That leaves out that each text is half as long. A cache grows with its tokens.",
             ),
             Mistake(
-                each // LAYERS,
-                f"That is one layer. Each of the {LAYERS} layers keeps keys and values of its own.",
+                weights + cache // 2,
+                "That leaves out that there are more readers. Each of them has a cache.",
             ),
             Mistake(
-                cost.cache_bytes_per_token(replace(LLAMA, n_kv_heads=1), dtype_bytes=2),
-                f"That is one key/value head. There are {KV_HEADS} of them in each layer.",
+                weights + cache,
+                f"As before? {times} times as many readers with half the tokens each are "
+                f"{times // 2} times as many tokens in all.",
             ),
-            Mistake(8 * each, "That is the number of bits. A byte has 8 of them."),
+            Mistake(later, "Those are the caches alone. The weights take room besides."),
             Mistake(
-                each * 1000 / 1024,
-                "The size is right in KiB, which are 1,024 bytes. A kB is 1,000 bytes.",
+                times * (weights + cache),
+                "That multiplies everything by the readers: the weights, which are stored once, "
+                "and texts that have become shorter.",
             ),
         ),
     )
@@ -166,55 +174,55 @@ def _fit() -> Question:
     )
 
 
-def _third() -> Question:
-    heads, kv_heads, context, each = GPT2.n_heads, 4, 100, 4
-
-    def layer(n_kv_heads: int) -> int:
-        model = replace(GPT2, n_layers=1, n_kv_heads=n_kv_heads, attention="gqa")
-        return cost.cache_bytes(model, batch=1, context=context, dtype_bytes=each)
-
-    shared = layer(kv_heads)
+def _larger() -> Question:
+    larger = replace(
+        GPT2, n_layers=2 * GPT2.n_layers, d_model=2 * GPT2.d_model, n_heads=2 * GPT2.n_heads,
+        n_kv_heads=GPT2.n_kv_heads // 4, attention="gqa",
+    )  # fmt: skip
+    times = cost.cache_bytes_per_token(larger) / cost.cache_bytes_per_token(GPT2)
     return Question(
-        key="kv-cache/third",
-        text=f"One layer of GPT-2 with its {heads} heads keeps {layer(heads):,} bytes for "
-        f"{context} tokens in float32. Now let its {heads} query heads share {kv_heads} "
-        "key/value heads. How many bytes does the layer keep?",
-        answer=shared,
-        unit="bytes",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"The cache holds key/value heads, and {kv_heads} of {heads} are left: "
-        f"2 × {kv_heads} × {GPT2.head_dim} × {each} bytes × {context} tokens = {shared:,} bytes, "
-        "a third.",
+        key="kv-cache/larger",
+        text=f"GPT-2 has {GPT2.n_layers} layers of {GPT2.n_heads} heads, each with keys and values "
+        f"of its own. A larger model has {larger.n_layers} layers, `d_model` twice as large, and "
+        f"{larger.n_heads} query heads of the same size, which share {larger.n_kv_heads} key/value "
+        "heads. How many times as large as GPT-2's is its cache for the same tokens?",
+        answer=times,
+        unit="times",
+        kind="ratio",
+        explanation=f"Twice the layers, and in each of them {larger.n_kv_heads} key/value heads "
+        f"for {GPT2.n_kv_heads}: 2 × {larger.n_kv_heads} / {GPT2.n_kv_heads} = ½. Neither the "
+        "query heads nor `d_model` are in the formula.",
         mistakes=(
             Mistake(
-                layer(heads),
-                f"That is as before. The {heads} query heads stay, but they leave nothing in the "
-                f"cache; the {kv_heads} key/value heads do.",
+                4,
+                "That counts the query heads. They leave nothing in the cache; the key/value "
+                "heads do.",
             ),
             Mistake(
-                layer(heads // kv_heads),
-                f"That divides by {kv_heads}, as if {kv_heads} query heads shared each key/value "
-                f"head. There are {kv_heads} key/value heads, each read by {heads // kv_heads} "
-                "query heads.",
+                2,
+                "That is for the layers alone. The number of key/value heads in a layer has "
+                "changed too.",
             ),
             Mistake(
-                layer(1),
-                f"That is multi-query attention: a single key/value head for all. Here there are "
-                f"{kv_heads}.",
+                larger.n_kv_heads / GPT2.n_kv_heads,
+                "That is one layer beside one layer. There are twice as many of them now.",
             ),
             Mistake(
-                shared // 2,
-                "Half of it is missing. Sharing heads changes neither that keys and values are "
-                f"both kept, nor the {each} bytes of a float32.",
+                1,
+                "The layers and the key/value heads give ½. `d_model` does not count besides: a "
+                "key has `head_dim` numbers, however wide the tokens' vectors are.",
             ),
             Mistake(
-                GPT2.n_layers * shared,
-                f"That is all {GPT2.n_layers} layers. The question is about one.",
+                8,
+                "So the weights of the layers would grow: a matrix has `d_model` rows and as many "
+                "columns. A cache holds rows of keys and values.",
             ),
-            Mistake(8 * shared, "That is the number of bits. A byte has 8 of them."),
+            Mistake(
+                16,
+                "That multiplies everything that has doubled, and takes the sharing for nothing.",
+            ),
         ),
     )
 
 
-ALL = (_gpt2_bytes(), _llama_token_bytes(), _fit(), _third())
+ALL = (_gpt2_bytes(), _users(), _fit(), _larger())

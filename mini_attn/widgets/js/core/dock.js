@@ -1,25 +1,30 @@
 // A phrase of the text sets a picture. One that is out of sight comes to the reader: beside the
 // text where there is room, as a sheet at the bottom where there is none. It goes back to its place
 // with the button, with Escape, when its place is scrolled into sight, and before printing.
-const ROOM = 300; // CSS pixels beside the text that a picture needs
+const [ROOM, WIDEST, GAP] = [300, 460, 8]; // CSS pixels: a picture needs, takes at most, keeps free
 let held = null; // what is docked
 
 // Whether most of a picture, or as much of it as the window holds, is in sight.
-function seen(box) {
+export function seen(box) {
   const { top, bottom } = box.getBoundingClientRect();
   const shown = Math.min(bottom, innerHeight) - Math.max(top, 0);
   return shown >= 0.6 * Math.min(bottom - top, innerHeight);
 }
 
+// Where a picture stands beside a text that ends here, in a window so wide; null if it has no room.
+export function beside(end, width) {
+  const room = width - end - 2 * GAP;
+  return room < ROOM ? null : { left: end + GAP, width: Math.min(room, WIDEST) };
+}
+
 function lay() {
-  const text = document.querySelector("article > section").getBoundingClientRect();
-  const room = document.documentElement.clientWidth - text.right - 16;
-  const beside = room >= ROOM;
-  held.sheet.classList.toggle("living-beside", beside);
-  held.sheet.style.width = beside ? `${Math.min(room, 460)}px` : "";
-  held.sheet.style.left = beside ? `${text.right + 8}px` : "";
+  const { right } = document.querySelector("article > section").getBoundingClientRect();
+  const place = beside(right, document.documentElement.clientWidth);
+  held.sheet.classList.toggle("living-beside", Boolean(place));
+  held.sheet.style.width = place ? `${place.width}px` : "";
+  held.sheet.style.left = place ? `${place.left}px` : "";
   // What has the focus is scrolled to where the sheet does not hide it.
-  document.documentElement.style.scrollPaddingBottom = beside ? "" : `${held.sheet.offsetHeight}px`;
+  document.documentElement.style.scrollPaddingBottom = place ? "" : `${held.sheet.offsetHeight}px`;
 }
 
 function putBack() {
