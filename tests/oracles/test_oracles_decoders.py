@@ -204,6 +204,8 @@ def case(request):
         for weight in theirs.parameters():
             if weight.ndim == 1:
                 weight.add_(0.2 * torch.randn_like(weight))
+        if family.startswith(("Gemma", "Olmo2")):  # else each token is followed by itself
+            theirs.get_input_embeddings().weight.mul_(0.25)
     config = config_from_hf(described.to_dict())
     assert config.tie_embeddings is described.tie_word_embeddings
     return theirs, config, from_hf(theirs.state_dict(), described.to_dict())
@@ -300,12 +302,18 @@ def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
         ("Llama", {**SIZES, "sliding_window": 3}),
         ("Mistral", {**SIZES, "sliding_window": 3, "layer_types": ["full_attention"] * 3}),
         ("DeepseekV3", {**LATENT, "mlp_bias": True}),
+        ("Gemma", {**WIDE, "sliding_window": 3, "final_logit_softcapping": 2.0}),
+        ("Gemma2", {**GEMMA2, "sliding_window_pattern": 3, "hidden_act": "relu"}),
+        ("Gemma3Text", {**GEMMA3, "attn_logit_softcapping": 1.0}),
+        ("Olmo2", {**SIZES, "mlp_bias": True}),
+        ("SmolLM3", {**SIZES, "sliding_window": 3}),
     ],
 )
 def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options):
     torch.manual_seed(4)
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
-    theirs = getattr(transformers, f"{family}ForCausalLM")(described).eval().double()
+    kind = f"{family.removesuffix('Text')}ForCausalLM"
+    theirs = getattr(transformers, kind)(described).eval().double()
     config = config_from_hf({**described.to_dict(), **options})
     ours = mt.Decoder(config, dtype="float64")
     ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict(), config=config))
@@ -439,6 +447,17 @@ LEGACY = {  # configuration files as they were published, before rope_parameters
               "max_window_layers": 2, "rope_scaling": {**YARN, "type": "yarn"}},
     "Qwen2, later windows": {
         "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
+    "Gemma": {"hidden_act": "gelu", "hidden_activation": None, "rope_theta": 1e4},
+    "Gemma2": {"rope_theta": 100.0, "sliding_window": 9, "sliding_window_size": 9,
+               "query_pre_attn_scalar": 144, "cache_implementation": "hybrid"},
+    "Gemma3Text": {"rope_theta": 1e5, "rope_local_base_freq": 1e3, "sliding_window": 9,
+                   "sliding_window_pattern": 3, "query_pre_attn_scalar": 168,
+                   "rope_scaling": {"factor": 8.0, "rope_type": "linear"}},
+    "Olmo2": {"rope_theta": 5e5, "rope_scaling": None, "rms_norm_eps": 1e-6},
+    "SmolLM3": {"rope_theta": 5e6, "no_rope_layers": [1, 0, 1], "sliding_window": None,
+                "use_sliding_window": False, "max_window_layers": 2, "pretraining_tp": 2},
+    "SmolLM3, windows": {"sliding_window": 9, "use_sliding_window": True,
+                         "no_rope_layer_interval": 3},
     "Qwen3": {"rope_theta": 1e6, "sliding_window": None, "use_sliding_window": False},
     "Phi3": {"original_max_position_embeddings": 16, "rope_theta": 1e4, "rope_scaling": {
         "type": "longrope", "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.5, 4.0]}},
@@ -453,7 +472,8 @@ LEGACY = {  # configuration files as they were published, before rope_parameters
 
 # What a file leaves out has the default value of its family.
 LEGACY |= {f"{name}, nothing said": {} for name in (
-    "Llama", "Mistral", "Qwen2", "Qwen3", "Phi3", "DeepseekV2", "DeepseekV3", "GPT2")}  # fmt: skip
+    "Llama", "Mistral", "Qwen2", "Qwen3", "Phi3", "DeepseekV2", "DeepseekV3", "GPT2", "Gemma",
+    "Gemma2", "Gemma3Text", "Olmo2", "SmolLM3")}  # fmt: skip
 SAID = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
         "num_attention_heads", "max_position_embeddings", "kv_lora_rank", "qk_nope_head_dim",
         "qk_rope_head_dim", "v_head_dim", "n_layer", "n_embd", "n_head", "n_positions")  # fmt: skip
@@ -463,7 +483,8 @@ SAID = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
 def test_published_files_mean_what_hugging_face_reads_in_them(name):
     family = name.split(",")[0]
     sizes = LATENT if family.startswith("Deepseek") else SIZES
-    model_type = {"DeepseekV2": "deepseek_v2", "DeepseekV3": "deepseek_v3"}.get(family)
+    names = {"DeepseekV2": "deepseek_v2", "DeepseekV3": "deepseek_v3", "Gemma3Text": "gemma3_text"}
+    model_type = names.get(family)
     if family == "GPT2":
         sizes = CASES["GPT2"][1]
     if "nothing said" in name:
@@ -474,3 +495,50 @@ def test_published_files_mean_what_hugging_face_reads_in_them(name):
     published = {"model_type": model_type or family.lower(), **sizes, **LEGACY[name]}
     read = getattr(transformers, f"{family}Config").from_dict(copy.deepcopy(published))
     assert config_from_hf(published) == config_from_hf(read.to_dict())
+
+
+def test_the_text_part_of_a_file_for_images_and_text_says_only_what_differs():
+    """As that of Gemma-3-4B, which names neither its vocabulary nor its heads."""
+    part = {
+        "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+        "num_hidden_layers": 34, "sliding_window": 1024,
+        "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+    }  # fmt: skip
+    config = config_from_hf(part)
+    read = transformers.Gemma3TextConfig.from_dict(copy.deepcopy(part))
+    assert config == config_from_hf(read.to_dict())
+    assert (config.vocab_size, config.attention[0].n_kv_heads) == (262208, 4)
+    assert [layer.window for layer in config.attention].count(None) == 5
+    assert {layer.rope.theta for layer in config.attention} == {1e4, 1e6}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_embeddings_are_scaled_by_a_factor_of_their_own_type(dtype):
+    """The root of 3072 is 55.4256, and 55.5 in bfloat16."""
+    described = {"model_type": "gemma", **SIZES, "hidden_size": 3072, "num_hidden_layers": 1}
+    config = config_from_hf({**described, "head_dim": 2, "intermediate_size": 1})
+    ours, kind = mt.Decoder(config, dtype=dtype), getattr(torch, dtype)
+    module = transformers.models.gemma.modeling_gemma.GemmaTextScaledWordEmbedding
+    theirs = module(61, 3072, 0, embed_scale=3072**0.5).to(kind)
+    theirs.weight.copy_(ours.embed_tokens.weight)
+    assert torch.equal(ours._embed_tokens(tokens_of(2, 9)), theirs(tokens_of(2, 9)))
+    if dtype != "bfloat16":
+        reference = ma.Decoder(config, dtype=dtype)
+        reference.load_state_dict(to_numpy(ours.state_dict()))
+        got = reference._embed_tokens(tokens_of(2, 9).numpy())
+        np.testing.assert_array_equal(got, theirs(tokens_of(2, 9)).numpy())
+
+
+@torch.no_grad()
+def test_a_gain_of_gemma_in_bfloat16_is_whole_before_it_is_rounded():
+    """Read from half precision the sum is exact; a decoder in bfloat16 rounds it once."""
+    described = {"model_type": "gemma", **WIDE}
+    stored = {"model.norm.weight": torch.linspace(-0.9, 0.9, 24).bfloat16()}
+    weights = from_hf(stored, described)["norm.weight"]
+    assert weights.dtype == torch.float32
+    exact = 1 + stored["model.norm.weight"].double()
+    assert torch.equal(weights.double(), exact)
+    assert ((weights.bfloat16().double() - exact).abs() <= 2.0**-9 * exact).all()
+    half = {"model.norm.weight": np.linspace(-0.9, 0.9, 24).astype(np.float16)}
+    assert from_hf(half, described)["norm.weight"].dtype == np.float32
