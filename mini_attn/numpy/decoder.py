@@ -28,7 +28,7 @@ Array = NDArray[Any]
 class DecoderLayer(Module):
     """Attention and MLP, each with its normalisation and added to the stream.
 
-    ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``, norms where ``norm_placement`` says
+    ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
 
     Parameters
     ----------
@@ -50,9 +50,10 @@ class DecoderLayer(Module):
 
     Notes
     -----
-    Everything but the attention works on each token by itself. A norm before a block keeps what
-    the block reads at one size whatever the stream has grown to; one after it bounds what the
-    block adds to the stream.
+    Everything but the attention works on each token by itself. The formula is that of
+    ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
+    ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
+    block reads at one size, however much the stream grew; one after it bounds what it adds.
 
     References
     ----------
@@ -114,9 +115,13 @@ class DecoderLayer(Module):
         """The layer without checks; what goes into the cache counts once the pass commits."""
         norms = self._norms
         y = run_layer(self.self_attn, self._norm(norms.before_attention, x), steps, cache)
-        x = x + self._norm(norms.after_attention, y)
+        if norms.after_attention is not None:
+            y = self._norm(norms.after_attention, y)
+        x = x + y
         y = self.mlp._run(self._norm(norms.before_mlp, x))
-        return np.asarray(x + self._norm(norms.after_mlp, y))
+        if norms.after_mlp is not None:
+            y = self._norm(norms.after_mlp, y)
+        return np.asarray(x + y)
 
     def _norm(self, name: str | None, x: Array) -> Array:
         """The norm of that name, where there is one."""
