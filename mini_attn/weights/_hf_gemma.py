@@ -105,7 +105,7 @@ def _windows(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
     family = config["model_type"]
     if family not in WINDOWED:
         return [None] * n_layers
-    window, kinds = count(config, "sliding_window"), config.get("layer_types")
+    window, kinds = count(config, "sliding_window", None), config.get("layer_types")
     if kinds is None:
         every = 2 if family == "gemma2" else count(config, "sliding_window_pattern", 6) or 6
         kinds = [SLIDING if (layer + 1) % every else FULL for layer in range(n_layers)]
