@@ -7,6 +7,7 @@ model's dtype, so that logits of order 1 agree to about 1e-5; a wrong convention
 from __future__ import annotations
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ import transformers
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.errors import ConfigError
 from mini_attn.weights import (
     config_from_hf,
     from_deepseek,
     from_hf,
+    load_safetensors,
     read_checkpoint,
     split_qkv,
     to_numpy,
@@ -542,3 +545,58 @@ def test_a_gain_of_gemma_in_bfloat16_is_whole_before_it_is_rounded():
     assert ((weights.bfloat16().double() - exact).abs() <= 2.0**-9 * exact).all()
     half = {"model.norm.weight": np.linspace(-0.9, 0.9, 24).astype(np.float16)}
     assert from_hf(half, described)["norm.weight"].dtype == np.float32
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", ["Gemma2", "Gemma3Text"])
+def test_gains_rounded_to_bfloat16_cost_no_more_than_its_other_roundings(family):
+    """Hugging Face adds the 1 in float32 in each pass, this decoder when it reads the file."""
+    torch.manual_seed(0)
+    options = GEMMA2 if family == "Gemma2" else GEMMA3
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    theirs = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(described).eval()
+    for weight in theirs.parameters():
+        if weight.ndim == 1:
+            weight.add_(0.2 * torch.randn_like(weight))
+    theirs, tokens = theirs.bfloat16(), tokens_of(4, 40)
+    config = config_from_hf(described.to_dict())
+    weights = from_hf(theirs.state_dict(), described.to_dict())
+    logits = {"theirs": theirs(tokens).logits.double()}
+    for dtype in ("bfloat16", "float64"):
+        ours = mt.Decoder(config, dtype=dtype)
+        ours.load_state_dict(weights)
+        logits[dtype] = ours(tokens).double()
+    exact = logits["float64"]
+    errors = {name: (logits[name] - exact).norm() / exact.norm() for name in logits}
+    assert 0 < errors["bfloat16"] < min(0.05, 1.3 * errors["theirs"]), errors
+
+
+@torch.no_grad()
+def test_the_text_part_of_a_saved_gemma_3_for_images_runs_as_its_refusal_says(tmp_path):
+    torch.manual_seed(0)
+    vision = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "image_size": 28,
+        "num_attention_heads": 2, "patch_size": 14,
+    }  # fmt: skip
+    images = {"boi_token_index": 58, "eoi_token_index": 59, "image_token_index": 60}
+    described = transformers.Gemma3Config(
+        text_config=copy.deepcopy(GEMMA3), vision_config=vision, mm_tokens_per_image=4, **images
+    )
+    theirs = transformers.Gemma3ForConditionalGeneration(described).eval()
+    theirs.save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match="pass its text_config, whose model_type is gemma3_text"):
+        read_checkpoint(tmp_path)
+    part = json.loads((tmp_path / "config.json").read_text())["text_config"]
+    begin = "language_model."
+    weights = {
+        name.removeprefix(begin): weight
+        for name, weight in load_safetensors(
+            tmp_path / "model.safetensors", backend="torch"
+        ).items()
+        if name.startswith(begin)
+    }
+    ours = mt.Decoder(config_from_hf(part))
+    ours.load_state_dict(from_hf(weights, part))
+    tokens = tokens_of(2, 20) % 57
+    expected = theirs(tokens, token_type_ids=torch.zeros_like(tokens)).logits
+    np.testing.assert_allclose(ours(tokens).numpy(), expected.numpy(), atol=ATOL)
