@@ -10,7 +10,9 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.weights._described import activation, count, flag, mapping, number
 from mini_attn.weights._hf_gemma import gemma
+from mini_attn.weights._known import refuse_unknown
 from mini_attn.weights._layer_lists import turning_layers, windows_of
+from mini_attn.weights._read_keys import READ
 from mini_attn.weights.hf_rope import rope_from_hf
 
 __all__ = ["config_from_hf"]
@@ -83,6 +85,8 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     wanted = stored if n_layers is None else check_count("n_layers", n_layers, least=0)
     if not 1 <= wanted <= stored:
         raise ConfigError(f"n_layers must lie in 1 … {stored}, got {wanted}")
+    if family in READ:
+        refuse_unknown(config, READ[family])
     return FAMILIES[family](config, wanted)
 
 

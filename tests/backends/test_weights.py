@@ -391,7 +391,9 @@ def llama_state(config, seed=3, module=ma):
 
 @pytest.mark.parametrize(("share", "family"), [(1.0, "qwen3"), (0.5, "qwen3"), (1.0, "olmo2")])
 def test_both_rotary_layouts_give_the_same_logits(lib, share, family):
-    described = {"model_type": family, **SIZES, "head_dim": 8, "partial_rotary_factor": share}
+    described = {"model_type": family, **SIZES, "head_dim": 8}
+    if share != 1:
+        described["partial_rotary_factor"] = share
     half = config_from_hf(described)
     assert half.attention.rope.rotary_dim == (None if share == 1 else 4)
     turned = RopeConfig("interleaved", rotary_dim=half.attention.rope.rotary_dim)
@@ -501,6 +503,13 @@ DEEPSEEK = {
          {}),
         ("per kind of layer", {"model_type": "llama", **SIZES,
                                "rope_parameters": {"full_attention": {"rope_theta": 1.0}}}, {}),
+        ("final_logit_softcapping = 30.0 is not known of gemma: the model may",
+         {"model_type": "gemma", **SIZES, "final_logit_softcapping": 30.0}, {}),
+        ("partial_rotary_factor = 0.5 is not known of smollm3",
+         {"model_type": "smollm3", **SIZES, "partial_rotary_factor": 0.5}, {}),
+        ("clip_qkv = 8 is not known of olmo2", {"model_type": "olmo2", **SIZES, "clip_qkv": 8}, {}),
+        ("altup_num_inputs = 4 is not known of gemma3_text",
+         {"model_type": "gemma3_text", **SIZES, "altup_num_inputs": 4}, {}),
         ("use_bidirectional_attention: .* looks back only",
          {"model_type": "gemma2", **SIZES, "use_bidirectional_attention": True}, {}),
         ("query_pre_attn_scalar must be a finite number above 0, got 0",

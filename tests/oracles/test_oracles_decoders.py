@@ -305,10 +305,8 @@ def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
         ("Llama", {**SIZES, "sliding_window": 3}),
         ("Mistral", {**SIZES, "sliding_window": 3, "layer_types": ["full_attention"] * 3}),
         ("DeepseekV3", {**LATENT, "mlp_bias": True}),
-        ("Gemma", {**WIDE, "sliding_window": 3, "final_logit_softcapping": 2.0}),
         ("Gemma2", {**GEMMA2, "sliding_window_pattern": 3, "hidden_act": "relu"}),
         ("Gemma3Text", {**GEMMA3, "attn_logit_softcapping": 1.0}),
-        ("Olmo2", {**SIZES, "mlp_bias": True}),
         ("SmolLM3", {**SIZES, "sliding_window": 3}),
     ],
 )
