@@ -283,8 +283,7 @@ class Decoder(Module):
 
     def _embed_tokens(self, tokens: Array) -> Array:
         """Rows of the table, times a factor that the model's type has rounded too."""
-        x = self.embed_tokens._run(tokens)
-        factor = self.config.embed_scale
+        x, factor = self.embed_tokens._run(tokens), self.config.embed_scale
         return x if factor is None else np.asarray(x * x.dtype.type(factor))
 
     def _embed(self, positions: Array, shape: tuple[int, ...]) -> Array:

@@ -304,8 +304,7 @@ class Decoder(Module):
 
     def _embed_tokens(self, tokens: Tensor) -> Tensor:
         """Rows of the table, times a factor that the model's type has rounded too."""
-        x = self.embed_tokens._run(tokens)
-        factor = self.config.embed_scale
+        x, factor = self.embed_tokens._run(tokens), self.config.embed_scale
         return x if factor is None else x * torch.full((), factor, dtype=x.dtype, device=x.device)
 
     def _embed(self, positions: Tensor, shape: tuple[int, ...]) -> Tensor:
