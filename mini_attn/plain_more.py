@@ -7,7 +7,9 @@ import numpy as np
 
 from mini_attn.plain import (
     attention,
+    gated_mlp,
     merge_heads,
+    rms_norm,
     rope,
     scores_of,
     split_heads,
@@ -74,3 +76,42 @@ def sink_window_attention(
     mask = near | (visible(positions, kv_positions) & first)
     out = attention(q, k, v, mask, scale=q.shape[-1] ** -0.5)
     return merge_heads(out) @ W["o"]  # (batch, q_len, d_model)
+
+
+# ---- What stands around the attention ----
+
+
+def normed_as_one(x, W, n_heads, n_kv_heads):
+    """Queries and keys, each with one root mean square for all heads: OLMo 2."""
+    q = rms_norm(x @ W["q"], W["q_norm"])  # (batch, q_len, n_heads * head_dim)
+    k = rms_norm(x @ W["k"], W["k_norm"])  # (batch, q_len, n_kv_heads * head_dim)
+    return split_heads(q, n_heads), split_heads(k, n_kv_heads)
+
+
+def layer_with_norms_after(x, W, attend, positions, cache=None):
+    """What a block adds to the stream is normalised, not what it reads: OLMo 2."""
+    x = x + rms_norm(attend(x, W, positions, cache), W["attention_norm_after"])
+    return x + rms_norm(gated_mlp(x, W), W["mlp_norm_after"])
+
+
+def layer_with_norms_around(x, W, attend, positions, cache=None):
+    """Both are normalised: Gemma 2 and 3."""
+    y = attend(rms_norm(x, W["attention_norm"]), W, positions, cache)
+    x = x + rms_norm(y, W["attention_norm_after"])
+    y = gated_mlp(rms_norm(x, W["mlp_norm"]), W)
+    return x + rms_norm(y, W["mlp_norm_after"])
+
+
+def bounded(x, bound):
+    """Small numbers stay nearly as they are, large ones stay below the bound."""
+    return bound * np.tanh(x / bound)
+
+
+def bounded_logits(tokens, W, layer_of, attend, positions, caches, bound):
+    """Logits of a decoder with scaled embeddings and bounded logits: Gemma 2."""
+    x = W["embedding"][tokens]  # (batch, seq, d_model)
+    x = x * np.sqrt(x.shape[-1])
+    for layer, cache in zip(W["layers"], caches, strict=True):
+        x = layer_of(x, layer, attend, positions, cache)
+    logits = rms_norm(x, W["norm"]) @ W["embedding"].T  # (batch, seq, vocab_size)
+    return bounded(logits, bound)

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from mini_attn.config.rope import RopeConfig
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count, check_flag, check_heads, check_number, check_positive
+from mini_attn.shapes import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_heads,
+    check_number,
+    check_positive,
+)
 
 __all__ = ["AttentionConfig", "LatentConfig", "score_factor"]
 
@@ -31,7 +38,7 @@ class AttentionConfig:
         Biases of the query, key and value projections; of the output projection
         (None means as ``bias``).
     qk_norm : bool
-        RMS normalisation of each query and key over ``head_dim``, before the scores.
+        RMS normalisation of queries and keys, before they turn and meet.
     softcap : float or None
         Scores become ``softcap * tanh(scores / softcap)``; None leaves them.
     window : int or None
@@ -48,6 +55,9 @@ class AttentionConfig:
         With a window: so many first positions of the sequence stay visible to every later query.
     sinks : bool
         Whether each query head learns a logit that joins its softmax and brings no value.
+    qk_norm_over : {"head", "width"}
+        What ``qk_norm`` takes one root mean square over: the ``head_dim`` numbers of a head, with
+        one gain for all heads, or the numbers of all heads together.
 
     Raises
     ------
@@ -77,6 +87,7 @@ class AttentionConfig:
     alibi: bool = False
     sink_tokens: int = 0
     sinks: bool = False
+    qk_norm_over: str = "head"
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "head_dim"):
@@ -103,6 +114,7 @@ class AttentionConfig:
         check_number("eps", self.eps, above=0)
         for name in ("bias", "out_bias", "qk_norm", "alibi", "sinks"):
             check_flag(name, getattr(self, name))
+        check_choice("qk_norm_over", self.qk_norm_over, ("head", "width"))
         _check_rope(self.rope, self.head_dim)
         if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
             raise ConfigError(

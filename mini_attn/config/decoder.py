@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mini_attn.errors import CacheOverflowError, ConfigError
-from mini_attn.shapes import check_choice, check_count, check_flag, check_number
+from mini_attn.shapes import check_choice, check_count, check_flag, check_number, check_positive
 
 __all__ = ["DecoderConfig", "check_room", "check_sampling", "check_stop"]
+
+
+class LayerNorms(NamedTuple):
+    """Names of a layer's norms, around its attention and around its MLP; None is none."""
+
+    before_attention: str | None
+    after_attention: str | None
+    before_mlp: str | None
+    after_mlp: str | None
+
+
+# As published weights have them: the same name stands elsewhere in another placement.
+NORMS = {
+    "before": LayerNorms("input_layernorm", None, "post_attention_layernorm", None),
+    "after": LayerNorms(None, "post_attention_layernorm", None, "post_feedforward_layernorm"),
+    "both": LayerNorms(
+        "input_layernorm",
+        "post_attention_layernorm",
+        "pre_feedforward_layernorm",
+        "post_feedforward_layernorm",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,7 @@ class DecoderConfig:
     activation : {"gelu_tanh", "gelu", "silu", "relu"}
         Non-linearity of the MLP.
     norm : {"layer_norm", "rms_norm"}
-        Normalisation before attention, before the MLP and before the logits.
+        Normalisation of each layer's blocks, attention and MLP, and before the logits.
     positions : {"learned", "sinusoidal", "none"}
         What is added to the token embeddings; rotary embeddings and ALiBi belong to the attention.
     eps : float
@@ -36,6 +58,13 @@ class DecoderConfig:
         Logits use the token embedding's matrix.
     mlp_bias : bool
         Biases in the MLP.
+    norm_placement : {"before", "after", "both"}
+        Whether a block is given what is normalised, or what it gives is normalised before it is
+        added to the stream (OLMo 2), or both (Gemma 2 and 3).
+    embed_scale : float or None
+        Factor of the token embeddings, rounded to their type; None leaves them.
+    logit_softcap : float or None
+        Logits become ``logit_softcap * tanh(logits / logit_softcap)``; None leaves them.
 
     Raises
     ------
@@ -62,6 +91,9 @@ class DecoderConfig:
     eps: float = 1e-5
     tie_embeddings: bool = True
     mlp_bias: bool = True
+    norm_placement: str = "before"
+    embed_scale: float | None = None
+    logit_softcap: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layers", "d_ff", "max_positions"):
@@ -73,7 +105,10 @@ class DecoderConfig:
         check_choice("activation", self.activation, ("gelu_tanh", "gelu", "silu", "relu"))
         check_choice("norm", self.norm, ("layer_norm", "rms_norm"))
         check_choice("positions", self.positions, ("learned", "sinusoidal", "none"))
+        check_choice("norm_placement", self.norm_placement, tuple(NORMS))
         check_number("eps", self.eps, above=0)
+        for name in ("embed_scale", "logit_softcap"):
+            check_positive(name, getattr(self, name))
         for name in ("tie_embeddings", "mlp_bias"):
             check_flag(name, getattr(self, name))
 
@@ -105,6 +140,11 @@ class DecoderConfig:
         """Width of the residual stream."""
         first = self.attention[0] if isinstance(self.attention, tuple) else self.attention
         return int(first.d_model)
+
+    @property
+    def norm_names(self) -> LayerNorms:
+        """Names of a layer's norms, None where there is none."""
+        return NORMS[self.norm_placement]
 
 
 def check_room(

@@ -205,19 +205,13 @@ class ModelConfig:
         return self.window
 
     def layer_config(self, layer: int = 0) -> Any:
-        """The attention of a layer, as the classes of both backends take it.
-
-        Raises ``ConfigError`` for what they do not have: one norm over all heads.
-        """
-        if self.qk_norm == "width":
-            raise ConfigError(
-                f"{self.title} has one norm over all heads, which the attention classes do not have"
-            )
+        """The attention of a layer, as the classes of both backends take it."""
         window = self.window_of(layer)
         sizes = {**vars(self), "window": window, "q_lora_rank": self.q_lora_rank or None}
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
         sizes |= {"bias": self.biases != "none", "out_bias": self.biases == "all"}
-        sizes["qk_norm"] = self.qk_norm == "head"
+        sizes["qk_norm"] = self.qk_norm != "none"
+        sizes["qk_norm_over"] = self.qk_norm if sizes["qk_norm"] else "head"
         kind = variant(self.attention).config_type()
         return kind(**{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes})

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.config import AttentionConfig
+from mini_attn.numpy.layers import Norm
+
 Array = NDArray[Any]
 
 
@@ -19,3 +22,11 @@ def merge(x: Array) -> Array:
     """`merge_heads` without checks."""
     batch, n_heads, seq, head_dim = x.shape
     return x.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
+
+
+def draw_norms(config: AttentionConfig, *, dtype: str) -> tuple[Norm, Norm]:
+    """The norms of queries and keys: as long as a head, or as all heads together."""
+    heads = (config.n_heads, config.n_kv_heads) if config.qk_norm_over == "width" else (1, 1)
+    q_width, k_width = (n * config.head_dim for n in heads)
+    kind: dict[str, Any] = {"eps": config.eps, "dtype": dtype}
+    return Norm(q_width, "rms_norm", **kind), Norm(k_width, "rms_norm", **kind)

@@ -71,6 +71,14 @@ def check_tokens(name: str, x: Array, weight: Array) -> None:
         raise DTypeError(f"{name} is {x.dtype}, the weights are {weight.dtype}")
 
 
+def check_token_ids(tokens: Array) -> None:
+    """Token ids (batch, seq), at least one; the embedding checks their range."""
+    sizes = named_shapes(tokens=(tokens, "batch seq"))
+    check_whole("tokens", tokens)
+    if not all(sizes.values()):
+        raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")
+
+
 class Module:
     """Finds arrays, modules and lists of modules among its public attributes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from mini_attn.caching import Transaction
 from mini_attn.caching.doors import check_cache, check_caches
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.numpy._module import Module, check_tokens, check_whole, table_dtype
+from mini_attn.errors import ConfigError
+from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
 from mini_attn.numpy._pass import Pass, begin_pass, check_new_positions, run_layer
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
 from mini_attn.numpy.position import waves
-from mini_attn.shapes import check_count, check_flag, named_shapes
+from mini_attn.shapes import check_count, check_flag
 from mini_attn.variants import variant
 
 __all__ = ["Decoder", "DecoderLayer"]
@@ -25,7 +26,7 @@ Array = NDArray[Any]
 
 
 class DecoderLayer(Module):
-    """Attention and MLP, each behind a normalisation and added to the stream.
+    """Attention and MLP, each with its normalisation and added to the stream.
 
     ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
 
@@ -49,11 +50,16 @@ class DecoderLayer(Module):
 
     Notes
     -----
-    Everything but the attention works on each token by itself.
+    Everything but the attention works on each token by itself. The formula is that of
+    ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
+    ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
+    block reads at one size, however much the stream grew; one after it bounds what it adds.
 
     References
     ----------
     radford2019gpt2, section 2.3
+    gemma2024gemma2, section 2
+    olmo2024olmo2, section 2
 
     Examples
     --------
@@ -63,6 +69,9 @@ class DecoderLayer(Module):
     >>> DecoderLayer(config)(np.zeros((1, 3, 8), dtype="float32")).shape
     (1, 3, 8)
     """
+
+    input_layernorm: Norm  # which of the four there are, the configuration says
+    post_attention_layernorm: Norm
 
     def __init__(
         self, config: DecoderConfig, *, layer: int = 0, seed: int = 0, dtype: str = "float32"
@@ -74,11 +83,13 @@ class DecoderLayer(Module):
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
         attention = variant(config.attentions[layer].variant).layer_class("numpy")
         mlp = MLP if config.mlp == "plain" else GatedMLP
-        self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
+        self._norms = config.norm_names
+        norm = partial(Norm, config.d_model, config.norm, eps=config.eps, dtype=dtype)
+        if self._norms.before_attention is not None:
+            self.input_layernorm = norm()
         self.self_attn = attention(config.attentions[layer], seed=seed, dtype=dtype)
-        self.post_attention_layernorm = Norm(
-            config.d_model, config.norm, eps=config.eps, dtype=dtype
-        )
+        for name in filter(None, self._norms[1:]):
+            setattr(self, name, norm())
         self.mlp = mlp(
             config.d_model,
             config.d_ff,
@@ -90,7 +101,7 @@ class DecoderLayer(Module):
 
     def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
-        check_tokens("x", x, self.input_layernorm.weight[None])
+        check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
         steps = begin_pass(x, cache, positions)
         if cache is not None:
             check_cache(cache, self.self_attn, len(x), x.dtype)
@@ -102,8 +113,19 @@ class DecoderLayer(Module):
 
     def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        x = x + run_layer(self.self_attn, self.input_layernorm._run(x), steps, cache)
-        return np.asarray(x + self.mlp._run(self.post_attention_layernorm._run(x)))
+        norms = self._norms
+        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), steps, cache)
+        if norms.after_attention is not None:
+            y = self._norm(norms.after_attention, y)
+        x = x + y
+        y = self.mlp._run(self._norm(norms.before_mlp, x))
+        if norms.after_mlp is not None:
+            y = self._norm(norms.after_mlp, y)
+        return np.asarray(x + y)
+
+    def _norm(self, name: str | None, x: Array) -> Array:
+        """The norm of that name, where there is one."""
+        return x if name is None else getattr(self, name)._run(x)
 
 
 class Decoder(Module):
@@ -132,6 +154,10 @@ class Decoder(Module):
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
     ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
+    Norms are called what published files call them (``DecoderConfig.norm_names``): with
+    ``norm_placement`` "after" a layer has ``post_attention_layernorm`` on what the attention gives
+    and ``post_feedforward_layernorm`` on what the MLP gives; with "both" it has these,
+    ``input_layernorm`` and ``pre_feedforward_layernorm``.
 
     References
     ----------
@@ -242,7 +268,7 @@ class Decoder(Module):
     ) -> Array:
         """Logits without checks; what goes into the caches counts once the transaction commits."""
         steps = Pass(tokens.shape[1], caches[0], transaction, positions)
-        x = self.embed_tokens._run(tokens)
+        x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(steps.positions, tokens.shape)
         for layer, cache in zip(self.layers, caches, strict=True):
@@ -250,10 +276,15 @@ class Decoder(Module):
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Array) -> Array:
-        x = self.norm._run(x)
-        if self.config.tie_embeddings:
-            return np.asarray(x @ self.embed_tokens.weight.T)
-        return self.lm_head._run(x)
+        x, bound = self.norm._run(x), self.config.logit_softcap
+        tied = self.config.tie_embeddings
+        logits = x @ self.embed_tokens.weight.T if tied else self.lm_head._run(x)
+        return np.asarray(logits if bound is None else bound * np.tanh(logits / bound))
+
+    def _embed_tokens(self, tokens: Array) -> Array:
+        """Rows of the table, times a factor that the model's type has rounded too."""
+        x, factor = self.embed_tokens._run(tokens), self.config.embed_scale
+        return x if factor is None else np.asarray(x * x.dtype.type(factor))
 
     def _embed(self, positions: Array, shape: tuple[int, ...]) -> Array:
         """Embeddings of the tokens' positions; padding, which nobody sees, takes that of 0."""
@@ -289,11 +320,3 @@ class Decoder(Module):
         low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-
-
-def check_token_ids(tokens: Array) -> None:
-    """Token ids (batch, seq), at least one; the embedding checks their range."""
-    sizes = named_shapes(tokens=(tokens, "batch seq"))
-    check_whole("tokens", tokens)
-    if not all(sizes.values()):
-        raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")

@@ -12,8 +12,8 @@ from mini_attn.caching import Transaction
 from mini_attn.caching.doors import check_caches, need_caches
 from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
-from mini_attn.numpy._module import check_whole
-from mini_attn.numpy.decoder import Decoder, check_token_ids
+from mini_attn.numpy._module import check_token_ids, check_whole
+from mini_attn.numpy.decoder import Decoder
 from mini_attn.numpy.sampling import sample_token
 from mini_attn.numpy.softmax import logsumexp
 from mini_attn.shapes import check_count, named_shapes

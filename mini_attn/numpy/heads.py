@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.caching.doors import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.numpy._heads import merge, split
+from mini_attn.numpy._heads import draw_norms, merge, split
 from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy._pass import Pass, begin_pass
 from mini_attn.numpy._rotary import Rotary
@@ -19,7 +19,7 @@ from mini_attn.numpy._visibility import check_visibility
 from mini_attn.numpy.attention import attend
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
-from mini_attn.numpy.layers import Linear, Norm
+from mini_attn.numpy.layers import Linear
 from mini_attn.numpy.mask import check_window
 from mini_attn.numpy.position import alibi_slopes, fall_with_distance
 from mini_attn.numpy.rope import rotate
@@ -143,8 +143,9 @@ class GroupedQueryAttention(Module):
     Notes
     -----
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
-    configuration says so; with ``qk_norm`` also ``q_norm`` and ``k_norm``; with ``sinks`` also
-    ``sinks`` (n_heads,), drawn with standard deviation 1.
+    configuration says so; with ``qk_norm`` also ``q_norm`` and ``k_norm``, as long as a head or,
+    over the ``"width"``, as all heads together; with ``sinks`` also ``sinks`` (n_heads,), drawn
+    with standard deviation 1.
 
     References
     ----------
@@ -162,9 +163,8 @@ class GroupedQueryAttention(Module):
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
-        q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.v_head_dim
-        heads = config.n_kv_heads
-        k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
+        q_width, k_width = (n * config.head_dim for n in (config.n_heads, config.n_kv_heads))
+        out_width, v_width = (n * config.v_head_dim for n in (config.n_heads, config.n_kv_heads))
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         self.sinks = draw_sinks(config.n_heads, seed + 5, dtype) if config.sinks else None
         self.q_proj = Linear(d_model, q_width, bias=bias, seed=seed, dtype=dtype)
@@ -172,8 +172,7 @@ class GroupedQueryAttention(Module):
         self.v_proj = Linear(d_model, v_width, bias=bias, seed=seed + 2, dtype=dtype)
         self.o_proj = Linear(out_width, d_model, bias=out_bias, seed=seed + 3, dtype=dtype)
         if config.qk_norm:
-            self.q_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
-            self.k_norm = Norm(config.head_dim, "rms_norm", eps=config.eps, dtype=dtype)
+            self.q_norm, self.k_norm = draw_norms(config, dtype=dtype)
         self._rotary = None if config.rope is None else Rotary(config.rope, config.head_dim)
         self._slopes = alibi_slopes(config.n_heads) if config.alibi else None
         sizes = ("n_kv_heads", "head_dim", "v_head_dim")
@@ -336,12 +335,14 @@ class GroupedQueryAttention(Module):
 
     def _project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:
         """`project` without checks."""
-        q = split(self.q_proj._run(x), self.config.n_heads)  # (batch, n_heads, q_len, head_dim)
-        k = split(self.k_proj._run(context), self.config.n_kv_heads)
-        v = split(self.v_proj._run(context), self.config.n_kv_heads)
-        if self.config.qk_norm:
+        config = self.config
+        q, k = self.q_proj._run(x), self.k_proj._run(context)  # (batch, seq, heads * head_dim)
+        if config.qk_norm and config.qk_norm_over == "width":
             q, k = self.q_norm._run(q), self.k_norm._run(k)
-        return q, k, v
+        q, k = split(q, config.n_heads), split(k, config.n_kv_heads)  # (…, seq, head_dim)
+        if config.qk_norm and config.qk_norm_over == "head":
+            q, k = self.q_norm._run(q), self.k_norm._run(k)
+        return q, k, split(self.v_proj._run(context), config.n_kv_heads)
 
 
 class MultiHeadAttention(GroupedQueryAttention):

@@ -64,13 +64,14 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
             kind = type(layer.self_attn).__name__
             raise ConfigError(f"layer {i} must have heads with keys of their own, got {kind}")
     model(tokens, last_only=True)  # refuses what is no row of tokens
-    x = model.embed_tokens(tokens)
+    x = model._embed_tokens(tokens)
     positions = np.arange(tokens.shape[1])
     if model.config.positions != "none":
         x = x + model._embed(positions, tokens.shape)
     maps = []
     for layer in model.layers:
-        maps.append(_weights(layer.self_attn, layer.input_layernorm(x), positions))
+        read = layer._norm(layer._norms.before_attention, x)
+        maps.append(_weights(layer.self_attn, read, positions))
         x = layer(x)
     return np.stack(maps)
 

@@ -88,6 +88,14 @@ def parameter(drawn: Tensor, dtype: str, device: Any) -> nn.Parameter:
     return nn.Parameter(drawn.to(device=device, dtype=dtype_of(dtype)))
 
 
+def check_token_ids(tokens: Tensor) -> None:
+    """Token ids (batch, seq), at least one; the embedding checks their range."""
+    sizes = named_shapes(tokens=(tokens, "batch seq"))
+    check_whole("tokens", tokens)
+    if not all(sizes.values()):
+        raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")
+
+
 class Module(nn.Module):
     """PyTorch's module, with this package's errors where weights do not fit."""
 

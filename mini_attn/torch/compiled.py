@@ -16,7 +16,8 @@ from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_latent import LatentCache
-from mini_attn.torch.decoder import Decoder, sinusoids
+from mini_attn.torch.decoder import Decoder
+from mini_attn.torch.position import sinusoids
 
 __all__ = ["compile_decode_step"]
 
@@ -33,15 +34,18 @@ def _run(
 ) -> Tensor:
     """One token through all layers. Reads positions as numbers only, never to decide anything."""
     config = model.config
-    x = F.embedding(token, model.embed_tokens.weight)
+    x = model._embed_tokens(token)
     if config.positions == "learned":
         x = x + F.embedding(positions, model.embed_positions.weight)
     elif config.positions == "sinusoidal":
         x = x + sinusoids(positions, config.d_model, x.dtype)
     for layer, arrays in zip(model.layers, held, strict=True):
-        y = layer.input_layernorm(x)
-        x = x + layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
-        x = x + layer.mlp(layer.post_attention_layernorm(x))
+        norms, normed = layer._norms, layer._norm
+        y = normed(norms.before_attention, x)
+        y = layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
+        x = x + normed(norms.after_attention, y)
+        y = layer.mlp(normed(norms.before_mlp, x))
+        x = x + normed(norms.after_mlp, y)
     return model._logits(x)[:, 0]
 
 

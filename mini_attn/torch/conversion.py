@@ -44,7 +44,7 @@ def pool_kv_heads(
     DTypeError
         If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
-        If the heads do not divide, or a weight is missing.
+        If the heads do not divide, the layer normalises all heads together, or a weight is missing.
 
     Notes
     -----
@@ -106,7 +106,8 @@ def prune_heads(
         If the state is no mapping, or a weight no floating-point tensor of the backend.
     ConfigError
         If a head does not exist or is named twice, none would be left, the groups that are
-        left would differ in size, the layer has ALiBi, or a weight is missing.
+        left would differ in size, the layer has ALiBi or normalises all heads together, or a
+        weight is missing.
 
     Notes
     -----
@@ -159,6 +160,11 @@ def _check_kinds(state: Any, config: Any) -> None:
         raise DTypeError(f"state must map names to arrays, got {state!r:.60}")
     if not isinstance(config, AttentionConfig):
         raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
+    if config.qk_norm and config.qk_norm_over == "width":
+        raise ConfigError(
+            "the layer normalises all heads together (qk_norm_over = 'width'): with fewer of them "
+            "each would have another size"
+        )
 
 
 def _kept_heads(config: AttentionConfig, heads: Sequence[int]) -> list[int]:

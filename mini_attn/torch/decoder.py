@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,9 +12,9 @@ from torch import Tensor, nn
 from mini_attn.caching import Transaction
 from mini_attn.caching.doors import check_cache, check_caches
 from mini_attn.config import DecoderConfig
-from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.shapes import check_count, check_flag, named_shapes
-from mini_attn.torch._module import Module, check_tokens, check_whole
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count, check_flag
+from mini_attn.torch._module import Module, check_token_ids, check_tokens
 from mini_attn.torch._pass import (
     Pass,
     begin_pass,
@@ -22,14 +23,14 @@ from mini_attn.torch._pass import (
     working_dtype,
 )
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
-from mini_attn.torch.position import waves
+from mini_attn.torch.position import sinusoids
 from mini_attn.variants import variant
 
 __all__ = ["Decoder", "DecoderLayer"]
 
 
 class DecoderLayer(Module):
-    """Attention and MLP, each behind a normalisation and added to the stream.
+    """Attention and MLP, each with its normalisation and added to the stream.
 
     ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
 
@@ -55,11 +56,16 @@ class DecoderLayer(Module):
 
     Notes
     -----
-    Everything but the attention works on each token by itself.
+    Everything but the attention works on each token by itself. The formula is that of
+    ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
+    ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
+    block reads at one size, however much the stream grew; one after it bounds what it adds.
 
     References
     ----------
     radford2019gpt2, section 2.3
+    gemma2024gemma2, section 2
+    olmo2024olmo2, section 2
 
     Examples
     --------
@@ -69,6 +75,9 @@ class DecoderLayer(Module):
     >>> DecoderLayer(config)(torch.zeros(1, 3, 8)).shape
     torch.Size([1, 3, 8])
     """
+
+    input_layernorm: Norm  # which of the four there are, the configuration says
+    post_attention_layernorm: Norm
 
     def __init__(
         self,
@@ -88,9 +97,13 @@ class DecoderLayer(Module):
         attention = variant(config.attentions[layer].variant).layer_class("torch")
         mlp = MLP if config.mlp == "plain" else GatedMLP
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
+        self._norms = config.norm_names
+        norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)
+        if self._norms.before_attention is not None:
+            self.input_layernorm = norm()
         self.self_attn = attention(config.attentions[layer], seed=seed, **kind)
-        self.post_attention_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
+        for name in filter(None, self._norms[1:]):
+            setattr(self, name, norm())
         self.mlp = mlp(
             config.d_model,
             config.d_ff,
@@ -102,7 +115,7 @@ class DecoderLayer(Module):
 
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
-        check_tokens("x", x, self.input_layernorm.weight[None])
+        check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
         steps = begin_pass(x, cache, positions)
         if cache is not None:
             check_cache(cache, self.self_attn, len(x), working_dtype(x))
@@ -114,8 +127,19 @@ class DecoderLayer(Module):
 
     def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        x = x + run_layer(self.self_attn, self.input_layernorm(x), steps, cache)
-        return x + self.mlp(self.post_attention_layernorm(x))
+        norms = self._norms
+        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), steps, cache)
+        if norms.after_attention is not None:
+            y = self._norm(norms.after_attention, y)
+        x = x + y
+        y = self.mlp(self._norm(norms.before_mlp, x))
+        if norms.after_mlp is not None:
+            y = self._norm(norms.after_mlp, y)
+        return x + y
+
+    def _norm(self, name: str | None, x: Tensor) -> Tensor:
+        """The norm of that name, where there is one."""
+        return x if name is None else getattr(self, name)(x)
 
 
 class Decoder(Module):
@@ -146,6 +170,10 @@ class Decoder(Module):
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
     ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
+    Norms are called what published files call them (``DecoderConfig.norm_names``): with
+    ``norm_placement`` "after" a layer has ``post_attention_layernorm`` on what the attention gives
+    and ``post_feedforward_layernorm`` on what the MLP gives; with "both" it has these,
+    ``input_layernorm`` and ``pre_feedforward_layernorm``.
 
     References
     ----------
@@ -261,7 +289,7 @@ class Decoder(Module):
     ) -> Tensor:
         """Logits without checks; what goes into the caches counts once the transaction commits."""
         steps = Pass(tokens.shape[1], tokens.device, caches[0], transaction, positions)
-        x = self.embed_tokens._run(tokens)
+        x = self._embed_tokens(tokens)
         if self.config.positions != "none":
             x = x + self._embed(steps.positions, tokens.shape)
         for layer, cache in zip(self.layers, caches, strict=True):
@@ -269,10 +297,15 @@ class Decoder(Module):
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:
-        x = self.norm(x)
-        if self.config.tie_embeddings:
-            return linear(x, self.embed_tokens.weight)
-        return self.lm_head(x)
+        x, bound = self.norm(x), self.config.logit_softcap
+        tied = self.config.tie_embeddings
+        logits = linear(x, self.embed_tokens.weight) if tied else self.lm_head(x)
+        return logits if bound is None else bound * torch.tanh(logits / bound)
+
+    def _embed_tokens(self, tokens: Tensor) -> Tensor:
+        """Rows of the table, times a factor that the model's type has rounded too."""
+        x, factor = self.embed_tokens._run(tokens), self.config.embed_scale
+        return x if factor is None else x * torch.full((), factor, dtype=x.dtype, device=x.device)
 
     def _embed(self, positions: Tensor, shape: tuple[int, ...]) -> Tensor:
         """Embeddings of the tokens' positions; padding, which nobody sees, takes that of 0."""
@@ -309,17 +342,3 @@ class Decoder(Module):
             low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-
-
-def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
-    """Sinusoidal encodings in a model's type, rounded to it once."""
-    wide = torch.promote_types(kind, torch.float32)
-    return waves(positions, d_model, 10000.0, wide).to(kind)
-
-
-def check_token_ids(tokens: Tensor) -> None:
-    """Token ids (batch, seq), at least one; the embedding checks their range."""
-    sizes = named_shapes(tokens=(tokens, "batch seq"))
-    check_whole("tokens", tokens)
-    if not all(sizes.values()):
-        raise ShapeError(f"tokens must not be empty, got shape {tuple(tokens.shape)}")

@@ -13,8 +13,8 @@ from mini_attn.caching.doors import check_caches, need_caches
 from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
-from mini_attn.torch._module import check_whole
-from mini_attn.torch.decoder import Decoder, check_token_ids
+from mini_attn.torch._module import check_token_ids, check_whole
+from mini_attn.torch.decoder import Decoder
 from mini_attn.torch.sampling import sample_token
 
 __all__ = ["beam_search", "decode_step", "generate", "prefill"]

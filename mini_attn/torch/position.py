@@ -89,6 +89,12 @@ def sinusoidal_positions(
     return waves(positions, d_model, theta, torch.float64 if dtype == "float64" else torch.float32)
 
 
+def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
+    """Sinusoidal encodings in a model's type, rounded to it once."""
+    wide = torch.promote_types(kind, torch.float32)
+    return waves(positions, d_model, 10000.0, wide).to(kind)
+
+
 def waves(positions: Tensor, d_model: int, theta: float, dtype: torch.dtype) -> Tensor:
     """`sinusoidal_positions` without checks."""
     exact = "cpu" if positions.device.type == "mps" else positions.device  # it has no float64

@@ -16,6 +16,7 @@ from mini_attn.weights.files import (
     save_safetensors,
 )
 from mini_attn.weights.fused import split_qkv
+from mini_attn.weights.gemma import from_gemma
 from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf
 from mini_attn.weights.llama import from_llama
@@ -25,6 +26,7 @@ __all__ = [
     "check_state",
     "config_from_hf",
     "from_deepseek",
+    "from_gemma",
     "from_gpt2",
     "from_hf",
     "from_llama",

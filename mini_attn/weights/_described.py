@@ -11,6 +11,14 @@ from typing import Any
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_flag, check_number
 
+ACTIVATIONS = {
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu": "gelu",
+    "silu": "silu",
+    "swish": "silu",
+    "relu": "relu",
+}
 LARGEST = 2**63 - 1  # no array has more of anything
 REQUIRED = object()
 
@@ -50,3 +58,13 @@ def mapping(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{name} must map names to values, got {value!r:.60}")
     return value
+
+
+def activation(config: Mapping[str, Any], key: str, default: str) -> str:
+    """The activation under its name here."""
+    name = entry(config, key, default)
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise ConfigError(
+            f"{key}: activation must be one of {', '.join(ACTIVATIONS)}, got {name!r:.60}"
+        )
+    return ACTIVATIONS[name]

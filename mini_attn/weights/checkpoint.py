@@ -16,6 +16,7 @@ from mini_attn.weights._json import json_file
 from mini_attn.weights._quantised import refuse_quantised_config
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.files import load_safetensors
+from mini_attn.weights.gemma import from_gemma
 from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf, family_of
 from mini_attn.weights.llama import from_llama
@@ -28,7 +29,7 @@ def from_hf(
 ) -> dict[str, Any]:
     """Weights as Hugging Face names and stores them, by the family that their file names.
 
-    ``weights = from_gpt2, from_deepseek or from_llama(state, config)``
+    ``weights = from_gpt2, from_deepseek, from_gemma or from_llama(state, config)``
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ def from_hf(
     if family.startswith("deepseek"):
         interleaved = flag(described, "rope_interleave", True)
         return from_deepseek(state, config, layout="interleaved" if interleaved else "half")
+    if family.startswith("gemma"):
+        return from_gemma(state, config)
     return from_llama(state, config)
 
 

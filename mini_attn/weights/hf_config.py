@@ -8,28 +8,22 @@ from typing import Any
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
-from mini_attn.weights._described import count, entry, flag, mapping, number
+from mini_attn.weights._described import activation, count, flag, mapping, number
+from mini_attn.weights._hf_gemma import gemma
+from mini_attn.weights._known import refuse_unknown
+from mini_attn.weights._layer_lists import turning_layers, windows_of
+from mini_attn.weights._read_keys import READ
 from mini_attn.weights.hf_rope import rope_from_hf
 
 __all__ = ["config_from_hf"]
-
-ACTIVATIONS = {
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu": "gelu",
-    "silu": "silu",
-    "swish": "silu",
-    "relu": "relu",
-}
 
 MOST_LAYERS = 10_000  # a broken file must not make a tuple of billions
 LACKING = {  # what this package's decoder has not, and families need that are often asked for
     "bert": "attention to both sides",
     "bloom": "a norm of the embeddings",
     "falcon": "attention and MLP in parallel",
-    "gemma": "scaled embeddings and norms that add 1 to their gains",
-    "gemma2": "scaled embeddings, norms that add 1 to their gains, and norms after each block",
-    "gemma3_text": "scaled embeddings and two rotary embeddings",
+    "gemma3": "images beside the text: pass its text_config, whose model_type is gemma3_text, and "
+    "the weights whose names begin with language_model, without that beginning",
     "gpt_neox": "attention and MLP in parallel",
     "gpt_oss": "layers with experts",
     "llama4": "layers with experts",
@@ -42,7 +36,10 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "t5": "an encoder, and biases by bucket",
 }
 
-KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32}  # where a file says none; else one per head
+# Where a file does not say: key/value heads (else one per head), and the rotary base.
+KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32, "smollm3": 4}
+THETA = {"smollm3": 2000000.0}
+BIASED = ("llama", "qwen3", "olmo2", "smollm3")  # that read attention_bias
 
 
 def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) -> DecoderConfig:
@@ -70,8 +67,8 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
 
     Notes
     -----
-    Families: gpt2, llama, mistral, qwen2, qwen3, phi3, deepseek_v2, deepseek_v3. What a file
-    leaves out has Hugging Face's default value.
+    Families: gpt2, llama, mistral, qwen2, qwen3, phi3, gemma, gemma2, gemma3_text, olmo2,
+    smollm3, deepseek_v2, deepseek_v3. What a file leaves out has Hugging Face's default value.
 
     Examples
     --------
@@ -88,6 +85,8 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     wanted = stored if n_layers is None else check_count("n_layers", n_layers, least=0)
     if not 1 <= wanted <= stored:
         raise ConfigError(f"n_layers must lie in 1 … {stored}, got {wanted}")
+    if family in READ:
+        refuse_unknown(config, READ[family])
     return FAMILIES[family](config, wanted)
 
 
@@ -106,18 +105,9 @@ def family_of(config: Mapping[str, Any]) -> str:
 
 
 def _eps(config: Mapping[str, Any]) -> Any:
-    """What the normalisations add; Phi-3's default is its own."""
-    return number(config, "rms_norm_eps", 1e-5 if config["model_type"] == "phi3" else 1e-6)
-
-
-def _activation(config: Mapping[str, Any], key: str, default: str) -> str:
-    """The activation under its name here."""
-    name = entry(config, key, default)
-    if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise ConfigError(
-            f"{key}: activation must be one of {', '.join(ACTIVATIONS)}, got {name!r:.60}"
-        )
-    return ACTIVATIONS[name]
+    """What the normalisations add; the default of two families is their own."""
+    own = config["model_type"] in ("phi3", "olmo2")
+    return number(config, "rms_norm_eps", 1e-5 if own else 1e-6)
 
 
 def _gpt2(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
@@ -140,7 +130,7 @@ def _gpt2(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
         attention if falls else attention[0],
         d_ff=count(config, "n_inner", None) or 4 * d_model,
         max_positions=count(config, "n_positions"),
-        activation=_activation(config, "activation_function", "gelu_new"),
+        activation=activation(config, "activation_function", "gelu_new"),
         eps=number(config, "layer_norm_epsilon", 1e-5),
         tie_embeddings=flag(config, "tie_word_embeddings", True),
     )
@@ -148,6 +138,7 @@ def _gpt2(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
 
 def _gated(config: Mapping[str, Any], n_layers: int, attention: Any, bias: bool) -> DecoderConfig:
     """What Llama and its relatives share around the attention."""
+    family = config["model_type"]
     return DecoderConfig(
         count(config, "vocab_size"),
         n_layers,
@@ -155,44 +146,26 @@ def _gated(config: Mapping[str, Any], n_layers: int, attention: Any, bias: bool)
         d_ff=count(config, "intermediate_size"),
         max_positions=count(config, "max_position_embeddings"),
         mlp="gated",
-        activation=_activation(config, "hidden_act", "silu"),
+        activation=activation(config, "hidden_act", "silu"),
         norm="rms_norm",
         positions="none",
         eps=_eps(config),
-        tie_embeddings=flag(config, "tie_word_embeddings", False),
+        tie_embeddings=flag(config, "tie_word_embeddings", family == "smollm3"),
         mlp_bias=bias,
+        norm_placement="after" if family == "olmo2" else "before",
     )
 
 
-def _windows(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
-    """The window of each layer."""
-    family = config["model_type"]
-    window = count(config, "sliding_window", None if family == "phi3" else 4096)
-    qwen = family.startswith("qwen")
-    if family == "llama" or (qwen and not flag(config, "use_sliding_window", False)):
-        return [None] * n_layers
-    kinds = entry(config, "layer_types", None)
-    if kinds is None or family in ("mistral", "phi3"):  # these two ignore what the layers say
-        first = min(count(config, "max_window_layers", 28, least=0) or 0 if qwen else 0, n_layers)
-        kinds = ["full_attention"] * first + ["sliding_attention"] * n_layers
-    if not isinstance(kinds, list | tuple) or len(kinds) < n_layers:
-        raise ConfigError(f"layer_types must list {n_layers} layers or more, got {kinds!r:.80}")
-    for kind in kinds:
-        if kind not in ("full_attention", "sliding_attention"):
-            raise ConfigError(f"layer_types has {kind!r:.60}, which this package's decoder has not")
-    return [window if kind == "sliding_attention" else None for kind in kinds[:n_layers]]
-
-
 def _llama(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
-    """Llama, Mistral, Qwen2, Qwen3 and Phi-3: they differ in biases, windows and q/k norms."""
+    """Llama and its relatives: they differ in biases, windows, norms and layers that turn."""
     family, n_heads = config["model_type"], count(config, "num_attention_heads")
     d_model = count(config, "hidden_size")
     head_dim = count(config, "head_dim", None) or (128 if family == "qwen3" else d_model // n_heads)
     check_count("head_dim", head_dim)
-    bias = family in ("llama", "qwen3") and flag(config, "attention_bias", False)
-    rope = rope_from_hf(config, head_dim, layout="half")
+    bias = family in BIASED and flag(config, "attention_bias", False)
+    rope = rope_from_hf(config, head_dim, layout="half", theta=THETA.get(family, 10000.0))
 
-    def attention(window: int | None) -> AttentionConfig:
+    def attention(window: int | None, turns: bool) -> AttentionConfig:
         return AttentionConfig(
             d_model,
             n_heads,
@@ -200,15 +173,18 @@ def _llama(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
             n_kv_heads=count(config, "num_key_value_heads", KV_HEADS.get(family)) or n_heads,
             bias=bias or family == "qwen2",
             out_bias=bias,
-            qk_norm=family == "qwen3",
+            qk_norm=family in ("qwen3", "olmo2"),
             window=window,
             eps=_eps(config),
-            rope=rope,
+            rope=rope if turns else None,
+            qk_norm_over="width" if family == "olmo2" else "head",
         )
 
-    layers = tuple(attention(window) for window in _windows(config, n_layers))
+    turning = turning_layers(config, n_layers)
+    windows = windows_of(config, n_layers, turning)
+    layers = tuple(map(attention, windows, turning))
     one = len(set(layers)) == 1
-    mlp_bias = family == "llama" and flag(config, "mlp_bias", False)
+    mlp_bias = family in ("llama", "smollm3") and flag(config, "mlp_bias", False)
     return _gated(config, n_layers, layers[0] if one else layers, mlp_bias)
 
 
@@ -246,6 +222,11 @@ FAMILIES: dict[str, Callable[[Mapping[str, Any], int], DecoderConfig]] = {
     "qwen2": _llama,
     "qwen3": _llama,
     "phi3": _llama,
+    "gemma": gemma,
+    "gemma2": gemma,
+    "gemma3_text": gemma,
+    "olmo2": _llama,
+    "smollm3": _llama,
     "deepseek_v2": _deepseek,
     "deepseek_v3": _deepseek,
 }

@@ -25,7 +25,12 @@ TRAINED, LONGEST = "original_max_position_embeddings", "max_position_embeddings"
 
 
 def rope_from_hf(
-    config: Mapping[str, Any], head_dim: int, *, layout: str, latent: bool = False
+    config: Mapping[str, Any],
+    head_dim: int,
+    *,
+    layout: str,
+    latent: bool = False,
+    theta: float = 10000.0,
 ) -> RopeConfig:
     """The rotary embedding that a Hugging Face configuration describes.
 
@@ -41,6 +46,8 @@ def rope_from_hf(
         Which two numbers turn together; the file does not say.
     latent : bool
         Whether scores get the square of YaRN's ``mscale_all_dim``, as DeepSeek's do.
+    theta : float
+        The base where the configuration gives none.
 
     Returns
     -------
@@ -75,10 +82,10 @@ def rope_from_hf(
         scaling = _rule(kind, numbers, latent)
     except KeyError as missing:
         raise ConfigError(f"rotary rule {kind!r} needs {missing}, got {given!s:.200}") from None
-    theta = number(given, "rope_theta", None) or number(config, "rope_theta", None)
+    said = number(given, "rope_theta", None) or number(config, "rope_theta", None)
     return RopeConfig(
         layout=layout,
-        theta=theta or 10000.0,
+        theta=said or theta,
         rotary_dim=None if not share or share == 1.0 else int(head_dim * share),
         scaling=scaling,
     )

@@ -18,7 +18,7 @@ __all__ = ["from_llama"]
 def from_llama(
     state: Mapping[str, Any], config: DecoderConfig, *, layout: str = "half"
 ) -> dict[str, Any]:
-    """Weights of Llama, Mistral, Qwen2, Qwen3 or Phi-3 under this package's names.
+    """Weights of Llama and of families with its names, as Mistral, Qwen3, Phi-3 and OLMo 2.
 
     ``q_proj = q_proj[rows that the configuration's rotary layout asks for]``
 
@@ -115,6 +115,8 @@ def _reorder(
     """Give queries and keys, and the gains that normalise them, the layout of the decoder."""
     turned = rope.rotary_dim or attention.head_dim
     heads = {"q_proj": attention.n_heads, "k_proj": attention.n_kv_heads, "q_norm": 1, "k_norm": 1}
+    if attention.qk_norm_over == "width":
+        heads |= {"q_norm": attention.n_heads, "k_norm": attention.n_kv_heads}
     for name, n_heads in heads.items():
         rows = rope_rows(n_heads, attention.head_dim, turned, source=layout, target=rope.layout)
         for kind in ("weight", "bias"):

@@ -36,6 +36,7 @@ def decoder_of(lib, model):
         mlp="gated" if model.mlp_matrices == 3 else "plain",
         mlp_bias=model.biases == "all",
         norm="layer_norm" if model.layer_norms else "rms_norm",
+        norm_placement="both" if model.norms_per_layer == 4 else "before",
         positions="learned" if model.learned_positions else "none",
         tie_embeddings=model.tied_embeddings,
     )

@@ -30,6 +30,15 @@ CONFIGS = {
         29, 2, LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved")), 11,
         max_positions=90, positions="sinusoidal",
     ),
+    "norms around": DecoderConfig(
+        29, 2,
+        (
+            AttentionConfig(8, 4, 4, n_kv_heads=2, qk_norm=True, qk_norm_over="width", softcap=2.0),
+            AttentionConfig(8, 4, 4, n_kv_heads=2, scale=0.3, rope=ROPE),
+        ),
+        11, max_positions=90, norm="rms_norm", positions="none", norm_placement="both",
+        embed_scale=8**0.5, logit_softcap=3.0,
+    ),
     "sinks": DecoderConfig(
         29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, sinks=True, rope=ROPE), 11,
         max_positions=90, positions="none",

@@ -66,7 +66,7 @@ FROM_ZERO = {"attention": ["sink_tokens"]}
 NUMBERS = {
     "attention": ["eps", "softcap", "scale"],
     "latent": ["eps", "scale"],
-    "decoder": ["eps"],
+    "decoder": ["eps", "embed_scale", "logit_softcap"],
     "rope": ["theta"],
     "linear": ["factor"],
     "ntk": ["factor"],
@@ -76,13 +76,14 @@ NUMBERS = {
     "longrope": ["attention_factor"],
 }
 WORDS = {
-    "decoder": ["mlp", "activation", "norm", "positions"],
+    "attention": ["qk_norm_over"],
+    "decoder": ["mlp", "activation", "norm", "positions", "norm_placement"],
     "rope": ["layout"],
     "yarn": ["rule"],
 }
 OPTIONAL = {
     "n_kv_heads", "v_head_dim", "window", "q_lora_rank", "rotary_dim", "softcap", "scale",
-    "attention_factor", "mscale", "mscale_all_dim",
+    "attention_factor", "mscale", "mscale_all_dim", "embed_scale", "logit_softcap",
 }  # fmt: skip
 
 
@@ -203,6 +204,19 @@ def test_the_edges_are_allowed():
     assert AttentionConfig(8, 2, 3, rope=RopeConfig("half", rotary_dim=2)).head_dim == 3
     assert AttentionConfig(8, 2, 4, v_head_dim=3, n_kv_heads=1).v_head_dim == 3
     assert AttentionConfig(8, 2, 4, bias=True, out_bias=False).out_bias is False
+
+
+def test_norms_are_called_what_published_files_call_them():
+    """The names of Llama, of OLMo 2 and of Gemma 2: the second of a layer has one in all three."""
+    names = {
+        placement: dataclasses.replace(GOOD["decoder"], norm_placement=placement).norm_names
+        for placement in ("before", "after", "both")
+    }
+    first, second = "input_layernorm", "post_attention_layernorm"
+    third, fourth = "pre_feedforward_layernorm", "post_feedforward_layernorm"
+    assert names["before"] == (first, None, second, None)
+    assert names["after"] == (None, second, None, fourth)
+    assert names["both"] == (first, second, third, fourth)
 
 
 def test_a_decoder_of_many_layers_costs_nothing_before_it_is_made():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from mini_attn.errors import (
 )
 
 ATTENTION = AttentionConfig(d_model=8, n_heads=4, head_dim=3, n_kv_heads=2, bias=True)
+NEAR, FAR = RopeConfig("half", theta=20.0), RopeConfig("half", theta=500.0)
 CONFIGS = {
     "gpt2": DecoderConfig(29, 2, ATTENTION, d_ff=11, max_positions=24),
     "llama": DecoderConfig(
@@ -39,6 +42,24 @@ CONFIGS = {
     "first tokens": DecoderConfig(
         29, 2, AttentionConfig(8, 4, 4, n_kv_heads=2, window=3, sink_tokens=2, alibi=True),
         d_ff=11, max_positions=24, positions="none",
+    ),
+    "norms around": DecoderConfig(
+        29, 2,
+        (
+            AttentionConfig(8, 4, 6, n_kv_heads=2, window=3, qk_norm=True, rope=NEAR, softcap=2.0),
+            AttentionConfig(8, 4, 6, n_kv_heads=2, qk_norm=True, rope=FAR, scale=0.3),
+        ),
+        d_ff=11, max_positions=24, mlp="gated", norm="rms_norm", positions="none", mlp_bias=False,
+        norm_placement="both", embed_scale=8**0.5, logit_softcap=3.0,
+    ),
+    "norms after": DecoderConfig(
+        29, 2,
+        (
+            AttentionConfig(8, 4, 6, n_kv_heads=2, qk_norm=True, qk_norm_over="width"),
+            AttentionConfig(8, 4, 6, n_kv_heads=2, qk_norm=True, qk_norm_over="width", rope=FAR),
+        ),
+        d_ff=11, max_positions=24, mlp="gated", norm="rms_norm", positions="none",
+        norm_placement="after",
     ),
     "sinusoidal": DecoderConfig(
         29, 1, AttentionConfig(8, 4, 3, n_kv_heads=1), d_ff=11, max_positions=24,
@@ -415,3 +436,46 @@ def test_layers_that_differ_in_their_first_tokens_alone_see_their_own(lib, cache
     for second in (0, 2):
         alike = logits(2 - second, 2 - second)
         assert np.abs(logits(2 - second, second) - alike).max() > 1e-4
+
+
+@pytest.mark.parametrize("placement", ["before", "after", "both"])
+def test_norms_stand_where_the_configuration_says(lib, placement):
+    """What stands after a block bounds what it adds: a gain of zeros there silences it."""
+    attention = AttentionConfig(8, 2, 4)
+    config = DecoderConfig(
+        29, 1, attention, d_ff=11, max_positions=24, norm="rms_norm", norm_placement=placement
+    )
+    layer = lib.DecoderLayer(config, dtype="float64")
+    norms = {key.partition(".")[0] for key in layer.state_dict() if "layernorm" in key}
+    assert norms == set(filter(None, config.norm_names))
+    x = np.random.default_rng(2).standard_normal((2, 5, 8))
+    assert np.abs(lib.numpy(layer(lib.array(x))) - x).max() > 0.1
+    state = {key: lib.numpy(weight) for key, weight in layer.state_dict().items()}
+    after = (config.norm_names.after_attention, config.norm_names.after_mlp)
+    for name in after if placement != "before" else ():
+        state[f"{name}.weight"] = np.zeros(8)
+    layer.load_state_dict(state)
+    silent = np.array_equal(lib.numpy(layer(lib.array(x))), x)
+    assert silent == (placement != "before")
+
+
+def test_logits_are_bounded_and_keep_their_order(lib):
+    bounded = model_of(lib, "norms around")
+    bare = lib.Decoder(replace(bounded.config, logit_softcap=None), dtype="float64")
+    bare.load_state_dict(bounded.state_dict())
+    tokens = tokens_of(lib, 2, 9)
+    wide, narrow = lib.numpy(bare(tokens)), lib.numpy(bounded(tokens))
+    assert np.abs(wide).max() > 3
+    np.testing.assert_allclose(narrow, 3 * np.tanh(wide / 3), atol=1e-12)
+
+
+def test_one_norm_of_all_heads_lets_them_differ_in_size(lib):
+    """Over the width a larger head stays larger; a norm of each head makes all alike."""
+    x = np.random.default_rng(3).standard_normal((1, 4, 8))
+    for over, alike in (("head", True), ("width", False)):
+        config = AttentionConfig(8, 4, 6, n_kv_heads=2, qk_norm=True, qk_norm_over=over, eps=1e-30)
+        layer = lib.GroupedQueryAttention(config, dtype="float64")
+        q, k, _ = (lib.numpy(part) for part in layer.project(lib.array(x), lib.array(x)))
+        for part in (q, k):  # (1, heads, 4, 6)
+            assert np.allclose((part * part).mean(axis=-1), 1) == alike
+            np.testing.assert_allclose((part * part).mean(axis=(1, 3)), 1, atol=1e-9)

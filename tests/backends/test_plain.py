@@ -349,6 +349,65 @@ def test_the_greedy_loop(lib, name):
         np.testing.assert_allclose(lib.numpy(model(lib.array(words))), logits, atol=1e-9)
 
 
+PLACES = {
+    "after": plain_more.layer_with_norms_after,
+    "both": plain_more.layer_with_norms_around,
+}
+NORM_OF = {
+    "before_attention": "attention_norm",
+    "after_attention": "attention_norm_after",
+    "before_mlp": "mlp_norm",
+    "after_mlp": "mlp_norm_after",
+}
+
+
+@pytest.mark.parametrize("placement", PLACES)
+def test_norms_in_other_places_scaled_embeddings_and_bounded_logits(lib, placement):
+    config = config_of("gqa", SIZES[2], rope=RopeConfig(layout="half"))
+    model = lib.Decoder(
+        DecoderConfig(
+            19, 2, config, d_ff=11, max_positions=32, mlp="gated", mlp_bias=False,
+            activation="silu", norm="rms_norm", positions="none", eps=1e-6,
+            norm_placement=placement, embed_scale=config.d_model**0.5, logit_softcap=1.5,
+        ),
+        dtype="float64",
+    )  # fmt: skip
+    rng, names = np.random.default_rng(3), model.config.norm_names._asdict()
+    model.load_state_dict(
+        {key: rng.standard_normal(tuple(w.shape)) for key, w in model.state_dict().items()}
+    )
+    state, layers = state_of(lib, model), []
+    for i in range(2):
+        own = {k.removeprefix(f"layers.{i}."): w for k, w in state.items() if f"layers.{i}." in k}
+        attention = {k.removeprefix("self_attn."): w for k, w in own.items() if "self_attn" in k}
+        form = form_of("gqa", config, attention)
+        layers.append(
+            form.weights
+            | {part: own[f"mlp.{part}_proj.weight"].T for part in ("gate", "up", "down")}
+            | {NORM_OF[at]: own[f"{name}.weight"] for at, name in names.items() if name}
+        )
+    weights = {"embedding": state["embed_tokens.weight"], "norm": state["norm.weight"]}
+    tokens, attend = rng.integers(0, 19, (2, 9)), form.ways[0][1]
+    given = (tokens, weights | {"layers": layers}, PLACES[placement], attend, np.arange(9))
+    logits = plain_more.bounded_logits(*given, [None, None], 1.5)
+    assert 1 < np.abs(logits).max() < 1.5
+    np.testing.assert_allclose(lib.numpy(model(lib.array(tokens))), logits, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_one_norm_of_all_heads(lib, rng, size):
+    config = config_of("gqa", size, qk_norm=True, qk_norm_over="width")
+    layer = layer_of(lib, "gqa", config)
+    state = state_of(lib, layer)
+    weights = {name: state[f"{name}_proj.weight"].T for name in "qk"}
+    weights |= {name: state[f"{name}.weight"] for name in ("q_norm", "k_norm")}
+    x = rng.standard_normal((2, 5, D_MODEL))
+    q, k, _ = (lib.numpy(part) for part in layer.project(lib.array(x), lib.array(x)))
+    expected = plain_more.normed_as_one(x, weights, config.n_heads, config.n_kv_heads)
+    np.testing.assert_allclose(q, expected[0], atol=1e-12)
+    np.testing.assert_allclose(k, expected[1], atol=1e-12)
+
+
 # ---- By brute force ----
 
 

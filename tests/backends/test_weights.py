@@ -389,9 +389,11 @@ def llama_state(config, seed=3, module=ma):
     return {n if n.startswith("lm_head") else f"model.{n}": w for n, w in weights.items()}
 
 
-@pytest.mark.parametrize("share", [1.0, 0.5])
-def test_both_rotary_layouts_give_the_same_logits(lib, share):
-    described = {"model_type": "qwen3", **SIZES, "head_dim": 8, "partial_rotary_factor": share}
+@pytest.mark.parametrize(("share", "family"), [(1.0, "qwen3"), (0.5, "qwen3"), (1.0, "olmo2")])
+def test_both_rotary_layouts_give_the_same_logits(lib, share, family):
+    described = {"model_type": family, **SIZES, "head_dim": 8}
+    if share != 1:
+        described["partial_rotary_factor"] = share
     half = config_from_hf(described)
     assert half.attention.rope.rotary_dim == (None if share == 1 else 4)
     turned = RopeConfig("interleaved", rotary_dim=half.attention.rope.rotary_dim)
@@ -401,7 +403,7 @@ def test_both_rotary_layouts_give_the_same_logits(lib, share):
     rng = np.random.default_rng(2)
     for name in state:  # gains that differ, so that their order matters
         if "_norm.weight" in name:
-            state[name] = lib.array(rng.uniform(0.5, 2, 8))
+            state[name] = lib.array(rng.uniform(0.5, 2, len(state[name])))
     tokens = lib.array([[3, 1, 4, 1, 5, 9, 2, 6]])
     logits = []
     for config in (half, interleaved):
@@ -501,6 +503,31 @@ DEEPSEEK = {
          {}),
         ("per kind of layer", {"model_type": "llama", **SIZES,
                                "rope_parameters": {"full_attention": {"rope_theta": 1.0}}}, {}),
+        ("final_logit_softcapping = 30.0 is not known of gemma: the model may",
+         {"model_type": "gemma", **SIZES, "final_logit_softcapping": 30.0}, {}),
+        ("partial_rotary_factor = 0.5 is not known of smollm3",
+         {"model_type": "smollm3", **SIZES, "partial_rotary_factor": 0.5}, {}),
+        ("clip_qkv = 8 is not known of olmo2", {"model_type": "olmo2", **SIZES, "clip_qkv": 8}, {}),
+        ("altup_num_inputs = 4 is not known of gemma3_text",
+         {"model_type": "gemma3_text", **SIZES, "altup_num_inputs": 4}, {}),
+        ("use_bidirectional_attention: .* looks back only",
+         {"model_type": "gemma2", **SIZES, "use_bidirectional_attention": True}, {}),
+        ("query_pre_attn_scalar must be a finite number above 0, got 0",
+         {"model_type": "gemma2", **SIZES, "query_pre_attn_scalar": 0}, {}),
+        ("rope_parameters of gemma3_text must be those of full_attention and sliding_attention, "
+         r"got \['rope_theta'\]",
+         {"model_type": "gemma3_text", **SIZES, "rope_parameters": {"rope_theta": 10.0}}, {}),
+        ("per kind of layer", {"model_type": "gemma2", **SIZES,
+                               "rope_parameters": {"full_attention": {"rope_theta": 1.0}}}, {}),
+        ("sliding_window says no width", {"model_type": "gemma2", **SIZES, "sliding_window": None},
+         {}),
+        ("sliding_window says no width",
+         {"model_type": "smollm3", **SIZES, "layer_types": ["sliding_attention"] * 2}, {}),
+        ("no_rope_layers must list 2 layers or more, got",
+         {"model_type": "smollm3", **SIZES, "no_rope_layers": [1]}, {}),
+        ("no_rope_layers has 2, which", {"model_type": "smollm3", **SIZES,
+                                         "no_rope_layers": [1, 2]}, {}),
+        ("images beside the text: pass its text_config", {"model_type": "gemma3"}, {}),
         ("cross-attention", {"model_type": "gpt2", "n_layer": 1, "add_cross_attention": True}, {}),
     ],
 )  # fmt: skip

@@ -28,6 +28,12 @@ SIZES = {
         "head_dim": 10, "num_hidden_layers": 2, "intermediate_size": 71, "rope_theta": 4321.0,
         "max_position_embeddings": 131, "rms_norm_eps": 3e-5, "sliding_window": 17,
     },
+    "gemma2": {
+        "vocab_size": 67, "hidden_size": 48, "num_attention_heads": 6, "num_key_value_heads": 3,
+        "head_dim": 10, "num_hidden_layers": 1, "intermediate_size": 71,
+        "max_position_embeddings": 131, "attn_logit_softcapping": 41.0,
+        "final_logit_softcapping": 37.0,
+    },
     "deepseek_v2": {
         "vocab_size": 67, "hidden_size": 48, "num_attention_heads": 6, "num_key_value_heads": 6,
         "num_hidden_layers": 2, "first_k_dense_replace": 2, "intermediate_size": 71,
@@ -35,7 +41,7 @@ SIZES = {
         "q_lora_rank": 13, "qk_nope_head_dim": 7, "qk_rope_head_dim": 4, "v_head_dim": 9,
     },
 }  # fmt: skip
-FAMILY = {"GPT-2": "gpt2", "Mistral": "mistral", "DeepSeek": "deepseek_v2"}
+FAMILY = {"GPT-2": "gpt2", "Mistral": "mistral", "Gemma2": "gemma2", "DeepSeek": "deepseek_v2"}
 
 
 def rows() -> dict[str, list[tuple[str, str]]]:

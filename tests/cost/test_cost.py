@@ -106,6 +106,8 @@ KINDS = {
     "first tokens": small("sliding_window", window=3, sink_tokens=2, full_every=3),
     "alibi": small("gqa", alibi=True, biases="qkv"),
     "softcap": small("gqa", rope=ROPE, softcap=3.0, scale=0.3),
+    "norms around": small("gqa", norms_per_layer=4, tied_embeddings=True),
+    "norms over all heads": small("gqa", qk_norm="width", rope=ROPE),
     "latent": small("mla", **LATENT),
     "latent queries": small("mla", **LATENT, q_lora_rank=13),
 }

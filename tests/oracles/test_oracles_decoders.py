@@ -7,6 +7,7 @@ model's dtype, so that logits of order 1 agree to about 1e-5; a wrong convention
 from __future__ import annotations
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ import transformers
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.errors import ConfigError
 from mini_attn.weights import (
     config_from_hf,
     from_deepseek,
     from_hf,
+    load_safetensors,
     read_checkpoint,
     split_qkv,
     to_numpy,
@@ -37,6 +40,9 @@ LATENT = {
     "first_k_dense_replace": 3, "moe_intermediate_size": 8, "num_experts_per_tok": 1,
     "n_group": 1, "topk_group": 1, "n_shared_experts": 1,
 }  # fmt: skip
+WIDE = {**SIZES, "head_dim": 10}  # Gemma's heads are wider than the stream
+GEMMA2 = {**WIDE, "sliding_window": 5, "query_pre_attn_scalar": 7}
+GEMMA3 = {**GEMMA2, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 LONG = {
     "rope_type": "longrope", "original_max_position_embeddings": 16,
@@ -92,6 +98,55 @@ CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in 
             "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
         },
     ),
+    "Gemma": ("Gemma", WIDE),
+    "Gemma: biases, untied, one key/value head": (
+        "Gemma",
+        {**WIDE, "num_key_value_heads": 1, "attention_bias": True, "tie_word_embeddings": False},
+    ),
+    "Gemma2": ("Gemma2", GEMMA2),
+    "Gemma2: bounds that bite, no layer with a window": (
+        "Gemma2",
+        {
+            **GEMMA2, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0,
+            "query_pre_attn_scalar": 5, "layer_types": ["full_attention"] * 3,
+        },
+    ),
+    "Gemma2: no bounds": (
+        "Gemma2",
+        {**GEMMA2, "attn_logit_softcapping": None, "final_logit_softcapping": None},
+    ),
+    "Gemma3": ("Gemma3Text", GEMMA3),
+    "Gemma3: far tokens stretched": (
+        "Gemma3Text",
+        {
+            **GEMMA3, "rms_norm_eps": 1e-3, "final_logit_softcapping": 4.0,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 500.0},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+            },
+        },
+    ),
+    "Olmo2": ("Olmo2", SIZES),
+    "Olmo2: all heads, biases, tied": (
+        "Olmo2",
+        {
+            **SIZES, "num_key_value_heads": 4, "attention_bias": True, "tie_word_embeddings": True,
+            "rms_norm_eps": 1e-3,
+        },
+    ),
+    "SmolLM3": ("SmolLM3", {**SIZES, "num_hidden_layers": 4}),
+    "SmolLM3: untied, layers by name": (
+        "SmolLM3",
+        {
+            **SIZES, "tie_word_embeddings": False, "attention_bias": True, "mlp_bias": True,
+            "no_rope_layers": [0, 1, 0], "sliding_window": 4, "use_sliding_window": True,
+            "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+        },
+    ),
+    "SmolLM3: windows where nothing turns": (
+        "SmolLM3",
+        {**SIZES, "no_rope_layer_interval": 2, "sliding_window": 5, "use_sliding_window": True},
+    ),
     "Phi3": ("Phi3", {**SIZES, "sliding_window": 7}),
     "Phi3: partial, longrope": (
         "Phi3",
@@ -146,11 +201,14 @@ def case(request):
     torch.manual_seed(0)
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
     kind = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
-    theirs = getattr(transformers, f"{family}{kind}")(described).eval().double()
+    theirs = getattr(transformers, f"{family.removesuffix('Text')}{kind}")(described)
+    theirs = theirs.eval().double()
     with torch.no_grad():  # biases and gains start as the trivial ones
         for weight in theirs.parameters():
             if weight.ndim == 1:
                 weight.add_(0.2 * torch.randn_like(weight))
+        if family.startswith(("Gemma", "Olmo2")):  # else each token is followed by itself
+            theirs.get_input_embeddings().weight.mul_(0.25)
     config = config_from_hf(described.to_dict())
     assert config.tie_embeddings is described.tie_word_embeddings
     return theirs, config, from_hf(theirs.state_dict(), described.to_dict())
@@ -205,6 +263,8 @@ def test_greedy_generation_is_equal_for_a_padded_batch(case, fresh):
     tokens, lengths = tokens_of(3, 9), torch.tensor([9, 4, 7])
     mask = (torch.arange(9) >= 9 - lengths[:, None]).long()
     tokens = tokens * mask
+    if fresh.config.model_type == "gemma2":  # not for SDPA, and beside it padding is NaN in float64
+        fresh = fresh.float()
     expected = fresh.generate(
         tokens, attention_mask=mask, max_new_tokens=12, min_new_tokens=12, do_sample=False,
         pad_token_id=0, eos_token_id=None,
@@ -245,12 +305,16 @@ def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
         ("Llama", {**SIZES, "sliding_window": 3}),
         ("Mistral", {**SIZES, "sliding_window": 3, "layer_types": ["full_attention"] * 3}),
         ("DeepseekV3", {**LATENT, "mlp_bias": True}),
+        ("Gemma2", {**GEMMA2, "sliding_window_pattern": 3, "hidden_act": "relu"}),
+        ("Gemma3Text", {**GEMMA3, "attn_logit_softcapping": 1.0}),
+        ("SmolLM3", {**SIZES, "sliding_window": 3}),
     ],
 )
 def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options):
     torch.manual_seed(4)
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
-    theirs = getattr(transformers, f"{family}ForCausalLM")(described).eval().double()
+    kind = f"{family.removesuffix('Text')}ForCausalLM"
+    theirs = getattr(transformers, kind)(described).eval().double()
     config = config_from_hf({**described.to_dict(), **options})
     ours = mt.Decoder(config, dtype="float64")
     ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict(), config=config))
@@ -384,6 +448,17 @@ LEGACY = {  # configuration files as they were published, before rope_parameters
               "max_window_layers": 2, "rope_scaling": {**YARN, "type": "yarn"}},
     "Qwen2, later windows": {
         "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
+    "Gemma": {"hidden_act": "gelu", "hidden_activation": None, "rope_theta": 1e4},
+    "Gemma2": {"rope_theta": 100.0, "sliding_window": 9, "sliding_window_size": 9,
+               "query_pre_attn_scalar": 144, "cache_implementation": "hybrid"},
+    "Gemma3Text": {"rope_theta": 1e5, "rope_local_base_freq": 1e3, "sliding_window": 9,
+                   "sliding_window_pattern": 3, "query_pre_attn_scalar": 168,
+                   "rope_scaling": {"factor": 8.0, "rope_type": "linear"}},
+    "Olmo2": {"rope_theta": 5e5, "rope_scaling": None, "rms_norm_eps": 1e-6},
+    "SmolLM3": {"rope_theta": 5e6, "no_rope_layers": [1, 0, 1], "sliding_window": None,
+                "use_sliding_window": False, "max_window_layers": 2, "pretraining_tp": 2},
+    "SmolLM3, windows": {"sliding_window": 9, "use_sliding_window": True,
+                         "no_rope_layer_interval": 3},
     "Qwen3": {"rope_theta": 1e6, "sliding_window": None, "use_sliding_window": False},
     "Phi3": {"original_max_position_embeddings": 16, "rope_theta": 1e4, "rope_scaling": {
         "type": "longrope", "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.5, 4.0]}},
@@ -398,7 +473,8 @@ LEGACY = {  # configuration files as they were published, before rope_parameters
 
 # What a file leaves out has the default value of its family.
 LEGACY |= {f"{name}, nothing said": {} for name in (
-    "Llama", "Mistral", "Qwen2", "Qwen3", "Phi3", "DeepseekV2", "DeepseekV3", "GPT2")}  # fmt: skip
+    "Llama", "Mistral", "Qwen2", "Qwen3", "Phi3", "DeepseekV2", "DeepseekV3", "GPT2", "Gemma",
+    "Gemma2", "Gemma3Text", "Olmo2", "SmolLM3")}  # fmt: skip
 SAID = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
         "num_attention_heads", "max_position_embeddings", "kv_lora_rank", "qk_nope_head_dim",
         "qk_rope_head_dim", "v_head_dim", "n_layer", "n_embd", "n_head", "n_positions")  # fmt: skip
@@ -408,7 +484,8 @@ SAID = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
 def test_published_files_mean_what_hugging_face_reads_in_them(name):
     family = name.split(",")[0]
     sizes = LATENT if family.startswith("Deepseek") else SIZES
-    model_type = {"DeepseekV2": "deepseek_v2", "DeepseekV3": "deepseek_v3"}.get(family)
+    names = {"DeepseekV2": "deepseek_v2", "DeepseekV3": "deepseek_v3", "Gemma3Text": "gemma3_text"}
+    model_type = names.get(family)
     if family == "GPT2":
         sizes = CASES["GPT2"][1]
     if "nothing said" in name:
@@ -419,3 +496,105 @@ def test_published_files_mean_what_hugging_face_reads_in_them(name):
     published = {"model_type": model_type or family.lower(), **sizes, **LEGACY[name]}
     read = getattr(transformers, f"{family}Config").from_dict(copy.deepcopy(published))
     assert config_from_hf(published) == config_from_hf(read.to_dict())
+
+
+def test_the_text_part_of_a_file_for_images_and_text_says_only_what_differs():
+    """As that of Gemma-3-4B, which names neither its vocabulary nor its heads."""
+    part = {
+        "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+        "num_hidden_layers": 34, "sliding_window": 1024,
+        "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+    }  # fmt: skip
+    config = config_from_hf(part)
+    read = transformers.Gemma3TextConfig.from_dict(copy.deepcopy(part))
+    assert config == config_from_hf(read.to_dict())
+    assert (config.vocab_size, config.attention[0].n_kv_heads) == (262208, 4)
+    assert [layer.window for layer in config.attention].count(None) == 5
+    assert {layer.rope.theta for layer in config.attention} == {1e4, 1e6}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_embeddings_are_scaled_by_a_factor_of_their_own_type(dtype):
+    """The root of 3072 is 55.4256, and 55.5 in bfloat16."""
+    described = {"model_type": "gemma", **SIZES, "hidden_size": 3072, "num_hidden_layers": 1}
+    config = config_from_hf({**described, "head_dim": 2, "intermediate_size": 1})
+    ours, kind = mt.Decoder(config, dtype=dtype), getattr(torch, dtype)
+    module = transformers.models.gemma.modeling_gemma.GemmaTextScaledWordEmbedding
+    theirs = module(61, 3072, 0, embed_scale=3072**0.5).to(kind)
+    theirs.weight.copy_(ours.embed_tokens.weight)
+    assert torch.equal(ours._embed_tokens(tokens_of(2, 9)), theirs(tokens_of(2, 9)))
+    if dtype != "bfloat16":
+        reference = ma.Decoder(config, dtype=dtype)
+        reference.load_state_dict(to_numpy(ours.state_dict()))
+        got = reference._embed_tokens(tokens_of(2, 9).numpy())
+        np.testing.assert_array_equal(got, theirs(tokens_of(2, 9)).numpy())
+
+
+@torch.no_grad()
+def test_a_gain_of_gemma_in_bfloat16_is_whole_before_it_is_rounded():
+    """Read from half precision the sum is exact; a decoder in bfloat16 rounds it once."""
+    described = {"model_type": "gemma", **WIDE}
+    stored = {"model.norm.weight": torch.linspace(-0.9, 0.9, 24).bfloat16()}
+    weights = from_hf(stored, described)["norm.weight"]
+    assert weights.dtype == torch.float32
+    exact = 1 + stored["model.norm.weight"].double()
+    assert torch.equal(weights.double(), exact)
+    assert ((weights.bfloat16().double() - exact).abs() <= 2.0**-9 * exact).all()
+    half = {"model.norm.weight": np.linspace(-0.9, 0.9, 24).astype(np.float16)}
+    assert from_hf(half, described)["norm.weight"].dtype == np.float32
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", ["Gemma2", "Gemma3Text"])
+def test_gains_rounded_to_bfloat16_cost_no_more_than_its_other_roundings(family):
+    """Hugging Face adds the 1 in float32 in each pass, this decoder when it reads the file."""
+    torch.manual_seed(0)
+    options = GEMMA2 if family == "Gemma2" else GEMMA3
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    theirs = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(described).eval()
+    for weight in theirs.parameters():
+        if weight.ndim == 1:
+            weight.add_(0.2 * torch.randn_like(weight))
+    theirs, tokens = theirs.bfloat16(), tokens_of(4, 40)
+    config = config_from_hf(described.to_dict())
+    weights = from_hf(theirs.state_dict(), described.to_dict())
+    logits = {"theirs": theirs(tokens).logits.double()}
+    for dtype in ("bfloat16", "float64"):
+        ours = mt.Decoder(config, dtype=dtype)
+        ours.load_state_dict(weights)
+        logits[dtype] = ours(tokens).double()
+    exact = logits["float64"]
+    errors = {name: (logits[name] - exact).norm() / exact.norm() for name in logits}
+    assert 0 < errors["bfloat16"] < min(0.05, 1.3 * errors["theirs"]), errors
+
+
+@torch.no_grad()
+def test_the_text_part_of_a_saved_gemma_3_for_images_runs_as_its_refusal_says(tmp_path):
+    torch.manual_seed(0)
+    vision = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "image_size": 28,
+        "num_attention_heads": 2, "patch_size": 14,
+    }  # fmt: skip
+    images = {"boi_token_index": 58, "eoi_token_index": 59, "image_token_index": 60}
+    described = transformers.Gemma3Config(
+        text_config=copy.deepcopy(GEMMA3), vision_config=vision, mm_tokens_per_image=4, **images
+    )
+    theirs = transformers.Gemma3ForConditionalGeneration(described).eval()
+    theirs.save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match="pass its text_config, whose model_type is gemma3_text"):
+        read_checkpoint(tmp_path)
+    part = json.loads((tmp_path / "config.json").read_text())["text_config"]
+    begin = "language_model."
+    weights = {
+        name.removeprefix(begin): weight
+        for name, weight in load_safetensors(
+            tmp_path / "model.safetensors", backend="torch"
+        ).items()
+        if name.startswith(begin)
+    }
+    ours = mt.Decoder(config_from_hf(part))
+    ours.load_state_dict(from_hf(weights, part))
+    tokens = tokens_of(2, 20) % 57
+    expected = theirs(tokens, token_type_ids=torch.zeros_like(tokens)).logits
+    np.testing.assert_allclose(ours(tokens).numpy(), expected.numpy(), atol=ATOL)

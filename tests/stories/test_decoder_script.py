@@ -288,6 +288,15 @@ def test_what_javascript_cannot_run_is_refused():
     config = DecoderConfig(16, 1, AttentionConfig(8, 2, 4, rope=rope), 8, 8)
     with pytest.raises(ConfigError, match="without a rule for longer contexts"):
         model_data(ma.Decoder(config))
+    heads, alike = AttentionConfig(8, 2, 4), AttentionConfig(8, 2, 4, qk_norm_over="width")
+    for attention, options, words in (
+        (heads, {"norm_placement": "both"}, "norm_placement = 'before', got 'both'"),
+        (heads, {"embed_scale": 2.0}, "embed_scale = None, got 2.0"),
+        (heads, {"logit_softcap": 3.0}, "logit_softcap = None, got 3.0"),
+        (alike, {}, "qk_norm_over = 'head', got 'width'"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            model_data(ma.Decoder(DecoderConfig(16, 1, attention, 8, 8, **options)))
     model = drawn(CONFIGS["relu"])
     model.norm.weight[2] = np.nan
     for eight_bits in (True, False):

@@ -1,0 +1,140 @@
+"""Gemma 1, 2 and 3 as their configuration files describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_number
+from mini_attn.weights._described import activation, count, flag, mapping, number
+from mini_attn.weights._layer_lists import FULL, SLIDING, check_window, layer_windows
+from mini_attn.weights.hf_rope import rope_from_hf
+
+# What a file may leave out. The text part of a file for images and text says only what differs.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "gemma": {"num_key_value_heads": 16, "head_dim": 256},
+    "gemma2": {
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "query_pre_attn_scalar": 256,
+        "sliding_window": 4096,
+        "attn_logit_softcapping": 50.0,
+        "final_logit_softcapping": 30.0,
+    },
+    "gemma3_text": {
+        "vocab_size": 262208,
+        "max_position_embeddings": 131072,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "query_pre_attn_scalar": 256,
+        "sliding_window": 4096,
+    },
+}
+WINDOWED = ("gemma2", "gemma3_text")
+
+
+def gemma(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
+    """Scaled embeddings; from the second on norms around each block, and windows in turn."""
+    family = config["model_type"]
+    config = {**DEFAULTS[family], **config}
+    if flag(config, "use_bidirectional_attention", False):
+        raise ConfigError("use_bidirectional_attention: this package's decoder looks back only")
+    d_model, windowed = count(config, "hidden_size"), family in WINDOWED
+    layers = _layers(config, n_layers, d_model)
+    return DecoderConfig(
+        count(config, "vocab_size"),
+        n_layers,
+        layers[0] if len(set(layers)) == 1 else layers,
+        d_ff=count(config, "intermediate_size"),
+        max_positions=count(config, "max_position_embeddings"),
+        mlp="gated",
+        activation=_activation(config),
+        norm="rms_norm",
+        positions="none",
+        eps=number(config, "rms_norm_eps", 1e-6),
+        tie_embeddings=flag(config, "tie_word_embeddings", True),
+        mlp_bias=False,
+        norm_placement="both" if windowed else "before",
+        embed_scale=d_model**0.5,
+        logit_softcap=number(config, "final_logit_softcapping", None) if windowed else None,
+    )
+
+
+def _layers(config: Mapping[str, Any], n_layers: int, d_model: int) -> tuple[AttentionConfig, ...]:
+    """The attention of each layer."""
+    family, head_dim = config["model_type"], count(config, "head_dim")
+    bias = flag(config, "attention_bias", False)
+    windows, ropes = _windows(config, n_layers), _ropes(config, head_dim)
+    scale = None  # as the heads' size has it
+    if family in WINDOWED:
+        scale = check_number("query_pre_attn_scalar", config["query_pre_attn_scalar"], above=0)
+        scale = scale**-0.5
+    # The third replaced the bound of the scores by norms of queries and keys, and reads none.
+    softcap = number(config, "attn_logit_softcapping", None) if family == "gemma2" else None
+    return tuple(
+        AttentionConfig(
+            d_model,
+            count(config, "num_attention_heads"),
+            head_dim,
+            n_kv_heads=count(config, "num_key_value_heads"),
+            bias=bias,
+            qk_norm=family == "gemma3_text",
+            softcap=softcap,
+            window=window,
+            scale=scale,
+            eps=number(config, "rms_norm_eps", 1e-6),
+            rope=ropes[FULL if window is None else SLIDING],
+        )
+        for window in windows
+    )
+
+
+def _activation(config: Mapping[str, Any]) -> str:
+    """The gate's non-linearity; the first files say "gelu" and mean its approximation."""
+    if config["model_type"] != "gemma":
+        return activation(config, "hidden_activation", "gelu_pytorch_tanh")
+    name = activation(config, "hidden_act", "gelu_pytorch_tanh")
+    return "gelu_tanh" if name == "gelu" else name
+
+
+def _windows(config: Mapping[str, Any], n_layers: int) -> list[int | None]:
+    """The window of each layer: every second one sees all, from Gemma 3 on every sixth."""
+    family = config["model_type"]
+    if family not in WINDOWED:
+        return [None] * n_layers
+    window, kinds = count(config, "sliding_window", None), config.get("layer_types")
+    if kinds is None:
+        every = 2 if family == "gemma2" else count(config, "sliding_window_pattern", 6) or 6
+        kinds = [SLIDING if (layer + 1) % every else FULL for layer in range(n_layers)]
+    check_window(kinds, window)
+    return layer_windows(kinds, window, n_layers)
+
+
+def _ropes(config: Mapping[str, Any], head_dim: int) -> dict[str, RopeConfig]:
+    """The rotary embedding of each kind of layer; Gemma 3 has two, and stretches only one."""
+    if config["model_type"] != "gemma3_text":
+        return dict.fromkeys((FULL, SLIDING), rope_from_hf(config, head_dim, layout="half"))
+    given = mapping("rope_parameters", config.get("rope_parameters") or {})
+    if not given.keys() <= {FULL, SLIDING}:
+        raise ConfigError(
+            f"rope_parameters of gemma3_text must be those of {FULL} and {SLIDING}, "
+            f"got {sorted(map(str, given))!s:.120}"
+        )
+    stretched = mapping("rope_scaling", config.get("rope_scaling") or {})
+    far = {**mapping(FULL, given.get(FULL) or {}), **stretched}
+    near = mapping(SLIDING, given.get(SLIDING) or {})
+    return {
+        kind: rope_from_hf(
+            {**config, "rope_parameters": rule, "rope_scaling": None, "rope_theta": theta},
+            head_dim,
+            layout="half",
+            theta=default,
+        )
+        for kind, rule, theta, default in (
+            (FULL, far, config.get("rope_theta"), 1000000.0),
+            (SLIDING, near, config.get("rope_local_base_freq"), 10000.0),
+        )
+    }
