@@ -14,6 +14,7 @@ from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import Module, check_tokens, check_whole, table_dtype
 from mini_attn.numpy._pass import Pass, begin_pass, check_new_positions, run_layer
+from mini_attn.numpy.experts import MixtureOfExperts
 from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
 from mini_attn.numpy.position import waves
 from mini_attn.shapes import check_count, check_flag, named_shapes
@@ -73,20 +74,12 @@ class DecoderLayer(Module):
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
         attention = variant(config.attentions[layer].variant).layer_class("numpy")
-        mlp = MLP if config.mlp == "plain" else GatedMLP
         self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
         self.self_attn = attention(config.attentions[layer], seed=seed, dtype=dtype)
         self.post_attention_layernorm = Norm(
             config.d_model, config.norm, eps=config.eps, dtype=dtype
         )
-        self.mlp = mlp(
-            config.d_model,
-            config.d_ff,
-            activation=config.activation,
-            bias=config.mlp_bias,
-            seed=seed + 10,
-            dtype=dtype,
-        )
+        self.mlp = feed_forward(config, layer, seed + 10, dtype)
 
     def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
@@ -131,7 +124,8 @@ class Decoder(Module):
     -----
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
-    ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
+    ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
+    ``norm``, and ``lm_head`` where embeddings are not tied.
 
     References
     ----------
@@ -289,6 +283,21 @@ class Decoder(Module):
         low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
+
+
+def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: str) -> Any:
+    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
+    experts = config.layer_experts[layer]
+    if experts is not None:
+        return MixtureOfExperts(config.d_model, experts, seed=seed, dtype=dtype)
+    return (MLP if config.mlp == "plain" else GatedMLP)(
+        config.d_model,
+        config.d_ff,
+        activation=config.activation,
+        bias=config.mlp_bias,
+        seed=seed,
+        dtype=dtype,
+    )
 
 
 def check_token_ids(tokens: Array) -> None:

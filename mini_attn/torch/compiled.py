@@ -41,7 +41,8 @@ def _run(
     for layer, arrays in zip(model.layers, held, strict=True):
         y = layer.input_layernorm(x)
         x = x + layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
-        x = x + layer.mlp(layer.post_attention_layernorm(x))
+        mlp = getattr(layer.mlp, "_static_step", layer.mlp)  # experts are not asked for there
+        x = x + mlp(layer.post_attention_layernorm(x))
     return model._logits(x)[:, 0]
 
 

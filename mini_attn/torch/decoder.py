@@ -21,6 +21,7 @@ from mini_attn.torch._pass import (
     run_layer,
     working_dtype,
 )
+from mini_attn.torch.experts import MixtureOfExperts
 from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
 from mini_attn.torch.position import waves
 from mini_attn.variants import variant
@@ -86,19 +87,11 @@ class DecoderLayer(Module):
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
         attention = variant(config.attentions[layer].variant).layer_class("torch")
-        mlp = MLP if config.mlp == "plain" else GatedMLP
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.input_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
         self.self_attn = attention(config.attentions[layer], seed=seed, **kind)
         self.post_attention_layernorm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
-        self.mlp = mlp(
-            config.d_model,
-            config.d_ff,
-            activation=config.activation,
-            bias=config.mlp_bias,
-            seed=seed + 10,
-            **kind,
-        )
+        self.mlp = feed_forward(config, layer, seed + 10, **kind)
 
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
@@ -145,7 +138,8 @@ class Decoder(Module):
     -----
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
-    ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
+    ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
+    ``norm``, and ``lm_head`` where embeddings are not tied.
 
     References
     ----------
@@ -309,6 +303,21 @@ class Decoder(Module):
             low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
+
+
+def feed_forward(config: DecoderConfig, layer: int, seed: int, **kind: Any) -> Any:
+    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
+    experts = config.layer_experts[layer]
+    if experts is not None:
+        return MixtureOfExperts(config.d_model, experts, seed=seed, **kind)
+    return (MLP if config.mlp == "plain" else GatedMLP)(
+        config.d_model,
+        config.d_ff,
+        activation=config.activation,
+        bias=config.mlp_bias,
+        seed=seed,
+        **kind,
+    )
 
 
 def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:

@@ -9,6 +9,7 @@ from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.weights._described import count, entry, flag, mapping, number
+from mini_attn.weights.hf_experts import expert_decoder
 from mini_attn.weights.hf_rope import rope_from_hf
 
 __all__ = ["config_from_hf"]
@@ -31,14 +32,11 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "gemma2": "scaled embeddings, norms that add 1 to their gains, and norms after each block",
     "gemma3_text": "scaled embeddings and two rotary embeddings",
     "gpt_neox": "attention and MLP in parallel",
-    "gpt_oss": "layers with experts",
     "llama4": "layers with experts",
     "mamba": "state-space layers",
-    "mixtral": "layers with experts",
     "mpt": "norms without biases beside ALiBi",
     "phi": "attention and MLP in parallel",
     "qwen2_moe": "layers with experts",
-    "qwen3_moe": "layers with experts",
     "t5": "an encoder, and biases by bucket",
 }
 
@@ -66,12 +64,12 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     ------
     ConfigError
         If the family is unknown, a number is missing or of another kind, or the model needs
-        what this package's decoder has not, such as layers with experts.
+        what this package's decoder has not; for families with experts also if a key is not known.
 
     Notes
     -----
-    Families: gpt2, llama, mistral, qwen2, qwen3, phi3, deepseek_v2, deepseek_v3. What a file
-    leaves out has Hugging Face's default value.
+    Families: gpt2, llama, mistral, qwen2, qwen3, phi3, deepseek_v2, deepseek_v3, and with experts
+    mixtral, qwen3_moe, gpt_oss. What a file leaves out has Hugging Face's default value.
 
     Examples
     --------
@@ -239,6 +237,11 @@ def _deepseek(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     return _gated(config, n_layers, attention, mlp_bias)
 
 
+def _with_experts(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
+    """Mixtral, Qwen3-MoE and gpt-oss."""
+    return expert_decoder(config, n_layers, _activation(config, "hidden_act", "silu"))
+
+
 FAMILIES: dict[str, Callable[[Mapping[str, Any], int], DecoderConfig]] = {
     "gpt2": _gpt2,
     "llama": _llama,
@@ -248,4 +251,7 @@ FAMILIES: dict[str, Callable[[Mapping[str, Any], int], DecoderConfig]] = {
     "phi3": _llama,
     "deepseek_v2": _deepseek,
     "deepseek_v3": _deepseek,
+    "mixtral": _with_experts,
+    "qwen3_moe": _with_experts,
+    "gpt_oss": _with_experts,
 }

@@ -394,7 +394,7 @@ LLAMA = DESCRIBED["llama"]
          "quantised .*method 'gptq'.*convert"),
         ({"quantization_config": {"quant_method": "bitsandbytes"}}, "quantised .*'bitsandbytes'"),
         ({"quantization_config": "awq"}, "quantised .*'awq'"),
-        ({"model_type": "mixtral"}, "got 'mixtral': its decoder needs layers with experts"),
+        ({"model_type": "qwen2_moe"}, "got 'qwen2_moe': its decoder needs layers with experts"),
         ({"model_type": "whatever"}, "got 'whatever': how its layers are made is not known"),
         ({"model_type": ["llama"]}, r"model_type must be one of gpt2, .*, got \['llama'\]"),
         ({"model_type": None}, "got None: the file does not say what it describes"),

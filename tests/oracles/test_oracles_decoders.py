@@ -138,6 +138,39 @@ CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in 
     ),
 }  # fmt: skip
 
+MOE = {**SIZES, "hidden_size": 20, "head_dim": 6, "intermediate_size": 14}
+OSS = {**MOE, "num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 5}
+QWEN_MOE = {**MOE, "num_experts": 6, "moe_intermediate_size": 9, "num_experts_per_tok": 2}
+CASES |= {  # with experts
+    "Mixtral": ("Mixtral", {**MOE, "num_local_experts": 4}),
+    "Mixtral: window, one expert a token": (
+        "Mixtral",
+        {
+            **MOE, "num_local_experts": 3, "num_experts_per_tok": 1, "sliding_window": 4,
+            "hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": True, **rope(**YARN),
+        },
+    ),
+    "Qwen3Moe": ("Qwen3Moe", QWEN_MOE),
+    "Qwen3Moe: normalised, some dense, windows": (
+        "Qwen3Moe",
+        {
+            **QWEN_MOE, "norm_topk_prob": True, "mlp_only_layers": [0], "attention_bias": True,
+            "use_sliding_window": True, "sliding_window": 5, "num_experts_per_tok": 6,
+        },
+    ),
+    "Qwen3Moe: every second layer": ("Qwen3Moe", {**QWEN_MOE, "decoder_sparse_step": 2}),
+    "GptOss": ("GptOss", OSS),
+    "GptOss: bounds that are met": (
+        "GptOss",
+        {
+            **OSS, "swiglu_limit": 0.5, "swiglu_alpha": 0.8, "num_experts_per_tok": 5,
+            "attention_bias": False, "hidden_act": "relu",
+            "layer_types": ["full_attention", "full_attention", "sliding_attention"],
+            **rope(**YARN, truncate=False, beta_fast=4.0),
+        },
+    ),
+}  # fmt: skip
+
 
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
@@ -147,9 +180,11 @@ def case(request):
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
     kind = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
     theirs = getattr(transformers, f"{family}{kind}")(described).eval().double()
+    if hasattr(described, "num_local_experts"):
+        theirs.set_experts_implementation("eager")  # the others take no float64
     with torch.no_grad():  # biases and gains start as the trivial ones
         for weight in theirs.parameters():
-            if weight.ndim == 1:
+            if weight.ndim == 1 or weight.shape[0] == getattr(described, "num_local_experts", -1):
                 weight.add_(0.2 * torch.randn_like(weight))
     config = config_from_hf(described.to_dict())
     assert config.tie_embeddings is described.tie_word_embeddings
