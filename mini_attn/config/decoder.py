@@ -87,14 +87,14 @@ class DecoderConfig:
         """Refuse what describes no experts, or those of another number of layers."""
         if isinstance(self.experts, list):
             object.__setattr__(self, "experts", tuple(self.experts))
-        for experts in self.layer_experts:
+        given = self.experts if isinstance(self.experts, tuple) else (self.experts,)
+        if isinstance(self.experts, tuple) and len(given) != self.n_layers:
+            raise ConfigError(
+                f"{self.n_layers} layers need one ExpertConfig or as many, got {len(given)}"
+            )
+        for experts in given:
             if experts is not None and not isinstance(experts, ExpertConfig):
                 raise ConfigError(f"experts must be an ExpertConfig or None, got {experts!r:.60}")
-        if len(self.layer_experts) != self.n_layers:
-            raise ConfigError(
-                f"{self.n_layers} layers need one ExpertConfig or as many entries, "
-                f"got {len(self.layer_experts)}"
-            )
 
     def _check_attentions(self) -> None:
         """Refuse attention that is none, or layers that cannot stand on each other."""

@@ -138,6 +138,7 @@ CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in 
     ),
 }  # fmt: skip
 
+EXPERTS = ("mixtral", "qwen3_moe", "gpt_oss")
 MOE = {**SIZES, "hidden_size": 20, "head_dim": 6, "intermediate_size": 14}
 OSS = {**MOE, "num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 5}
 QWEN_MOE = {**MOE, "num_experts": 6, "moe_intermediate_size": 9, "num_experts_per_tok": 2}
@@ -172,6 +173,12 @@ CASES |= {  # with experts
 }  # fmt: skip
 
 
+def eager(model):
+    """The loop over experts, which alone takes float64."""
+    if model.config.model_type in EXPERTS:
+        model.set_experts_implementation("eager")
+
+
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
     """A model of Hugging Face, its configuration as a file holds it, and ours of it."""
@@ -180,11 +187,10 @@ def case(request):
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
     kind = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
     theirs = getattr(transformers, f"{family}{kind}")(described).eval().double()
-    if hasattr(described, "num_local_experts"):
-        theirs.set_experts_implementation("eager")  # the others take no float64
+    eager(theirs)
     with torch.no_grad():  # biases and gains start as the trivial ones
-        for weight in theirs.parameters():
-            if weight.ndim == 1 or weight.shape[0] == getattr(described, "num_local_experts", -1):
+        for name, weight in theirs.named_parameters():
+            if weight.ndim == 1 or name.endswith("proj_bias"):
                 weight.add_(0.2 * torch.randn_like(weight))
     config = config_from_hf(described.to_dict())
     assert config.tie_embeddings is described.tie_word_embeddings
@@ -280,18 +286,43 @@ def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
         ("Llama", {**SIZES, "sliding_window": 3}),
         ("Mistral", {**SIZES, "sliding_window": 3, "layer_types": ["full_attention"] * 3}),
         ("DeepseekV3", {**LATENT, "mlp_bias": True}),
+        ("Mixtral", {**MOE, "num_local_experts": 3, "router_jitter_noise": 0.5}),
+        ("Qwen3Moe", {**QWEN_MOE, "sliding_window": 3, "max_window_layers": 1}),
+        ("GptOss", {**OSS, "experts_per_token": 1, "initial_context_length": 8}),
     ],
 )
 def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options):
     torch.manual_seed(4)
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
     theirs = getattr(transformers, f"{family}ForCausalLM")(described).eval().double()
+    eager(theirs)
     config = config_from_hf({**described.to_dict(), **options})
     ours = mt.Decoder(config, dtype="float64")
     ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict(), config=config))
     tokens = tokens_of(2, 12)
     expected = theirs(tokens, use_cache=False).logits  # their caches do read what is ignored
     np.testing.assert_allclose(ours(tokens).numpy(), expected.numpy(), atol=ATOL)
+
+
+@pytest.mark.parametrize("name", ["Mixtral", "Qwen3Moe", "GptOss: bounds that are met"])
+def test_gradients_through_experts_are_equal(name):
+    family, options = CASES[name]
+    torch.manual_seed(6)
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    theirs = getattr(transformers, f"{family}ForCausalLM")(described).double()
+    eager(theirs)
+    config = config_from_hf(described.to_dict())
+    ours = mt.Decoder(config, dtype="float64")
+    ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict()))
+    tokens = tokens_of(2, 15)
+    for logits in (theirs(tokens, use_cache=False).logits, ours(tokens)):
+        rows, targets = logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten()
+        torch.nn.functional.cross_entropy(rows, targets).backward()
+    theirs_grads = {n: p.grad for n, p in theirs.named_parameters()}
+    expected = from_hf(theirs_grads, described.to_dict())
+    for key, parameter in ours.named_parameters():
+        torch.testing.assert_close(parameter.grad, expected[key], atol=2e-6, rtol=2e-4, msg=key)
+    assert max(g.abs().max() for g in expected.values()) > 1e-2
 
 
 FUSED = {  # class, options, path of the attention, order of its rows, our options
