@@ -239,10 +239,10 @@ class MixtureOfExperts(Module):
         out = np.zeros(rows.shape, weights.dtype)
         for expert in np.unique(chosen):
             token, place = np.nonzero(chosen == expert)  # no token takes an expert twice
-            out[token] += weights[token, place, None] * self._expert(rows[token], expert)
+            out[token] += weights[token, place, None] * self._answer(rows[token], expert)
         return np.asarray(out.astype(x.dtype, copy=False).reshape(x.shape))
 
-    def _expert(self, rows: Array, expert: int) -> Array:
+    def _answer(self, rows: Array, expert: int) -> Array:
         """One expert's answer (rows, d_model) to some tokens."""
 
         def product(x: Array, weight: Array, bias: Array | None) -> Array:

@@ -271,7 +271,7 @@ class MixtureOfExperts(Module):
         for expert in sorted(set(chosen.flatten().tolist())):
             token, place = (chosen == expert).nonzero(as_tuple=True)
             own: list[Any] = [whole if whole is None else whole[expert] for whole in matrices]
-            answer = weights[token, place, None] * self._run(linear, rows[token], *own)
+            answer = weights[token, place, None] * self._answer(linear, rows[token], *own)
             out = out.index_add(0, token, answer)  # no token takes an expert twice
         return out.to(x.dtype).reshape(x.shape)
 
@@ -282,11 +282,11 @@ class MixtureOfExperts(Module):
         return _route(logits, config.experts_per_token, config.routing)
 
     def _matrices(self) -> list[Tensor | None]:
-        """Weights and biases of all experts, in the order of `_run`."""
+        """Weights and biases of all experts, in the order of `_answer`."""
         gate, up = (self.gate_proj, self.gate_proj_bias), (self.up_proj, self.up_proj_bias)
         return [*gate, *up, self.down_proj, self.down_proj_bias]
 
-    def _run(
+    def _answer(
         self,
         product: Product,
         x: Tensor,
@@ -316,7 +316,7 @@ class MixtureOfExperts(Module):
             return y if bias is None else y + bias
 
         each = rows[:, None].expand(-1, matrices[0].shape[-3], -1)
-        out = self._run(product, each, *matrices)  # (rows, experts, d_model)
+        out = self._answer(product, each, *matrices)  # (rows, experts, d_model)
         if not few:
             out = out.take_along_dim(chosen[..., None], dim=1)
         return (weights[..., None] * out).sum(dim=1).to(x.dtype).reshape(x.shape)

@@ -60,7 +60,7 @@ def named(family, lib, form="whole"):
             words = ("w1", "w3", "w2") if family == "mixtral" else (
                 "gate_proj", "up_proj", "down_proj")  # fmt: skip
             for word, weight in zip(words, (gate, up, down), strict=True):
-                for e in range(3):
+                for e in (2, 0, 1):  # a file lists them in the order of its names: 10 before 2
                     theirs[f"{there}experts.{e}.{word}.weight"] = weight[e]
     heads = {name: name if name.startswith("lm_head") else f"model.{name}" for name in theirs}
     return config, {heads[n]: lib.array(w) for n, w in theirs.items()}, ours
@@ -202,6 +202,20 @@ def test_what_a_file_leaves_out_is_what_hugging_face_fills_in(family):
         assert "head_dim" not in described
     sparse = {name: described[name] for name in needed}
     assert config_from_hf({"model_type": family, **sparse}) == config_from_hf(described)
+
+
+def test_how_each_family_chooses():
+    def experts(family, **options):
+        return config_from_hf({**FAMILIES[family], **options}).layer_experts[1]
+
+    assert experts("mixtral").routing == "softmax_normalised"
+    assert experts("qwen3_moe").routing == "softmax"
+    assert experts("qwen3_moe", norm_topk_prob=True).routing == "softmax_normalised"
+    bounded = experts("gpt_oss", swiglu_alpha=2.0, swiglu_limit=3.0, hidden_act="relu")
+    assert (bounded.routing, bounded.activation) == ("softmax_of_chosen", "clamped_swiglu")
+    assert (bounded.swiglu_alpha, bounded.swiglu_limit) == (2.0, 3.0)
+    assert bounded.bias
+    assert bounded.router_bias
 
 
 def test_which_layers_have_experts():
