@@ -145,6 +145,26 @@ def test_the_clamped_unit_lets_nan_through(lib):
 # ---- The layer ----
 
 
+@pytest.mark.parametrize("routing", ROUTINGS)
+@pytest.mark.parametrize("activation", ["silu", "gelu_tanh", "relu"])
+def test_the_layer_is_its_formula(lib, rng, routing, activation):
+    config = dataclasses.replace(SMALL, routing=routing, activation=activation, bias=True)
+    layer, x = layer_of(lib, config), rng.standard_normal((2, 3, 6))
+    state = {k: lib.numpy(w) for k, w in layer.state_dict().items()}
+    expected = np.zeros_like(x)
+    for place in np.ndindex(2, 3):
+        row = (state["router.weight"] @ x[place]).tolist()
+        for weight, e in zip(*routed_in_words(row, 2, routing), strict=True):
+            gate, up = (
+                state[f"{n}_proj"][e] @ x[place] + state[f"{n}_proj_bias"][e]
+                for n in ("gate", "up")
+            )
+            inside = lib.numpy(lib.activate(lib.array(gate), activation)) * up
+            down = state["down_proj"][e] @ inside + state["down_proj_bias"][e]
+            expected[place] += weight * down
+    np.testing.assert_allclose(run(lib, layer, x), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("config", [SMALL, BIASED, dataclasses.replace(SMALL, activation="relu")])
 def test_each_token_is_on_its_own(lib, rng, config):
     layer, x = layer_of(lib, config), rng.standard_normal((3, 5, 6))
@@ -263,7 +283,7 @@ def test_a_step_reads_as_many_experts_as_the_cost_says(lib, monkeypatch, tokens)
 
 
 @pytest.mark.parametrize("config", [SMALL, BIASED, ExpertConfig(19, 3, 4, bias=True)])
-@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("batch", [1, 2])
 def test_the_static_step_is_the_layer(config, batch, rng):
     layer, x = layer_of(mt, config), torch.from_numpy(rng.standard_normal((batch, 1, 6)))
     torch.testing.assert_close(layer._static_step(x), layer(x), atol=1e-13, rtol=0)

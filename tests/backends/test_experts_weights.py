@@ -218,6 +218,19 @@ def test_how_each_family_chooses():
     assert bounded.router_bias
 
 
+def test_what_the_attention_of_each_family_has():
+    def options(family, **changes):
+        attention = config_from_hf({**FAMILIES[family], **changes}).attentions[1]
+        names = ("sinks", "qk_norm", "bias", "out_bias")
+        return [name for name in names if getattr(attention, name)]
+
+    assert options("mixtral") == []
+    assert options("qwen3_moe") == ["qk_norm"]
+    assert options("qwen3_moe", attention_bias=True) == ["qk_norm", "bias", "out_bias"]
+    assert options("gpt_oss") == ["sinks", "bias", "out_bias"]
+    assert options("gpt_oss", attention_bias=False) == ["sinks"]
+
+
 def test_which_layers_have_experts():
     def sparse(**options):
         described = {**FAMILIES["qwen3_moe"], "num_hidden_layers": 6, "mlp_only_layers": None}
