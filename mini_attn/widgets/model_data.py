@@ -21,13 +21,28 @@ from mini_attn.weights import to_numpy
 __all__ = ["model_data", "model_script"]
 
 
+# Options that a page's decoder has not, as the decoders that it runs have them.
+_BESIDE = {
+    "norm_placement": "before", "embed_scale": None, "logit_softcap": None, "qk_norm_over": "head",
+    "experts": None,
+}  # fmt: skip
+
+
+def _without(options: dict[str, Any]) -> dict[str, Any]:
+    """Options that a page's decoder has; another one must be as if it were not there."""
+    for name, plain in _BESIDE.items():
+        if options.get(name, plain) != plain:
+            raise ConfigError(f"pages run decoders with {name} = {plain!r}, got {options[name]!r}")
+    return {name: value for name, value in options.items() if name not in _BESIDE}
+
+
 def _attention(config: Any) -> dict[str, Any]:
     """All options of a layer's attention, and of which kind it is."""
     if config.rope is not None and config.rope.scaling is not None:
         raise ConfigError(
             f"pages run rotary embeddings without a rule for longer contexts, got {config.rope}"
         )
-    options = asdict(config)
+    options = _without(asdict(config))
     if config.rope is not None:
         del options["rope"]["scaling"]
     return {"kind": "latent" if isinstance(config, LatentConfig) else "heads", **options}
@@ -35,7 +50,7 @@ def _attention(config: Any) -> dict[str, Any]:
 
 def _config(config: DecoderConfig) -> dict[str, Any]:
     """All options of a decoder: a new one arrives here by itself, and unknown ones are refused."""
-    options = asdict(config)
+    options = _without(asdict(config))
     del options["attention"]
     attentions = [_attention(attention) for attention in config.attentions]
     return {**options, "d_model": config.d_model, "attentions": attentions}
