@@ -14,8 +14,8 @@ from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import Module, check_tokens, check_whole, table_dtype
 from mini_attn.numpy._pass import Pass, begin_pass, check_new_positions, run_layer
-from mini_attn.numpy.experts import MixtureOfExperts
-from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
+from mini_attn.numpy.experts import feed_forward
+from mini_attn.numpy.layers import Embedding, Linear, Norm
 from mini_attn.numpy.position import waves
 from mini_attn.shapes import check_count, check_flag, named_shapes
 from mini_attn.variants import variant
@@ -283,21 +283,6 @@ class Decoder(Module):
         low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-
-
-def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: str) -> Any:
-    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
-    experts = config.layer_experts[layer]
-    if experts is not None:
-        return MixtureOfExperts(config.d_model, experts, seed=seed, dtype=dtype)
-    return (MLP if config.mlp == "plain" else GatedMLP)(
-        config.d_model,
-        config.d_ff,
-        activation=config.activation,
-        bias=config.mlp_bias,
-        seed=seed,
-        dtype=dtype,
-    )
 
 
 def check_token_ids(tokens: Array) -> None:

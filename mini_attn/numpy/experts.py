@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.config import ExpertConfig, check_chosen
+from mini_attn.config import DecoderConfig, ExpertConfig, check_chosen
 from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import Module, check_floating, check_tokens, dtype_of
-from mini_attn.numpy.layers import Linear, _activate
+from mini_attn.numpy.layers import MLP, GatedMLP, Linear, _activate
 from mini_attn.numpy.softmax import normalise
 from mini_attn.shapes import check_choice, check_count, check_number
 
@@ -259,3 +259,18 @@ def gated(gate: Array, up: Array, config: ExpertConfig) -> Array:
     if config.activation == "clamped_swiglu":
         return _clamped_swiglu(gate, up, config.swiglu_alpha, config.swiglu_limit)
     return np.asarray(_activate(gate, config.activation) * up)
+
+
+def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: str) -> Any:
+    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
+    experts = config.layer_experts[layer]
+    if experts is not None:
+        return MixtureOfExperts(config.d_model, experts, seed=seed, dtype=dtype)
+    return (MLP if config.mlp == "plain" else GatedMLP)(
+        config.d_model,
+        config.d_ff,
+        activation=config.activation,
+        bias=config.mlp_bias,
+        seed=seed,
+        dtype=dtype,
+    )

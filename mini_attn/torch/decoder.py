@@ -21,8 +21,8 @@ from mini_attn.torch._pass import (
     run_layer,
     working_dtype,
 )
-from mini_attn.torch.experts import MixtureOfExperts
-from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
+from mini_attn.torch.experts import feed_forward
+from mini_attn.torch.layers import Embedding, Linear, Norm, linear
 from mini_attn.torch.position import waves
 from mini_attn.variants import variant
 
@@ -303,21 +303,6 @@ class Decoder(Module):
             low, high = int(positions.min()), int(positions.max())
         if low < -1 or high >= last:
             raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
-
-
-def feed_forward(config: DecoderConfig, layer: int, seed: int, **kind: Any) -> Any:
-    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
-    experts = config.layer_experts[layer]
-    if experts is not None:
-        return MixtureOfExperts(config.d_model, experts, seed=seed, **kind)
-    return (MLP if config.mlp == "plain" else GatedMLP)(
-        config.d_model,
-        config.d_ff,
-        activation=config.activation,
-        bias=config.mlp_bias,
-        seed=seed,
-        **kind,
-    )
 
 
 def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mini_attn.config import ExpertConfig, check_chosen
+from mini_attn.config import DecoderConfig, ExpertConfig, check_chosen
 from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import check_choice, check_count, check_number
@@ -20,7 +20,7 @@ from mini_attn.torch._module import (
     parameter,
     wide,
 )
-from mini_attn.torch.layers import Linear, activate, linear
+from mini_attn.torch.layers import MLP, GatedMLP, Linear, activate, linear
 
 __all__ = ["MixtureOfExperts", "clamped_swiglu", "route"]
 
@@ -327,3 +327,18 @@ def gated(gate: Tensor, up: Tensor, config: ExpertConfig) -> Tensor:
     if config.activation == "clamped_swiglu":
         return _clamped_swiglu(gate, up, config.swiglu_alpha, config.swiglu_limit)
     return activate(gate, config.activation) * up
+
+
+def feed_forward(config: DecoderConfig, layer: int, seed: int, **kind: Any) -> Any:
+    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
+    experts = config.layer_experts[layer]
+    if experts is not None:
+        return MixtureOfExperts(config.d_model, experts, seed=seed, **kind)
+    return (MLP if config.mlp == "plain" else GatedMLP)(
+        config.d_model,
+        config.d_ff,
+        activation=config.activation,
+        bias=config.mlp_bias,
+        seed=seed,
+        **kind,
+    )
