@@ -3,6 +3,7 @@
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
 from mini_attn.config.coding import Coding, codings, scale_type
 from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
+from mini_attn.config.experts import ExpertConfig, check_chosen
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -19,6 +20,7 @@ __all__ = [
     "Coding",
     "DecoderConfig",
     "DynamicNTK",
+    "ExpertConfig",
     "LatentConfig",
     "Llama3Scaling",
     "LongRoPE",
@@ -27,6 +29,7 @@ __all__ = [
     "RopeConfig",
     "RopeScaling",
     "YaRN",
+    "check_chosen",
     "check_room",
     "check_sampling",
     "check_stop",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mini_attn.config.experts import ExpertConfig
 from mini_attn.errors import CacheOverflowError, ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_number, check_positive
 
@@ -65,6 +66,9 @@ class DecoderConfig:
         Factor of the token embeddings, rounded to their type; None leaves them.
     logit_softcap : float or None
         Logits become ``logit_softcap * tanh(logits / logit_softcap)``; None leaves them.
+    experts : ExpertConfig, tuple of them and None, or None
+        What stands in the MLP's place: in every layer, or in each for which the tuple has one;
+        ``mlp``, ``d_ff``, ``activation`` and ``mlp_bias`` are those of the layers without.
 
     Raises
     ------
@@ -94,6 +98,7 @@ class DecoderConfig:
     norm_placement: str = "before"
     embed_scale: float | None = None
     logit_softcap: float | None = None
+    experts: Any = None
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layers", "d_ff", "max_positions"):
@@ -111,6 +116,20 @@ class DecoderConfig:
             check_positive(name, getattr(self, name))
         for name in ("tie_embeddings", "mlp_bias"):
             check_flag(name, getattr(self, name))
+        self._check_experts()
+
+    def _check_experts(self) -> None:
+        """Refuse what describes no experts, or those of another number of layers."""
+        if isinstance(self.experts, list):
+            object.__setattr__(self, "experts", tuple(self.experts))
+        given = self.experts if isinstance(self.experts, tuple) else (self.experts,)
+        if isinstance(self.experts, tuple) and len(given) != self.n_layers:
+            raise ConfigError(
+                f"{self.n_layers} layers need one ExpertConfig or as many, got {len(given)}"
+            )
+        for experts in given:
+            if experts is not None and not isinstance(experts, ExpertConfig):
+                raise ConfigError(f"experts must be an ExpertConfig or None, got {experts!r:.60}")
 
     def _check_attentions(self) -> None:
         """Refuse attention that is none, or layers that cannot stand on each other."""
@@ -134,6 +153,13 @@ class DecoderConfig:
         if isinstance(self.attention, tuple):
             return self.attention
         return (self.attention,) * self.n_layers
+
+    @property
+    def layer_experts(self) -> tuple[ExpertConfig | None, ...]:
+        """The experts of each layer; None where it has an MLP."""
+        if isinstance(self.experts, tuple):
+            return self.experts
+        return (self.experts,) * self.n_layers
 
     @property
     def d_model(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mini_attn.errors import ConfigError
+from mini_attn.config import check_chosen
 from mini_attn.shapes import check_count
 
 __all__ = ["expected_experts", "expert_bounds"]
@@ -10,12 +10,8 @@ __all__ = ["expected_experts", "expert_bounds"]
 
 def _check(n_experts: int, experts_per_token: int, tokens: int) -> None:
     check_count("n_experts", n_experts)
-    check_count("experts_per_token", experts_per_token)
+    check_chosen(n_experts, experts_per_token)
     check_count("tokens", tokens)
-    if experts_per_token > n_experts:
-        raise ConfigError(
-            f"a token cannot take experts_per_token = {experts_per_token} of {n_experts} experts"
-        )
 
 
 def expected_experts(n_experts: int, experts_per_token: int, tokens: int) -> float:

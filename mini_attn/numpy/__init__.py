@@ -19,6 +19,7 @@ from mini_attn.numpy.cache_quantized import QuantizedKVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.decoder import Decoder, DecoderLayer
+from mini_attn.numpy.experts import MixtureOfExperts, clamped_swiglu, route
 from mini_attn.numpy.generation import beam_search, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
     GroupedQueryAttention,
@@ -72,6 +73,7 @@ __all__ = [
     "LearnedPositions",
     "Linear",
     "MiniAttnError",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
@@ -90,6 +92,7 @@ __all__ = [
     "attention_backward",
     "beam_search",
     "causal_mask",
+    "clamped_swiglu",
     "combine_masks",
     "convert_rope_layout",
     "decode_step",
@@ -107,6 +110,7 @@ __all__ = [
     "rms_norm",
     "rope_frequencies",
     "rope_table",
+    "route",
     "sample_token",
     "scale_frequencies",
     "scaled_dot_product_attention",

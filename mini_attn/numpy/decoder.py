@@ -15,7 +15,8 @@ from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
 from mini_attn.numpy._pass import Pass, begin_pass, check_new_positions, run_layer
-from mini_attn.numpy.layers import MLP, Embedding, GatedMLP, Linear, Norm
+from mini_attn.numpy.experts import feed_forward
+from mini_attn.numpy.layers import Embedding, Linear, Norm
 from mini_attn.numpy.position import waves
 from mini_attn.shapes import check_count, check_flag
 from mini_attn.variants import variant
@@ -82,7 +83,6 @@ class DecoderLayer(Module):
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
         attention = variant(config.attentions[layer].variant).layer_class("numpy")
-        mlp = MLP if config.mlp == "plain" else GatedMLP
         self._norms = config.norm_names
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, dtype=dtype)
         if self._norms.before_attention is not None:
@@ -90,14 +90,7 @@ class DecoderLayer(Module):
         self.self_attn = attention(config.attentions[layer], seed=seed, dtype=dtype)
         for name in filter(None, self._norms[1:]):
             setattr(self, name, norm())
-        self.mlp = mlp(
-            config.d_model,
-            config.d_ff,
-            activation=config.activation,
-            bias=config.mlp_bias,
-            seed=seed + 10,
-            dtype=dtype,
-        )
+        self.mlp = feed_forward(config, layer, seed + 10, dtype)
 
     def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
@@ -153,7 +146,8 @@ class Decoder(Module):
     -----
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
-    ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
+    ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
+    ``norm``, and ``lm_head`` where embeddings are not tied.
     Norms are called what published files call them (``DecoderConfig.norm_names``): with
     ``norm_placement`` "after" a layer has ``post_attention_layernorm`` on what the attention gives
     and ``post_feedforward_layernorm`` on what the MLP gives; with "both" it has these,

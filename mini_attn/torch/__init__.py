@@ -20,6 +20,7 @@ from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.compiled import compile_decode_step
 from mini_attn.torch.conversion import pool_kv_heads, prune_heads
 from mini_attn.torch.decoder import Decoder, DecoderLayer
+from mini_attn.torch.experts import MixtureOfExperts, clamped_swiglu, route
 from mini_attn.torch.generation import beam_search, decode_step, generate, prefill
 from mini_attn.torch.heads import (
     GroupedQueryAttention,
@@ -73,6 +74,7 @@ __all__ = [
     "LearnedPositions",
     "Linear",
     "MiniAttnError",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
@@ -91,6 +93,7 @@ __all__ = [
     "attention_backward",
     "beam_search",
     "causal_mask",
+    "clamped_swiglu",
     "combine_masks",
     "compile_decode_step",
     "convert_rope_layout",
@@ -109,6 +112,7 @@ __all__ = [
     "rms_norm",
     "rope_frequencies",
     "rope_table",
+    "route",
     "sample_token",
     "scale_frequencies",
     "scaled_dot_product_attention",

@@ -44,7 +44,8 @@ def _run(
         y = normed(norms.before_attention, x)
         y = layer.self_attn._static_step(y, positions, slot, arrays, kv_positions)
         x = x + normed(norms.after_attention, y)
-        y = layer.mlp(normed(norms.before_mlp, x))
+        mlp = getattr(layer.mlp, "_static_step", layer.mlp)  # experts are not asked for there
+        y = mlp(normed(norms.before_mlp, x))
         x = x + normed(norms.after_mlp, y)
     return model._logits(x)[:, 0]
 

@@ -22,7 +22,8 @@ from mini_attn.torch._pass import (
     run_layer,
     working_dtype,
 )
-from mini_attn.torch.layers import MLP, Embedding, GatedMLP, Linear, Norm, linear
+from mini_attn.torch.experts import feed_forward
+from mini_attn.torch.layers import Embedding, Linear, Norm, linear
 from mini_attn.torch.position import sinusoids
 from mini_attn.variants import variant
 
@@ -95,7 +96,6 @@ class DecoderLayer(Module):
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
         attention = variant(config.attentions[layer].variant).layer_class("torch")
-        mlp = MLP if config.mlp == "plain" else GatedMLP
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self._norms = config.norm_names
         norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)
@@ -104,14 +104,7 @@ class DecoderLayer(Module):
         self.self_attn = attention(config.attentions[layer], seed=seed, **kind)
         for name in filter(None, self._norms[1:]):
             setattr(self, name, norm())
-        self.mlp = mlp(
-            config.d_model,
-            config.d_ff,
-            activation=config.activation,
-            bias=config.mlp_bias,
-            seed=seed + 10,
-            **kind,
-        )
+        self.mlp = feed_forward(config, layer, seed + 10, **kind)
 
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
@@ -169,7 +162,8 @@ class Decoder(Module):
     -----
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
-    ``layers.i.mlp.up_proj`` and so on, ``norm``, and ``lm_head`` where embeddings are not tied.
+    ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
+    ``norm``, and ``lm_head`` where embeddings are not tied.
     Norms are called what published files call them (``DecoderConfig.norm_names``): with
     ``norm_placement`` "after" a layer has ``post_attention_layernorm`` on what the attention gives
     and ``post_feedforward_layernorm`` on what the MLP gives; with "both" it has these,

@@ -8,6 +8,7 @@ Two lines run a published model whose layout is known::
 
 from mini_attn.weights.checkpoint import from_hf, read_checkpoint
 from mini_attn.weights.deepseek import from_deepseek
+from mini_attn.weights.experts import from_experts
 from mini_attn.weights.files import (
     load_npz,
     load_safetensors,
@@ -26,6 +27,7 @@ __all__ = [
     "check_state",
     "config_from_hf",
     "from_deepseek",
+    "from_experts",
     "from_gemma",
     "from_gpt2",
     "from_hf",

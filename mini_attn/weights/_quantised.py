@@ -7,12 +7,13 @@ from typing import Any
 
 from mini_attn.errors import ConfigError
 
-# Ends of names, as GPTQ and AWQ, bitsandbytes, compressed-tensors and DeepSeek's FP8 give them.
+# Ends of names, as GPTQ and AWQ, bitsandbytes, compressed-tensors, DeepSeek's FP8 and gpt-oss's
+# MXFP4 give them.
 ENDS = (
     "qweight", "qzeros", ".scales", ".g_idx",
     ".absmax", ".quant_map", ".nested_absmax", ".SCB", ".weight_format",
     "weight_packed", "weight_scale", "weight_zero_point", ".input_scale",
-    "weight_scale_inv",
+    "weight_scale_inv", "_proj_blocks", "_proj_scales",
 )  # fmt: skip
 
 

@@ -15,10 +15,12 @@ from mini_attn.weights._described import flag
 from mini_attn.weights._json import json_file
 from mini_attn.weights._quantised import refuse_quantised_config
 from mini_attn.weights.deepseek import from_deepseek
+from mini_attn.weights.experts import from_experts
 from mini_attn.weights.files import load_safetensors
 from mini_attn.weights.gemma import from_gemma
 from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf, family_of
+from mini_attn.weights.hf_experts import EXPERT_ORDERS
 from mini_attn.weights.llama import from_llama
 
 __all__ = ["from_hf", "read_checkpoint"]
@@ -29,7 +31,7 @@ def from_hf(
 ) -> dict[str, Any]:
     """Weights as Hugging Face names and stores them, by the family that their file names.
 
-    ``weights = from_gpt2, from_deepseek, from_gemma or from_llama(state, config)``
+    ``weights = from_gpt2, from_deepseek, from_gemma, from_experts or from_llama(state, config)``
 
     Parameters
     ----------
@@ -69,6 +71,8 @@ def from_hf(
         return from_deepseek(state, config, layout="interleaved" if interleaved else "half")
     if family.startswith("gemma"):
         return from_gemma(state, config)
+    if family in EXPERT_ORDERS:
+        return from_experts(state, config, order=EXPERT_ORDERS[family])
     return from_llama(state, config)
 
 

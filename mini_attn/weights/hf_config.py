@@ -13,6 +13,7 @@ from mini_attn.weights._hf_gemma import gemma
 from mini_attn.weights._known import refuse_unknown
 from mini_attn.weights._layer_lists import turning_layers, windows_of
 from mini_attn.weights._read_keys import READ
+from mini_attn.weights.hf_experts import expert_decoder
 from mini_attn.weights.hf_rope import rope_from_hf
 
 __all__ = ["config_from_hf"]
@@ -25,14 +26,11 @@ LACKING = {  # what this package's decoder has not, and families need that are o
     "gemma3": "images beside the text: pass its text_config, whose model_type is gemma3_text, and "
     "the weights whose names begin with language_model, without that beginning",
     "gpt_neox": "attention and MLP in parallel",
-    "gpt_oss": "layers with experts",
     "llama4": "layers with experts",
     "mamba": "state-space layers",
-    "mixtral": "layers with experts",
     "mpt": "norms without biases beside ALiBi",
     "phi": "attention and MLP in parallel",
     "qwen2_moe": "layers with experts",
-    "qwen3_moe": "layers with experts",
     "t5": "an encoder, and biases by bucket",
 }
 
@@ -63,12 +61,13 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     ------
     ConfigError
         If the family is unknown, a number is missing or of another kind, or the model needs
-        what this package's decoder has not, such as layers with experts.
+        what this package's decoder has not; for families with experts also if a key is not known.
 
     Notes
     -----
     Families: gpt2, llama, mistral, qwen2, qwen3, phi3, gemma, gemma2, gemma3_text, olmo2,
-    smollm3, deepseek_v2, deepseek_v3. What a file leaves out has Hugging Face's default value.
+    smollm3, deepseek_v2, deepseek_v3, and with experts mixtral, qwen3_moe, gpt_oss. What a file
+    leaves out has Hugging Face's default value.
 
     Examples
     --------
@@ -215,6 +214,11 @@ def _deepseek(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
     return _gated(config, n_layers, attention, mlp_bias)
 
 
+def _with_experts(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
+    """Mixtral, Qwen3-MoE and gpt-oss."""
+    return expert_decoder(config, n_layers, activation(config, "hidden_act", "silu"))
+
+
 FAMILIES: dict[str, Callable[[Mapping[str, Any], int], DecoderConfig]] = {
     "gpt2": _gpt2,
     "llama": _llama,
@@ -229,4 +233,7 @@ FAMILIES: dict[str, Callable[[Mapping[str, Any], int], DecoderConfig]] = {
     "smollm3": _llama,
     "deepseek_v2": _deepseek,
     "deepseek_v3": _deepseek,
+    "mixtral": _with_experts,
+    "qwen3_moe": _with_experts,
+    "gpt_oss": _with_experts,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.config import DecoderConfig
+from mini_attn.config import DecoderConfig, ExpertConfig
 from mini_attn.models import ModelConfig
 
 
@@ -27,6 +27,14 @@ def small(attention="gqa", **changes):
 
 def decoder_of(lib, model):
     """A real decoder with the sizes of a model."""
+    experts = None
+    if model.n_experts:
+        each = ExpertConfig(
+            model.n_experts, model.experts_per_token, model.expert_d_ff,
+            bias=model.biases == "all", router_bias=model.router_bias,
+        )  # fmt: skip
+        dense = model.n_dense_layers
+        experts = [None] * dense + [each] * (model.n_layers - dense)
     config = DecoderConfig(
         vocab_size=model.vocab_size,
         n_layers=model.n_layers,
@@ -39,6 +47,7 @@ def decoder_of(lib, model):
         norm_placement="both" if model.norms_per_layer == 4 else "before",
         positions="learned" if model.learned_positions else "none",
         tie_embeddings=model.tied_embeddings,
+        experts=experts,
     )
     return lib.Decoder(config, dtype="float32")
 

@@ -8,7 +8,7 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.caching import Transaction
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LatentConfig, RopeConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.torch.compiled import compile_decode_step
 from tests.backends.devices import DEVICES
@@ -46,6 +46,16 @@ CONFIGS = {
     "latent with sinks": DecoderConfig(
         29, 2, LatentConfig(8, 2, 5, 3, 4, 6, rope=RopeConfig("interleaved"), sinks=True), 11,
         max_positions=90, positions="none",
+    ),
+    "experts, all computed": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, rope=ROPE), 11, max_positions=90, positions="none",
+        experts=(ExpertConfig(5, 2, 7, routing="softmax"), None),
+    ),
+    "experts, gathered": DecoderConfig(
+        29, 2, AttentionConfig(8, 4, 4, rope=ROPE), 11, max_positions=90, positions="none",
+        experts=ExpertConfig(
+            19, 3, 3, activation="clamped_swiglu", bias=True, router_bias=True, swiglu_limit=1.0,
+        ),
     ),
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
     DynamicNTK,
+    ExpertConfig,
     LatentConfig,
     Llama3Scaling,
     LongRoPE,
@@ -43,6 +44,7 @@ GOOD = {  # one valid object of each class
     "attention": HEADS,
     "latent": LatentConfig(8, 2, 4, 2, 4, 3, rope=HALF, q_lora_rank=5),
     "decoder": DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9),
+    "experts": ExpertConfig(4, 2, 6),
     "rope": RopeConfig("half", rotary_dim=4),
     "linear": PositionInterpolation(2.0),
     "ntk": NTKAware(2.0),
@@ -56,6 +58,7 @@ COUNTS = {
     "latent": ["d_model", "n_heads", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim",
                "qk_rope_head_dim", "v_head_dim"],
     "decoder": ["vocab_size", "n_layers", "d_ff", "max_positions"],
+    "experts": ["n_experts", "experts_per_token", "d_ff"],
     "rope": ["rotary_dim"],
     "dynamic": ["original_max_positions"],
     "yarn": ["original_max_positions"],
@@ -67,6 +70,7 @@ NUMBERS = {
     "attention": ["eps", "softcap", "scale"],
     "latent": ["eps", "scale"],
     "decoder": ["eps", "embed_scale", "logit_softcap"],
+    "experts": ["swiglu_alpha", "swiglu_limit"],
     "rope": ["theta"],
     "linear": ["factor"],
     "ntk": ["factor"],
@@ -78,6 +82,7 @@ NUMBERS = {
 WORDS = {
     "attention": ["qk_norm_over"],
     "decoder": ["mlp", "activation", "norm", "positions", "norm_placement"],
+    "experts": ["routing", "activation"],
     "rope": ["layout"],
     "yarn": ["rule"],
 }
@@ -101,7 +106,7 @@ def flags():
 
 
 def test_every_field_is_tried_below():
-    others = {"attention", "rope", "scaling", "short_factor", "long_factor"}
+    others = {"attention", "experts", "rope", "scaling", "short_factor", "long_factor"}
     for kind, good in GOOD.items():
         named = {
             name for table in (COUNTS, FROM_ZERO, NUMBERS, WORDS) for name in table.get(kind, ())
@@ -178,6 +183,11 @@ TWO = (HEADS, HEADS)
         ("decoder", {"attention": "mha"}, "AttentionConfig or LatentConfig, got 'mha'"),
         ("decoder", {"attention": AttentionConfig}, "AttentionConfig or LatentConfig, got <class"),
         ("decoder", {"attention": (HEADS, AttentionConfig(4, 1, 4))}, r"one d_model, got \[4, 8\]"),
+        ("decoder", {"experts": (GOOD["experts"],)}, "2 layers need one ExpertConfig .* got 1"),
+        ("decoder", {"experts": []}, "2 layers need one ExpertConfig or as many, got 0"),
+        ("decoder", {"experts": (None, 8)}, "experts must be an ExpertConfig or None, got 8"),
+        ("decoder", {"experts": ExpertConfig}, "experts must be an ExpertConfig or None, got <cl"),
+        ("experts", {"experts_per_token": 5}, "cannot take experts_per_token = 5 of 4 experts"),
         ("rope", {"rotary_dim": 3}, "rotary_dim must be even, got 3"),
         ("rope", {"scaling": "yarn"}, "scaling must be one of the six rules, got 'yarn'"),
         ("linear", {"factor": 0.9}, "factor must be a finite number of at least 1, got 0.9"),
@@ -201,6 +211,12 @@ def test_the_edges_are_allowed():
         assert PositionInterpolation(factor).factor == factor
     assert LongRoPE([1.0], [2.0], 8, 8).short_factor == (1.0,)
     assert DecoderConfig(13, 2, list(TWO), d_ff=6, max_positions=9).attentions == TWO
+    some = [GOOD["experts"], None]
+    mixed = dataclasses.replace(GOOD["decoder"], experts=some)
+    assert mixed.experts == mixed.layer_experts == tuple(some)
+    assert dataclasses.replace(GOOD["decoder"], experts=some[0]).layer_experts == (some[0],) * 2
+    assert GOOD["decoder"].layer_experts == (None, None)
+    assert ExpertConfig(3, 3, 1).experts_per_token == 3
     assert AttentionConfig(8, 2, 3, rope=RopeConfig("half", rotary_dim=2)).head_dim == 3
     assert AttentionConfig(8, 2, 4, v_head_dim=3, n_kv_heads=1).v_head_dim == 3
     assert AttentionConfig(8, 2, 4, bias=True, out_bias=False).out_bias is False

@@ -67,6 +67,12 @@ DESCRIBED = {
     "deepseek_v3": {"model_type": "deepseek_v3", **SIZES, "kv_lora_rank": 4, "q_lora_rank": 3,
                     "qk_nope_head_dim": 2, "qk_rope_head_dim": 4, "v_head_dim": 3,
                     "first_k_dense_replace": 2, "rope_scaling": YARN, "rope_interleave": True},
+    "qwen3_moe": {"model_type": "qwen3_moe", **SIZES, "num_experts": 2, "num_experts_per_tok": 1,
+                  "moe_intermediate_size": 3, "norm_topk_prob": True, "decoder_sparse_step": 1,
+                  "mlp_only_layers": [0], "use_sliding_window": True, "sliding_window": 3},
+    "gpt_oss": {"model_type": "gpt_oss", **SIZES, "num_local_experts": 2, "num_experts_per_tok": 1,
+                "head_dim": 4, "layer_types": ["full_attention", "sliding_attention"],
+                "swiglu_limit": 7.0, "swiglu_alpha": 1.7, "attention_bias": True},
 }  # fmt: skip
 EXTRA = ["quantization_config", "rope_parameters", "sliding_window", "layer_types", "head_dim"]
 
@@ -86,11 +92,38 @@ def gpt2_state(config):
     return {name: np.ones(shape, "float32") for name, shape in shapes.items()}
 
 
+def as_stored(weights, place, n_experts, apart):
+    """One layer's experts as files hold them, each by itself or all together."""
+    inside = {n.removeprefix(place): w for n, w in weights.items() if n.startswith(place)}
+    rest = {n: w for n, w in weights.items() if not n.startswith(place)}
+    rest[f"{place}{'gate' if apart else 'router'}.weight"] = inside["router.weight"]
+    if apart:
+        each = {
+            f"{place}experts.{e}.{part}.weight": inside[part][e]
+            for part in ("gate_proj", "up_proj", "down_proj")
+            for e in range(n_experts)
+        }
+        return rest | each
+    pairs = np.stack([inside["gate_proj"], inside["up_proj"]], axis=-1).swapaxes(1, 2)
+    biases = np.stack([inside["gate_proj_bias"], inside["up_proj_bias"]], axis=-1)
+    return rest | {
+        f"{place}router.bias": inside["router.bias"],
+        f"{place}experts.gate_up_proj": pairs.reshape(*pairs.shape[:2], -1),
+        f"{place}experts.gate_up_proj_bias": biases.reshape(n_experts, -1),
+        f"{place}experts.down_proj": inside["down_proj"].swapaxes(1, 2),
+        f"{place}experts.down_proj_bias": inside["down_proj_bias"],
+    }
+
+
 def state_of(described):
     config = config_from_hf(described)
     if described["model_type"] == "gpt2":
         return gpt2_state(config)
     weights = ma.Decoder(config).state_dict()
+    for layer, experts in enumerate(config.layer_experts):
+        if experts is not None:
+            apart = described["model_type"] != "gpt_oss"
+            weights = as_stored(weights, f"layers.{layer}.mlp.", experts.n_experts, apart)
     return {n if n.startswith("lm_head") else f"model.{n}": w for n, w in weights.items()}
 
 
@@ -191,7 +224,7 @@ def packed(header, weights):
 NUMBER = st.integers(-9, 70) | st.sampled_from([2**31, 2**63, 2**64, 10**30, -(2**64), 1.0, True])
 
 
-@given(data=st.data(), name=st.sampled_from(["llama", "gpt2", "phi3"]),
+@given(data=st.data(), name=st.sampled_from(["llama", "gpt2", "phi3", "qwen3_moe"]),
        backend=st.sampled_from(["numpy", "torch"]))  # fmt: skip
 @settings(max_examples=300)
 def test_no_header_escapes(folders, data, name, backend):
@@ -404,7 +437,7 @@ LLAMA = DESCRIBED["llama"]
          "quantised .*method 'gptq'.*convert"),
         ({"quantization_config": {"quant_method": "bitsandbytes"}}, "quantised .*'bitsandbytes'"),
         ({"quantization_config": "awq"}, "quantised .*'awq'"),
-        ({"model_type": "mixtral"}, "got 'mixtral': its decoder needs layers with experts"),
+        ({"model_type": "qwen2_moe"}, "got 'qwen2_moe': its decoder needs layers with experts"),
         ({"model_type": "whatever"}, "got 'whatever': how its layers are made is not known"),
         ({"model_type": ["llama"]}, r"model_type must be one of gpt2, .*, got \['llama'\]"),
         ({"model_type": None}, "got None: the file does not say what it describes"),

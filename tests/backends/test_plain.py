@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mini_attn import plain, plain_more
-from mini_attn.config import DecoderConfig, RopeConfig
+from mini_attn import plain, plain_more, plain_serving
+from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
 from mini_attn.variants import REGISTRY
 from tests.backends.test_variants import D_MODEL, SIZES, layer_of, new_cache, run, sizes_of
 
-TEXTS = {"plain.py": 300, "plain_more.py": 200}  # lines at the most
+TEXTS = {"plain.py": 300, "plain_more.py": 200, "plain_serving.py": 200}  # lines at the most
 COLUMNS = 84  # of a page of the book
 ALONE = {"numpy", "mini_attn.plain"}  # the second text builds on the first
 LAYOUTS = ("half", "interleaved")
@@ -291,6 +291,28 @@ def test_rope_of_the_backends(lib, rng, layout, theta):
     cos, sin = lib.rope_table(lib.array(positions), inv_freq, dtype="float64")
     ours = lib.numpy(lib.apply_rope(lib.array(x), cos, sin, layout=layout))
     np.testing.assert_allclose(ours, plain.rope(x, positions, layout, theta), atol=1e-11)
+
+
+@pytest.mark.parametrize("activation", ["silu", "clamped_swiglu"])
+@pytest.mark.parametrize("routing", ["softmax_of_chosen", "softmax_normalised"])
+@pytest.mark.parametrize(("n_experts", "taken"), [(1, 1), (5, 1), (5, 3), (5, 5)])
+def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation):
+    config = ExpertConfig(
+        n_experts, taken, 7, routing=routing, activation=activation, bias=True, router_bias=True,
+        swiglu_alpha=0.9, swiglu_limit=1.5,
+    )  # fmt: skip
+    layer = lib.MixtureOfExperts(6, config, dtype="float64")
+    state = {key: rng.standard_normal(tuple(w.shape)) for key, w in layer.state_dict().items()}
+    layer.load_state_dict(state)
+    W = {"router": state["router.weight"].T, "router_bias": state["router.bias"]}
+    for name in ("gate", "up", "down"):
+        W[name] = state[f"{name}_proj"].swapaxes(1, 2)
+        W[f"{name}_bias"] = state[f"{name}_proj_bias"]
+    x = 2 * rng.standard_normal((2, 5, 6))
+    clamped = partial(plain_serving.clamped_unit, alpha=0.9, limit=1.5)
+    unit = plain_serving.silu_unit if activation == "silu" else clamped
+    expected = plain_serving.mixture_of_experts(x, W, taken, unit)
+    np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-12)
 
 
 # ---- The decoder ----

@@ -13,7 +13,7 @@ import torch
 
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LatentConfig, RopeConfig
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.weights import (
     check_state,
@@ -268,6 +268,9 @@ MADE = {  # one line for each class that holds weights
     "Norm": lambda m, dtype, **kind: m.Norm(3, "layer_norm", dtype=dtype),
     "MLP": lambda m, **kind: m.MLP(3, 5, **kind),
     "GatedMLP": lambda m, **kind: m.GatedMLP(3, 5, **kind),
+    "MixtureOfExperts": lambda m, **kind: m.MixtureOfExperts(
+        3, ExpertConfig(4, 2, 5, bias=True, router_bias=True), **kind
+    ),
     "GroupedQueryAttention": lambda m, **kind: m.GroupedQueryAttention(HEADS, **kind),
     "MultiHeadAttention": lambda m, **k: m.MultiHeadAttention(AttentionConfig(8, 2, 4), **k),
     "MultiQueryAttention": lambda m, **k: m.MultiQueryAttention(

@@ -110,7 +110,14 @@ KINDS = {
     "norms over all heads": small("gqa", qk_norm="width", rope=ROPE),
     "latent": small("mla", **LATENT),
     "latent queries": small("mla", **LATENT, q_lora_rank=13),
-}
+    "experts": small(
+        "gqa", mlp_matrices=3, n_experts=7, experts_per_token=2, expert_d_ff=9, n_dense_layers=1
+    ),
+    "experts, biases": small(
+        "mqa", mlp_matrices=3, biases="all", router_bias=True, n_experts=5,
+        experts_per_token=5, expert_d_ff=11,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,6 +197,27 @@ def test_each_part_by_itself(n_kv_heads):
             np.ones(first).view(CountedArray) @ np.ones(second)
         layers = 1 if part == "logits" else model.n_layers
         assert parts[part] == layers * CountedArray.flops, part
+
+
+WAYS = ("gate", "up", "down")
+
+
+@pytest.mark.parametrize("kind", ["experts", "experts, biases"])
+@pytest.mark.parametrize(("batch", "seq"), [(1, 1), (2, 5)])
+def test_flops_of_experts_equal_those_that_numpy_counts(kind, batch, seq):
+    """The router and the chosen experts of one layer, as the cost of all layers says."""
+    model = KINDS[kind]
+    decoder, sparse = decoder_of(ma, model), model.n_layers - model.n_dense_layers
+    layer = decoder.layers[-1].mlp
+    for owner, name in ((layer.router, "weight"), *((layer, f"{n}_proj") for n in WAYS)):
+        setattr(owner, name, getattr(owner, name).view(CountedArray))
+    x = np.random.default_rng(1).standard_normal((batch, seq, model.d_model)).astype("float32")
+    CountedArray.flops = 0
+    layer(x)
+    counted = CountedArray.flops
+    parts = cost.matmul_flops(model, q_len=seq, kv_len=seq, batch=batch)
+    dense = 2 * batch * seq * model.n_dense_layers * 3 * model.d_model * model.d_ff
+    assert parts["mlp"] == sparse * counted + dense
 
 
 def test_the_counter_of_products_counts():

@@ -193,6 +193,46 @@ CASES = {f"Llama: {name}": ("Llama", {**SIZES, **options}) for name, options in 
     ),
 }  # fmt: skip
 
+EXPERTS = ("mixtral", "qwen3_moe", "gpt_oss")
+MOE = {**SIZES, "hidden_size": 20, "head_dim": 6, "intermediate_size": 14}
+OSS = {**MOE, "num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 5}
+QWEN_MOE = {**MOE, "num_experts": 6, "moe_intermediate_size": 9, "num_experts_per_tok": 2}
+CASES |= {  # with experts
+    "Mixtral": ("Mixtral", {**MOE, "num_local_experts": 4}),
+    "Mixtral: window, one expert a token": (
+        "Mixtral",
+        {
+            **MOE, "num_local_experts": 3, "num_experts_per_tok": 1, "sliding_window": 4,
+            "hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": True, **rope(**YARN),
+        },
+    ),
+    "Qwen3Moe": ("Qwen3Moe", QWEN_MOE),
+    "Qwen3Moe: normalised, some dense, windows": (
+        "Qwen3Moe",
+        {
+            **QWEN_MOE, "norm_topk_prob": True, "mlp_only_layers": [0], "attention_bias": True,
+            "use_sliding_window": True, "sliding_window": 5, "num_experts_per_tok": 6,
+        },
+    ),
+    "Qwen3Moe: every second layer": ("Qwen3Moe", {**QWEN_MOE, "decoder_sparse_step": 2}),
+    "GptOss": ("GptOss", OSS),
+    "GptOss: bounds that are met": (
+        "GptOss",
+        {
+            **OSS, "swiglu_limit": 0.5, "swiglu_alpha": 0.8, "num_experts_per_tok": 5,
+            "attention_bias": False, "hidden_act": "relu",
+            "layer_types": ["full_attention", "full_attention", "sliding_attention"],
+            **rope(**YARN, truncate=False, beta_fast=4.0),
+        },
+    ),
+}  # fmt: skip
+
+
+def eager(model):
+    """The loop over experts, which alone takes float64."""
+    if model.config.model_type in EXPERTS:
+        model.set_experts_implementation("eager")
+
 
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
@@ -203,9 +243,10 @@ def case(request):
     kind = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
     theirs = getattr(transformers, f"{family.removesuffix('Text')}{kind}")(described)
     theirs = theirs.eval().double()
+    eager(theirs)
     with torch.no_grad():  # biases and gains start as the trivial ones
-        for weight in theirs.parameters():
-            if weight.ndim == 1:
+        for name, weight in theirs.named_parameters():
+            if weight.ndim == 1 or name.endswith("proj_bias"):
                 weight.add_(0.2 * torch.randn_like(weight))
         if family.startswith(("Gemma", "Olmo2")):  # else each token is followed by itself
             theirs.get_input_embeddings().weight.mul_(0.25)
@@ -308,6 +349,9 @@ def test_a_saved_model_runs_in_two_lines(case, fresh, tmp_path):
         ("Gemma2", {**GEMMA2, "sliding_window_pattern": 3, "hidden_act": "relu"}),
         ("Gemma3Text", {**GEMMA3, "attn_logit_softcapping": 1.0}),
         ("SmolLM3", {**SIZES, "sliding_window": 3}),
+        ("Mixtral", {**MOE, "num_local_experts": 3, "router_jitter_noise": 0.5}),
+        ("Qwen3Moe", {**QWEN_MOE, "sliding_window": 3, "max_window_layers": 1}),
+        ("GptOss", {**OSS, "experts_per_token": 1, "initial_context_length": 8}),
     ],
 )
 def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options):
@@ -315,12 +359,34 @@ def test_what_a_family_ignores_in_its_file_changes_nothing_here(family, options)
     described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
     kind = f"{family.removesuffix('Text')}ForCausalLM"
     theirs = getattr(transformers, kind)(described).eval().double()
+    eager(theirs)
     config = config_from_hf({**described.to_dict(), **options})
     ours = mt.Decoder(config, dtype="float64")
     ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict(), config=config))
     tokens = tokens_of(2, 12)
     expected = theirs(tokens, use_cache=False).logits  # their caches do read what is ignored
     np.testing.assert_allclose(ours(tokens).numpy(), expected.numpy(), atol=ATOL)
+
+
+@pytest.mark.parametrize("name", ["Mixtral", "Qwen3Moe", "GptOss: bounds that are met"])
+def test_gradients_through_experts_are_equal(name):
+    family, options = CASES[name]
+    torch.manual_seed(6)
+    described = getattr(transformers, f"{family}Config")(**copy.deepcopy(options))
+    theirs = getattr(transformers, f"{family}ForCausalLM")(described).double()
+    eager(theirs)
+    config = config_from_hf(described.to_dict())
+    ours = mt.Decoder(config, dtype="float64")
+    ours.load_state_dict(from_hf(theirs.state_dict(), described.to_dict()))
+    tokens = tokens_of(2, 15)
+    for logits in (theirs(tokens, use_cache=False).logits, ours(tokens)):
+        rows, targets = logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten()
+        torch.nn.functional.cross_entropy(rows, targets).backward()
+    theirs_grads = {n: p.grad for n, p in theirs.named_parameters()}
+    expected = from_hf(theirs_grads, described.to_dict())
+    for key, parameter in ours.named_parameters():
+        torch.testing.assert_close(parameter.grad, expected[key], atol=2e-6, rtol=2e-4, msg=key)
+    assert max(g.abs().max() for g in expected.values()) > 1e-2
 
 
 FUSED = {  # class, options, path of the attention, order of its rows, our options

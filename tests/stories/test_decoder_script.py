@@ -16,6 +16,7 @@ import mini_attn.torch as mt
 from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
+    ExpertConfig,
     LatentConfig,
     PositionInterpolation,
     RopeConfig,
@@ -466,3 +467,10 @@ def test_chance_comes_from_a_seed():
     assert 0 <= min(found["one"]) < 0.01
     assert 0.99 < max(found["one"]) < 1
     assert abs(np.mean(found["one"]) - 0.5) < 0.02
+
+
+def test_a_page_runs_no_experts():
+    experts = ExpertConfig(4, 2, 6)
+    config = DecoderConfig(16, 1, AttentionConfig(8, 2, 4), 8, 8, experts=experts)
+    with pytest.raises(ConfigError, match="pages run decoders with experts = None, got"):
+        model_data(ma.Decoder(config))
