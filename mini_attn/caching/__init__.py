@@ -1,6 +1,7 @@
 """What a cache does with integers, once for both backends: the arrays are left to each."""
 
 from mini_attn.caching.blocks import Blocks
+from mini_attn.caching.evicting import Evicting, Kept
 from mini_attn.caching.filled import Cached, Filled
 from mini_attn.caching.groups import Groups, Sealed
 from mini_attn.caching.pages import Paged, Pages
@@ -11,8 +12,10 @@ from mini_attn.caching.transaction import Transaction, Versioned
 __all__ = [
     "Blocks",
     "Cached",
+    "Evicting",
     "Filled",
     "Groups",
+    "Kept",
     "Paged",
     "Pages",
     "Ring",

@@ -3,6 +3,12 @@
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
 from mini_attn.config.coding import Coding, codings, scale_type
 from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
+from mini_attn.config.eviction import (
+    KeepHeavyHitters,
+    KeepObserved,
+    KeepRecent,
+    check_policy,
+)
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -19,6 +25,9 @@ __all__ = [
     "Coding",
     "DecoderConfig",
     "DynamicNTK",
+    "KeepHeavyHitters",
+    "KeepObserved",
+    "KeepRecent",
     "LatentConfig",
     "Llama3Scaling",
     "LongRoPE",
@@ -27,6 +36,7 @@ __all__ = [
     "RopeConfig",
     "RopeScaling",
     "YaRN",
+    "check_policy",
     "check_room",
     "check_sampling",
     "check_stop",

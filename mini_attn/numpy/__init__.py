@@ -13,12 +13,14 @@ from mini_attn.errors import (
 from mini_attn.numpy.attention import attention_backward, scaled_dot_product_attention
 from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
+from mini_attn.numpy.cache_evicting import EvictingCache
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_paged import PagedKVCache
 from mini_attn.numpy.cache_quantized import QuantizedKVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.decoder import Decoder, DecoderLayer
+from mini_attn.numpy.eviction import kept_keys, kv_head_weights, pool_weights
 from mini_attn.numpy.generation import beam_search, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
     GroupedQueryAttention,
@@ -53,6 +55,7 @@ from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequenci
 from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.numpy.sampling import filter_logits, sample_token
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
+from mini_attn.numpy.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 
 __all__ = [
     "MLP",
@@ -65,6 +68,7 @@ __all__ = [
     "Decoder",
     "DecoderLayer",
     "Embedding",
+    "EvictingCache",
     "GatedMLP",
     "GroupedQueryAttention",
     "KVCache",
@@ -89,18 +93,24 @@ __all__ = [
     "apply_rope",
     "attention_backward",
     "beam_search",
+    "bucket_mask",
     "causal_mask",
     "combine_masks",
     "convert_rope_layout",
+    "count_blocks",
     "decode_step",
     "filter_logits",
     "generate",
+    "global_mask",
+    "kept_keys",
+    "kv_head_weights",
     "layer_norm",
     "logsumexp",
     "merge_attention",
     "merge_heads",
     "online_attention",
     "pool_kv_heads",
+    "pool_weights",
     "prefill",
     "prune_heads",
     "relative_position_bucket",
@@ -114,5 +124,6 @@ __all__ = [
     "softmax",
     "softmax_backward",
     "split_heads",
+    "strided_mask",
     "visible",
 ]

@@ -16,7 +16,7 @@ from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._sinks import draw_sinks
 from mini_attn.torch._visibility import check_visibility, of_one_token
-from mini_attn.torch.attention import attend
+from mini_attn.torch.attention import attend, attend_watched
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.layers import Linear, Norm
@@ -170,8 +170,7 @@ class GroupedQueryAttention(Module):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
         q_width, out_width = config.n_heads * config.head_dim, config.n_heads * config.v_head_dim
-        heads = config.n_kv_heads
-        k_width, v_width = heads * config.head_dim, heads * config.v_head_dim
+        k_width, v_width = (config.n_kv_heads * w for w in (config.head_dim, config.v_head_dim))
         bias, out_bias, d_model = config.bias, bool(config.out_bias), config.d_model
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.sinks = draw_sinks(config.n_heads, seed + 5, **kind) if config.sinks else None
@@ -280,21 +279,22 @@ class GroupedQueryAttention(Module):
         if self._rotary is not None:
             cos, sin = steps.tables(self._rotary, q.dtype)
             q, k = rotate(cos, sin, self._rotary.layout, q, k)
-        cached = None
-        if cache is not None:
-            cached = cache.stage(k, v, steps.given, steps.transaction)
+        cached = None if cache is None else cache.stage(k, v, steps.given, steps.transaction)
+        if cached is not None:
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
         visibility = steps.visibility(q, k, cached, cache, *rule)
-        bias = None if self._slopes is None else self._alibi(steps, cached)
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
+        keys = steps.positions if cached is None else cached.positions
+        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
+        watched = getattr(cache, "watches", False)
+        out = attend_watched(cache, steps.transaction, *asked) if watched else attend(*asked)
         return self.o_proj(merge(out))
 
-    def _alibi(self, steps: Pass, cached: Any) -> Tensor:
+    def _alibi(self, positions: Tensor, keys: Tensor) -> Tensor:
         """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""
         assert self._slopes is not None
-        keys = steps.positions if cached is None else cached.positions
-        bias = fall_with_distance(self._slopes.to(keys.device), steps.positions, keys)
+        bias = fall_with_distance(self._slopes.to(keys.device), positions, keys)
         return bias if bias.ndim == 4 else bias[None]
 
     def _cross(
