@@ -9,6 +9,7 @@ from mini_attn.config.eviction import (
     KeepRecent,
     check_policy,
 )
+from mini_attn.config.indexed import IndexedConfig
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -25,6 +26,7 @@ __all__ = [
     "Coding",
     "DecoderConfig",
     "DynamicNTK",
+    "IndexedConfig",
     "KeepHeavyHitters",
     "KeepObserved",
     "KeepRecent",

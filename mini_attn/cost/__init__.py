@@ -2,6 +2,7 @@
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.heads import HeadsCost
+from mini_attn.cost.indexed import IndexedCost, indexer_flops
 from mini_attn.cost.latent import (
     LatentCost,
     cheaper_form,
@@ -51,6 +52,7 @@ __all__ = [
     "Device",
     "Factor",
     "HeadsCost",
+    "IndexedCost",
     "LatentCost",
     "Paged",
     "Quantized",
@@ -70,6 +72,7 @@ __all__ = [
     "expected_experts",
     "expert_bounds",
     "generation_flops",
+    "indexer_flops",
     "latent_bytes",
     "latent_crossover",
     "latent_flops",

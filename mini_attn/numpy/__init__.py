@@ -14,6 +14,7 @@ from mini_attn.numpy.attention import attention_backward, scaled_dot_product_att
 from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_evicting import EvictingCache
+from mini_attn.numpy.cache_indexed import IndexedCache
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_paged import PagedKVCache
 from mini_attn.numpy.cache_quantized import QuantizedKVCache
@@ -30,6 +31,7 @@ from mini_attn.numpy.heads import (
     merge_heads,
     split_heads,
 )
+from mini_attn.numpy.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.numpy.latent import MultiHeadLatentAttention
 from mini_attn.numpy.layers import (
     MLP,
@@ -71,6 +73,9 @@ __all__ = [
     "EvictingCache",
     "GatedMLP",
     "GroupedQueryAttention",
+    "IndexedAttention",
+    "IndexedCache",
+    "Indexer",
     "KVCache",
     "LatentCache",
     "LearnedPositions",
@@ -95,6 +100,7 @@ __all__ = [
     "beam_search",
     "bucket_mask",
     "causal_mask",
+    "chosen_keys",
     "combine_masks",
     "convert_rope_layout",
     "count_blocks",
@@ -102,6 +108,7 @@ __all__ = [
     "filter_logits",
     "generate",
     "global_mask",
+    "index_scores",
     "kept_keys",
     "kv_head_weights",
     "layer_norm",

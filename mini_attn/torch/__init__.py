@@ -14,6 +14,7 @@ from mini_attn.torch.attention import attention_backward, scaled_dot_product_att
 from mini_attn.torch.block_pool import BlockPool
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_evicting import EvictingCache
+from mini_attn.torch.cache_indexed import IndexedCache
 from mini_attn.torch.cache_latent import LatentCache
 from mini_attn.torch.cache_paged import PagedKVCache
 from mini_attn.torch.cache_quantized import QuantizedKVCache
@@ -31,6 +32,7 @@ from mini_attn.torch.heads import (
     merge_heads,
     split_heads,
 )
+from mini_attn.torch.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.torch.latent import MultiHeadLatentAttention
 from mini_attn.torch.layers import (
     MLP,
@@ -72,6 +74,9 @@ __all__ = [
     "EvictingCache",
     "GatedMLP",
     "GroupedQueryAttention",
+    "IndexedAttention",
+    "IndexedCache",
+    "Indexer",
     "KVCache",
     "LatentCache",
     "LearnedPositions",
@@ -96,6 +101,7 @@ __all__ = [
     "beam_search",
     "bucket_mask",
     "causal_mask",
+    "chosen_keys",
     "combine_masks",
     "compile_decode_step",
     "convert_rope_layout",
@@ -104,6 +110,7 @@ __all__ = [
     "filter_logits",
     "generate",
     "global_mask",
+    "index_scores",
     "kept_keys",
     "kv_head_weights",
     "layer_norm",
