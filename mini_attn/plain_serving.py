@@ -84,7 +84,9 @@ def layer_norm(x, weight, bias, eps=1e-6):
     return weight * x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) + bias
 
 
-def indexed_attention(x, W, positions, cache=None, *, n_heads, n_kv_heads, index_topk, layout=None):
+def indexed_key_attention(
+    x, W, positions, cache=None, *, n_heads, n_kv_heads, index_topk, layout=None
+):
     """Grouped-query attention to the keys that an indexer chooses."""
     q = split_heads(x @ W["q"], n_heads)  # (batch, n_heads, q_len, head_dim)
     k = split_heads(x @ W["k"], n_kv_heads)  # (batch, n_kv_heads, q_len, head_dim)

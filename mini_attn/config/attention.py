@@ -103,7 +103,7 @@ class AttentionConfig:
         check_number("eps", self.eps, above=0)
         for name in ("bias", "out_bias", "qk_norm", "alibi", "sinks"):
             check_flag(name, getattr(self, name))
-        check_rope(self.rope, self.head_dim)
+        _check_rope(self.rope, self.head_dim)
         if self.rope is not None and getattr(self.rope.scaling, "mscale_all_dim", None):
             raise ConfigError(
                 "mscale_all_dim multiplies the scores of latent attention: elsewhere put its "
@@ -125,7 +125,7 @@ class AttentionConfig:
         return "mqa" if self.n_kv_heads == 1 else "gqa"
 
 
-def check_rope(rope: RopeConfig | None, width: int) -> None:
+def _check_rope(rope: RopeConfig | None, width: int) -> None:
     """Refuse a rotation that does not fit the numbers it rotates."""
     if rope is None:
         return
@@ -204,7 +204,7 @@ class LatentConfig:
         check_flag("sinks", self.sinks)
         if not isinstance(self.rope, RopeConfig):
             raise ConfigError(f"rope must be a RopeConfig, got {self.rope!r:.60}")
-        check_rope(self.rope, self.qk_rope_head_dim)
+        _check_rope(self.rope, self.qk_rope_head_dim)
 
     @property
     def head_dim(self) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mini_attn.config.attention import AttentionConfig, check_rope
+from mini_attn.config.attention import AttentionConfig
 from mini_attn.config.rope import RopeConfig
+from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 
 __all__ = ["IndexedConfig"]
@@ -57,15 +58,22 @@ class IndexedConfig(AttentionConfig):
         super().__post_init__()
         for name in ("index_n_heads", "index_head_dim", "index_topk"):
             check_count(name, getattr(self, name))
-        check_rope(self.index_rope, self.index_head_dim)
+        if self.rope is not None and self._turned % 2:
+            raise ConfigError(
+                "rotary embedding turns pairs: index_head_dim must be even, "
+                f"got {self.index_head_dim}"
+            )
+
+    @property
+    def _turned(self) -> int:
+        """How many numbers of an index key are rotated."""
+        own = None if self.rope is None else self.rope.rotary_dim
+        return min(self.head_dim if own is None else own, self.index_head_dim)
 
     @property
     def index_rope(self) -> RopeConfig | None:
         """The rotation of the indexer's queries and keys."""
-        if self.rope is None:
-            return None
-        turned = self.head_dim if self.rope.rotary_dim is None else self.rope.rotary_dim
-        return replace(self.rope, rotary_dim=min(turned, self.index_head_dim))
+        return None if self.rope is None else replace(self.rope, rotary_dim=self._turned)
 
     @property
     def variant(self) -> str:

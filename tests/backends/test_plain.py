@@ -107,7 +107,7 @@ def form_of_indexed(config: Any, state: dict[str, Any]) -> Form:
     weights |= {name: state[f"indexer.{own}.weight"].T for name, own in names.items()}
     weights |= {"norm": state["indexer.k_norm.weight"], "bias": state["indexer.k_norm.bias"]}
     attend = partial(
-        plain_serving.indexed_attention,
+        plain_serving.indexed_key_attention,
         n_heads=config.n_heads,
         n_kv_heads=config.n_kv_heads,
         index_topk=config.index_topk,
