@@ -486,3 +486,34 @@ def test_bad_scores_are_refused(lib):
         lib.kv_head_weights(weights, 3)
     with pytest.raises(ConfigError, match="NaN"):
         lib.kv_head_weights(weights * np.nan, 2)
+
+
+@pytest.mark.parametrize("extra", OPTIONS, ids=lambda extra: "-".join(extra) or "plain")
+def test_backends_agree_where_heads_hold_other_keys(backends, rng, extra):
+    """Key/value heads that kept different keys see, and are as far from, their own."""
+    policy, x = KeepHeavyHitters(recent=1), rng.standard_normal((BATCH, 10, D_MODEL))
+    outs, kept = [], []
+    for lib in backends:
+        cache = cache_of(lib, policy, 4)
+        outs.append(in_chunks(lib, layer_of(lib, config_of(**extra)), x, cache, [6, 1, 2, 1]))
+        kept.append(held(lib, cache))
+    np.testing.assert_allclose(*outs, atol=1e-12)
+    np.testing.assert_array_equal(*kept)
+
+
+def test_alibi_measures_each_heads_own_distances(lib, rng):
+    """One step over kept keys, beside attention with a bias that is made head by head."""
+    config = config_of(alibi=True)
+    layer, cache = layer_of(lib, config), cache_of(lib, KeepHeavyHitters(recent=1), 4)
+    x = rng.standard_normal((BATCH, 8, D_MODEL))
+    in_chunks(lib, layer, x[:, :7], cache, [7])
+    k, v, at = (lib.numpy(a) for a in cache.view())
+    assert (at[:, 0] != at[:, 1]).any()
+    q, k_new, v_new = (lib.numpy(a) for a in layer.project(*(lib.array(x[:, 7:]),) * 2))
+    at = np.concatenate([at, np.full((BATCH, KV_HEADS, 1), 7)], axis=2)
+    slopes = lib.numpy(lib.alibi_slopes(HEADS))
+    bias = -slopes[:, None, None] * (7 - np.repeat(at, 2, axis=1))[:, :, None]
+    rows = (q, np.concatenate([k, k_new], axis=2), np.concatenate([v, v_new], axis=2))
+    out = lib.scaled_dot_product_attention(*(lib.array(a) for a in rows), bias=lib.array(bias))
+    expected = lib.numpy(layer.o_proj(lib.merge_heads(out)))
+    np.testing.assert_allclose(run(lib, layer, x[:, 7:], cache=cache), expected, atol=1e-12)
