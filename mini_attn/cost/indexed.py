@@ -8,7 +8,7 @@ from mini_attn.cost.heads import HeadsCost
 from mini_attn.cost.work import attention_flops, computed_pairs
 from mini_attn.shapes import check_count
 
-__all__ = ["IndexedCost", "indexer_flops"]
+__all__ = ["IndexedCost", "block_reads", "indexer_flops"]
 
 
 def indexer_flops(index_n_heads: int, index_head_dim: int, *, pairs: int = 1) -> int:
@@ -50,6 +50,54 @@ def indexer_flops(index_n_heads: int, index_head_dim: int, *, pairs: int = 1) ->
     check_count("pairs", pairs)
     each = check_count("index_head_dim", index_head_dim) + 1
     return 2 * pairs * check_count("index_n_heads", index_n_heads) * each
+
+
+def block_reads(
+    context: int, *, span: int, stride: int, block_size: int, n_blocks: int, window: int
+) -> int:
+    """Keys that one query reads where it chooses blocks by keys that stand for spans of tokens.
+
+    ``(context - span) // stride + 1 + n_blocks * block_size + window``
+
+    Parameters
+    ----------
+    context : int
+        Tokens so far.
+    span, stride : int
+        Tokens that one compressed key stands for, and tokens between the beginnings of two.
+    block_size, n_blocks : int
+        Tokens of a block that is chosen, and how many are.
+    window : int
+        Newest keys that are read as well.
+
+    Returns
+    -------
+    int
+        Compressed keys, chosen ones and those of the window; of none more than there are.
+
+    Raises
+    ------
+    ConfigError
+        If a count is below 1.
+
+    Notes
+    -----
+    The compressed keys still grow with the context, at one for each stride.
+
+    References
+    ----------
+    yuan2025nsa, section 3.3
+
+    Examples
+    --------
+    >>> block_reads(65_536, span=32, stride=16, block_size=64, n_blocks=16, window=512)
+    5631
+    """
+    sizes = {"context": context, "span": span, "stride": stride, "block_size": block_size}
+    for name, size in (sizes | {"n_blocks": n_blocks, "window": window}).items():
+        check_count(name, size)
+    compressed = (context - span) // stride + 1 if context >= span else 0
+    return compressed + min(n_blocks * block_size, context) + min(window, context)
 
 
 class IndexedCost(HeadsCost):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mini_attn import plain, plain_serving
+from mini_attn import cost, plain, plain_serving
 from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
@@ -17,6 +17,7 @@ from mini_attn.config import (
     RopeConfig,
 )
 from mini_attn.errors import CacheStateError, ConfigError, DTypeError, MiniAttnError, ShapeError
+from tests.backends.small import small
 
 BATCH, HEADS, KV_HEADS, WIDTH, D_MODEL = 2, 4, 2, 4, 6
 POLICIES = [
@@ -240,6 +241,16 @@ def test_one_by_one_recent_keys_are_a_window(lib, rng):
     cache = cache_of(lib, KeepRecent(sink_tokens=2), budget=5)
     out = in_chunks(lib, layer, x, cache, [1] * 13)
     np.testing.assert_allclose(out, run(lib, windowed, x), atol=1e-12)
+
+
+@each_policy
+@pytest.mark.parametrize("tokens", [2, 4, 9])
+def test_bytes_equal_the_formula(lib, policy, tokens):
+    model = small("gqa", n_layers=1, n_kv_heads=KV_HEADS, head_dim=WIDTH, v_head_dim=3)
+    cache, layer = cache_of(lib, policy, 4), layer_of(lib)
+    in_chunks(lib, layer, np.ones((BATCH, tokens, D_MODEL)), cache, [tokens])
+    use = {"batch": BATCH, "context": tokens, "dtype_bytes": 8}
+    assert cache.used_bytes == cost.cache_bytes(model, **use, storage=cost.Evicting(4))
 
 
 # ---- Positions, padding, and what a cache says of itself ----

@@ -51,10 +51,16 @@ def test_the_index_keys_beside_a_latent():
 
 def test_what_chosen_blocks_read():
     """NSA at 65,536 tokens: compressed keys, 16 blocks of 64, a window of 512 (published sizes)."""
-    compressed = (65_536 - 32) // 16 + 1  # blocks of 32 that begin every 16 tokens
-    read = compressed + 16 * 64 + 512
+    sizes = {"span": 32, "stride": 16, "block_size": 64, "n_blocks": 16, "window": 512}
+    read = cost.block_reads(65_536, **sizes)
     assert read == 5631
     assert round(65_536 / read, 1) == 11.6
+    for context in (1, 31, 32, 47, 48, 600, 5000):  # spans and blocks, counted one by one
+        spans = sum(begin + 32 <= context for begin in range(0, context, 16))
+        assert cost.block_reads(context, **sizes) == spans + min(context, 1024) + min(context, 512)
+    for name in sizes:
+        with pytest.raises(ConfigError, match=name):
+            cost.block_reads(9, **(sizes | {name: 0}))
 
 
 MODEL = small("indexed", index_n_heads=3, index_head_dim=4, index_topk=5)
