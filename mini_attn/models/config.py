@@ -185,7 +185,9 @@ class ModelConfig:
                 f"mha has one key/value head per query head, got n_heads = {self.n_heads} and "
                 f"n_kv_heads = {self.n_kv_heads}: fewer are gqa"
             )
-        needed = dict.fromkeys((*entry.factors, *(s for s in entry.sizes if s[:6] == "index_")))
+        needed = dict.fromkeys(
+            (*entry.factors, *(s for s in entry.sizes if s.startswith("index_")))
+        )
         held = [getattr(self, name) for name in needed]
         if not all(held):
             raise ConfigError(

@@ -41,6 +41,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
     kind = state["attention"]
     entry = variant(kind)
     held = {*entry.factors, *WINDOWED} if entry.length_rule == "window" else {*entry.factors}
+    unseen: dict[str, Any] = {s: 1 for s in entry.sizes if s.startswith("index_") and s not in held}
     return ModelConfig(
         name=OWN,
         title="Own numbers",
@@ -56,7 +57,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         vocab_size=1,
         max_context=1,
         **{name: state[name] for name in (*OPTIONAL, "full_every") if name in held},
-        **{name: 1 for name in entry.sizes if name.startswith("index_") and name not in held},
+        **unseen,
     )
 
 
