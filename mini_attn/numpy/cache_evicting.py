@@ -52,8 +52,8 @@ class EvictingCache(Evicting, KVCache):
     dtype_bytes``; the arrays of the step before are kept until the next, so that it can be
     taken back. Each head keeps keys of its own, whose positions (batch, n_kv_heads, held) say
     which. Keys stay rotated to the positions that they had, and the next position counts the
-    tokens seen, not the rows held. `KeepObserved` evicts after the first step alone, the
-    prompt, and then grows with the text.
+    tokens seen, not the rows held. `KeepObserved` evicts after the first step alone, which has
+    to be the whole prompt, and then grows with the text.
 
     With a policy that watches, a step has two parts: `append`, then `observe` with the weights.
     The layers of heads do both. A step makes new arrays, so it costs a copy of what is held.
