@@ -12,6 +12,7 @@ from mini_attn.plain import (
     rms_norm,
     rope,
     scores_of,
+    softmax,
     split_heads,
     visible,
     weighted_sum,
@@ -115,3 +116,66 @@ def bounded_logits(tokens, W, layer_of, attend, positions, caches, bound):
         x = layer_of(x, layer, attend, positions, cache)
     logits = rms_norm(x, W["norm"]) @ W["embedding"].T  # (batch, seq, vocab_size)
     return bounded(logits, bound)
+
+
+def layer_norm(x, weight, bias, eps=1e-6):
+    """Each row less its mean, divided by its standard deviation."""
+    x = x - x.mean(axis=-1, keepdims=True)
+    return weight * x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) + bias
+
+
+# ---- Experts ----
+
+
+def route(x, W, experts_per_token):
+    """Which experts each token takes, and its share of each: they sum to 1.
+
+    The largest logits are chosen, of equal ones the first, and only then made
+    shares. The softmax of all, cut to the chosen and divided by its sum, is the
+    same.
+    """
+    logits = x @ W["router"] + W["router_bias"]  # (batch, seq, n_experts)
+    order = np.argsort(-logits, axis=-1, kind="stable")
+    chosen = order[..., :experts_per_token]  # (batch, seq, experts_per_token)
+    return softmax(np.take_along_axis(logits, chosen, axis=-1)), chosen
+
+
+def silu_unit(gate, up):
+    """The gated unit of most: silu(gate) * up."""
+    return gate / (1 + np.exp(-gate)) * up
+
+
+def clamped_unit(gate, up, alpha=1.702, limit=7.0):
+    """The gated unit of gpt-oss: bounded, and up is a change of 1."""
+    gate, up = np.minimum(gate, limit), np.clip(up, -limit, limit)
+    return gate / (1 + np.exp(-alpha * gate)) * (up + 1)
+
+
+def mixture_of_experts(x, W, experts_per_token, unit):
+    """Each token through the few MLPs that it takes, added with its shares.
+
+    W["gate"] and W["up"] are (n_experts, d_model, d_ff), W["down"] the way back.
+    """
+    shares, chosen = route(x, W, experts_per_token)
+    out = np.zeros_like(x)  # (batch, seq, d_model)
+    for place in np.ndindex(chosen.shape):
+        token, expert = place[:2], chosen[place]
+        gate = x[token] @ W["gate"][expert] + W["gate_bias"][expert]  # (d_ff,)
+        up = x[token] @ W["up"][expert] + W["up_bias"][expert]
+        down = unit(gate, up) @ W["down"][expert] + W["down_bias"][expert]
+        out[token] += shares[place] * down
+    return out
+
+
+# ---- Fewer weights: a row of W makes one output ----
+
+
+def wanda_scores(W, x):
+    """How much a weight counts: what the output loses without it alone."""
+    return np.abs(W) * np.sqrt((x * x).sum(axis=0))  # x is (tokens, in)
+
+
+def keep_highest(W, scores, kept):
+    """So many weights of each row stay; 2 of 4 if W and scores have rows of 4."""
+    order = scores.argsort(axis=1, kind="stable").argsort(axis=1)  # 0 is the lowest
+    return np.where(order >= W.shape[1] - kept, W, 0)

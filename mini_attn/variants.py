@@ -298,6 +298,24 @@ REGISTRY: dict[str, Variant] = {
             short="Window, {window:,}",
             compared=(("window", 4096),),
         ),
+        Variant(
+            name="indexed",
+            title="Attention to indexed keys",
+            stem="indexed",
+            class_name="IndexedAttention",
+            config_class="IndexedConfig",
+            sizes=(*_SHARED, "index_n_heads", "index_head_dim", "index_topk"),
+            cache=(*_KEYS_AND_VALUES, CacheField("index keys", ("index_head_dim",))),
+            length_rule="all",
+            reduces_to=(Reduction("gqa", "index_topk", "seq"),),
+            references=("deepseek2025v32",),
+            page="sliding-window#keys-that-an-indexer-chooses",
+            cache_class="cache_indexed.IndexedCache",
+            cost="mini_attn.cost.indexed.IndexedCost",
+            short="Indexed, {index_topk:,}",
+            # The sizes of DeepSeek-V3.2's indexer.
+            compared=(("index_n_heads", 64), ("index_head_dim", 128), ("index_topk", 2048)),
+        ),
     )
 }
 

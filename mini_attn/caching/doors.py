@@ -81,6 +81,10 @@ def joined(cache: Any, transaction: Transaction) -> Any:
         return cache  # from outside too, and none of ours beneath: it writes at once
     twin, kind = copy.copy(cache), type(cache)
     twin._within = transaction
-    twin.stage = lambda k, v, positions, _: kind.stage(twin, k, v, positions, transaction)
+    twin.stage = lambda k, v, positions, _, *more: kind.stage(
+        twin, k, v, positions, transaction, *more
+    )
+    if getattr(cache, "watches", False):
+        twin.watch = lambda weights, _: kind.watch(twin, weights, transaction)
     twin.upcoming = lambda new, _: kind.upcoming(twin, new, transaction)
     return twin

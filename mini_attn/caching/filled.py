@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["Cached", "Filled", "counted_on", "counts", "follow", "read"]
+__all__ = ["Cached", "CachedIndexed", "Filled", "counted_on", "counts", "follow", "read"]
 
 Array = NDArray[Any]
 
@@ -23,6 +23,17 @@ class Cached(NamedTuple):
     positions: Any
     counted: bool  # every row holds positions 0, 1, 2, … in this order
     every: bool  # a lone newest token may attend to all of it
+
+
+class CachedIndexed(NamedTuple):
+    """The same with the keys by which an indexer chooses."""
+
+    k: Any
+    v: Any
+    index_k: Any
+    positions: Any
+    counted: bool
+    every: bool
 
 
 @dataclass(slots=True)

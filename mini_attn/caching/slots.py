@@ -288,7 +288,7 @@ class Slots(Sizes):
         4
         """
         twin = copy.copy(self)
-        for own in ("stage", "upcoming", "_within"):  # of a copy that belongs to a pass
+        for own in ("stage", "upcoming", "watch", "_within"):  # of a copy that belongs to a pass
             vars(twin).pop(own, None)
         twin._cell = [self._moved(np.arange(self.batch))]
         return twin

@@ -3,7 +3,14 @@
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
 from mini_attn.config.coding import Coding, codings, scale_type
 from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
+from mini_attn.config.eviction import (
+    KeepHeavyHitters,
+    KeepObserved,
+    KeepRecent,
+    check_policy,
+)
 from mini_attn.config.experts import ExpertConfig, check_chosen
+from mini_attn.config.indexed import IndexedConfig
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -21,6 +28,10 @@ __all__ = [
     "DecoderConfig",
     "DynamicNTK",
     "ExpertConfig",
+    "IndexedConfig",
+    "KeepHeavyHitters",
+    "KeepObserved",
+    "KeepRecent",
     "LatentConfig",
     "Llama3Scaling",
     "LongRoPE",
@@ -30,6 +41,7 @@ __all__ = [
     "RopeScaling",
     "YaRN",
     "check_chosen",
+    "check_policy",
     "check_room",
     "check_sampling",
     "check_stop",

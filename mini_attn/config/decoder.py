@@ -205,7 +205,7 @@ def check_room(
     """
     fed = prompt + max(new - 1, 0)  # the last new token is not run
     for cache in caches:
-        if cache.slots + fed > cache.capacity:
+        if cache.capacity is not None and cache.slots + fed > cache.capacity:
             raise CacheOverflowError(
                 f"{prompt} prompt and {new} new tokens need {fed} slots, but {cache.slots} of "
                 f"{cache.capacity} are used: make the capacity {cache.slots + fed}"

@@ -2,6 +2,7 @@
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.heads import HeadsCost
+from mini_attn.cost.indexed import IndexedCost, block_reads, indexer_flops
 from mini_attn.cost.latent import (
     LatentCost,
     cheaper_form,
@@ -34,7 +35,7 @@ from mini_attn.cost.steps import (
     step_operations,
     step_seconds,
 )
-from mini_attn.cost.storage import Contiguous, Paged, Quantized, Ring
+from mini_attn.cost.storage import Contiguous, Evicting, Paged, Quantized, Ring
 from mini_attn.cost.work import (
     attention_flops,
     decode_step_flops,
@@ -49,8 +50,10 @@ __all__ = [
     "DEVICES",
     "Contiguous",
     "Device",
+    "Evicting",
     "Factor",
     "HeadsCost",
+    "IndexedCost",
     "LatentCost",
     "Paged",
     "Quantized",
@@ -59,6 +62,7 @@ __all__ = [
     "active_parameter_count",
     "arithmetic_intensity",
     "attention_flops",
+    "block_reads",
     "cache_bytes",
     "cache_bytes_per_token",
     "cache_formula",
@@ -70,6 +74,7 @@ __all__ = [
     "expected_experts",
     "expert_bounds",
     "generation_flops",
+    "indexer_flops",
     "latent_bytes",
     "latent_crossover",
     "latent_flops",

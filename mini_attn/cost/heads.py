@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.cost.work import attention_flops
+from mini_attn.cost.memory import keys_at_hand, numbers_per_token
+from mini_attn.cost.work import attention_flops, computed_pairs
 
 __all__ = ["HeadsCost"]
 
@@ -60,6 +61,14 @@ class HeadsCost:
     def compared(self, model: Any) -> tuple[int, int]:
         """Numbers that a head multiplies for one cached token: for its score, and to sum up."""
         return model.head_dim, model.v_head_dim
+
+    def pairs(self, model: Any, q_len: int, kv_len: int, causal: str, window: int | None) -> int:
+        """Pairs of a query and a key whose scores the softmax takes."""
+        return computed_pairs(q_len, kv_len, causal, window)
+
+    def read(self, model: Any, q_len: int, kv_len: int, window: int | None) -> int:
+        """Numbers of one sequence's cache that a pass reads in this layer."""
+        return keys_at_hand(q_len, kv_len, window) * numbers_per_token(model)
 
     def handed_on(
         self, model: Any, *, q_len: int, kv_len: int, batch: int, fused: bool

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.memory import keys_at_hand, numbers_per_token
 from mini_attn.cost.roofline import Device, roofline_seconds
+from mini_attn.cost.work import computed_pairs
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count
 from mini_attn.variants import variant
@@ -402,6 +404,14 @@ class LatentCost:
     def compared(self, model: Any) -> tuple[int, int]:
         """Numbers that a head multiplies for one cached token, absorbed: the latent, twice."""
         return model.kv_lora_rank + model.qk_rope_head_dim, model.kv_lora_rank
+
+    def pairs(self, model: Any, q_len: int, kv_len: int, causal: str, window: int | None) -> int:
+        """Pairs of a query and a key whose scores the softmax takes."""
+        return computed_pairs(q_len, kv_len, causal, window)
+
+    def read(self, model: Any, q_len: int, kv_len: int, window: int | None) -> int:
+        """Numbers of one sequence's cache that a pass reads in this layer."""
+        return keys_at_hand(q_len, kv_len, window) * numbers_per_token(model)
 
     def handed_on(self, model: Any, **sizes: Any) -> dict[str, int]:
         """Refused: what products hand on depends on the form."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mini_attn.cost.storage import Contiguous, Paged, Quantized, Ring
+from mini_attn.cost.storage import Contiguous, Evicting, Paged, Quantized, Ring
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 from mini_attn.variants import variant
@@ -111,7 +111,7 @@ def cache_bytes(
     batch: int,
     context: int,
     dtype_bytes: float = 2,
-    storage: Contiguous | Ring | Paged | Quantized = _RING,
+    storage: Contiguous | Ring | Evicting | Paged | Quantized = _RING,
 ) -> int:
     """Bytes of the whole cache.
 
@@ -125,7 +125,7 @@ def cache_bytes(
         Sequences, and tokens in each.
     dtype_bytes : float
         Bytes of a number: 0.5, 1, 2, 4 or 8.
-    storage : Contiguous, Ring, Paged or Quantized
+    storage : Contiguous, Ring, Evicting, Paged or Quantized
         Slots that a layer holds. A ring keeps ``min(context, sink_tokens + window)`` in windowed
         layers.
         Only the last counts scales of quantised numbers; its ``dtype_bytes`` is that of the

@@ -8,7 +8,6 @@ from typing import Any
 from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.memory import (
     check_dtype_bytes,
-    keys_at_hand,
     layer_kinds,
     numbers_per_token,
     whole_bytes,
@@ -21,6 +20,7 @@ from mini_attn.variants import variant
 
 __all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_operations", "step_seconds"]
 
+_WITH_KEYS = ("indexer", "scores", "weighted sum")  # products with what is cached
 _DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
 
 
@@ -82,7 +82,8 @@ def step_bytes(
 
     Notes
     -----
-    The embedding tables are counted whole when they serve as the logits' matrix, which reads
+    Where keys are chosen, one query reads those and what the choice looks at. The embedding
+    tables are counted whole when they serve as the logits' matrix, which reads
     them whole; of a table that is only looked up, one row a token is read and left out. A
     windowed layer reads what its queries see together, ``min(kv_len, kept + q_len - 1)`` where it
     keeps ``sink_tokens + window`` keys, and writes what will be left of the new tokens. What the
@@ -103,9 +104,10 @@ def step_bytes(
     check_count("kv_len", kv_len, least=check_count("q_len", q_len))
     check_dtype_bytes(dtype_bytes)
     each = dtype_bytes if cache_dtype_bytes is None else cache_dtype_bytes
+    costs = variant(model.attention).costs()
     read = written = 0
     for layers, kept in layer_kinds(model):
-        read += layers * keys_at_hand(q_len, kv_len, kept)
+        read += layers * costs.read(model, q_len, kv_len, kept)
         left = q_len
         if kept is not None:  # of the new tokens: the last ones, and first ones before them
             early = min(model.sink_tokens, kv_len - model.window) - (kv_len - q_len)
@@ -114,7 +116,7 @@ def step_bytes(
     numbers = batch * numbers_per_token(model)
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),
-        "cache read": whole_bytes(read * numbers, each),
+        "cache read": whole_bytes(batch * read, each),
         "cache written": whole_bytes(written * numbers, each),
     }
 
@@ -217,6 +219,7 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     Notes
     -----
     At 2 bytes, ``n_heads / n_kv_heads``: 1 for multi-head attention. At 4 bytes, half of it.
+    Where keys are chosen, that of a text with nothing to choose, though all of its cache counts.
 
     References
     ----------
@@ -299,7 +302,8 @@ def step_operations(
     routed = (routed_flops(model, batch * q_len), ceil(woken * dtype_bytes))
     logits = (flops["logits"], ceil(model.vocab_size * model.d_model * dtype_bytes))
     attention = (
-        flops["scores"] + flops["weighted sum"], moved["cache read"] + moved["cache written"],
+        sum(flops.get(part, 0) for part in _WITH_KEYS),
+        moved["cache read"] + moved["cache written"],
     )  # fmt: skip
     others = [routed, attention, logits]
     work = sum(flops.values()) - sum(done for done, _ in others)

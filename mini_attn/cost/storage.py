@@ -12,7 +12,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_flag
 from mini_attn.variants import variant
 
-__all__ = ["Contiguous", "Paged", "Quantized", "Ring"]
+__all__ = ["Contiguous", "Evicting", "Paged", "Quantized", "Ring"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,36 @@ class Ring:
     def slots(self, context: int, window: int | None) -> int:
         """Slots of one sequence in a layer that keeps ``window`` keys; None means all."""
         return context if window is None else min(context, window)
+
+
+@dataclass(frozen=True)
+class Evicting:
+    """Every layer keeps the keys that a policy chooses, no more than a budget.
+
+    Parameters
+    ----------
+    budget : int
+        Keys of each head that stay.
+
+    Raises
+    ------
+    ConfigError
+        If the budget is below 1.
+
+    Examples
+    --------
+    >>> Evicting(16).slots(100, None), Evicting(16).slots(10, None)
+    (16, 10)
+    """
+
+    budget: int
+
+    def __post_init__(self) -> None:
+        check_count("budget", self.budget)
+
+    def slots(self, context: int, window: int | None) -> int:
+        """Slots of one sequence in a layer that keeps ``window`` keys; None means all."""
+        return min(context, self.budget)
 
 
 @dataclass(frozen=True)

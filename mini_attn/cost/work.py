@@ -102,7 +102,7 @@ def visible_pairs(q_len: int, kv_len: int, *, window: int | None = None) -> int:
     return short * first + short * (short - 1) // 2 + (q_len - short) * min(window, kv_len)
 
 
-def _pairs(q_len: int, kv_len: int, causal: str, window: int | None) -> int:
+def computed_pairs(q_len: int, kv_len: int, causal: str, window: int | None) -> int:
     """Pairs that are computed: all of queries and keys at hand, or those that are visible."""
     if causal not in ("full", "exact"):
         raise ConfigError(f"causal must be 'full' or 'exact', got {causal!r}")
@@ -163,7 +163,7 @@ def attention_flops(
     """
     check_count("n_heads", n_heads)
     check_count("head_dim", head_dim)
-    pairs = _pairs(q_len, kv_len, causal, window)
+    pairs = computed_pairs(q_len, kv_len, causal, window)
     v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
     return {
         "scores": 2 * n_heads * head_dim * pairs,
@@ -232,7 +232,8 @@ def matmul_flops(
     Returns
     -------
     dict
-        ``projections``, ``scores``, ``weighted sum``, ``output``, ``mlp`` (of experts those that
+        ``projections``, ``scores``, ``weighted sum``, ``output``, where keys are chosen
+        ``indexer`` (the scores that choose them), ``mlp`` (of experts those that
         a token takes, and the product that scores all of them), ``logits``.
 
     Raises
@@ -298,11 +299,13 @@ def elementwise_ops(
     """
     rows = check_count("batch", batch) * check_count("q_len", q_len)
     check_count("kv_len", kv_len)
+    costs = variant(model.attention).costs()
     pairs = batch * sum(
-        layers * _pairs(q_len, kv_len, causal, kept) for layers, kept in layer_kinds(model)
+        layers * costs.pairs(model, q_len, kv_len, causal, kept)
+        for layers, kept in layer_kinds(model)
     )
     norms = model.norms_per_layer * model.n_layers + 1 + (1 if model.embedding_norm else 0)
-    inner = variant(model.attention).costs().normed(model)
+    inner = costs.normed(model)
     sinks = rows * model.n_layers if model.sinks else 0  # one for each row of scores
     return {
         "softmax": model.n_heads * (5 * pairs + 3 * sinks),

@@ -19,7 +19,7 @@ _COUNTS = (
 _OPTIONAL = (
     "full_every kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim n_experts "
     "n_shared_experts experts_per_token n_dense_layers expert_d_ff learned_positions "
-    "norms_per_layer sink_tokens"
+    "norms_per_layer sink_tokens index_n_heads index_head_dim index_topk"
 )
 
 
@@ -69,6 +69,9 @@ class ModelConfig:
         Whose model it is, for lists.
     sink_tokens : int
         First tokens that a windowed layer keeps as well; 0 means none.
+    index_n_heads, index_head_dim, index_topk : int
+        Heads of an indexer, size of the key that they share, and keys that it chooses for a token;
+        0 elsewhere.
     published : str
         Year and month in which the weights became public, or the paper where they never did, as
         ``"2024-04"``; empty where nobody published it.
@@ -128,6 +131,9 @@ class ModelConfig:
     family: str = ""
     sink_tokens: int = 0
     published: str = ""
+    index_n_heads: int = 0
+    index_head_dim: int = 0
+    index_topk: int = 0
 
     def __post_init__(self) -> None:
         for name, default in (("v_head_dim", self.head_dim),):
@@ -179,10 +185,13 @@ class ModelConfig:
                 f"mha has one key/value head per query head, got n_heads = {self.n_heads} and "
                 f"n_kv_heads = {self.n_kv_heads}: fewer are gqa"
             )
-        held = [getattr(self, name) for name in entry.factors]
+        needed = dict.fromkeys(
+            (*entry.factors, *(s for s in entry.sizes if s.startswith("index_")))
+        )
+        held = [getattr(self, name) for name in needed]
         if not all(held):
             raise ConfigError(
-                f"{self.attention} needs {' and '.join(entry.factors)} above 0, got "
+                f"{self.attention} needs {' and '.join(needed)} above 0, got "
                 f"{' and '.join(map(str, held))}"
             )
         for name, value in entry.fix(vars(self)).items():

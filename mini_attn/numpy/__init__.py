@@ -13,12 +13,15 @@ from mini_attn.errors import (
 from mini_attn.numpy.attention import attention_backward, scaled_dot_product_attention
 from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
+from mini_attn.numpy.cache_evicting import EvictingCache
+from mini_attn.numpy.cache_indexed import IndexedCache
 from mini_attn.numpy.cache_latent import LatentCache
 from mini_attn.numpy.cache_paged import PagedKVCache
 from mini_attn.numpy.cache_quantized import QuantizedKVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
 from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
 from mini_attn.numpy.decoder import Decoder, DecoderLayer
+from mini_attn.numpy.eviction import kept_keys, kv_head_weights, pool_weights
 from mini_attn.numpy.experts import MixtureOfExperts, clamped_swiglu, route
 from mini_attn.numpy.generation import beam_search, decode_step, generate, prefill
 from mini_attn.numpy.heads import (
@@ -29,6 +32,7 @@ from mini_attn.numpy.heads import (
     merge_heads,
     split_heads,
 )
+from mini_attn.numpy.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.numpy.latent import MultiHeadLatentAttention
 from mini_attn.numpy.layers import (
     MLP,
@@ -54,6 +58,7 @@ from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequenci
 from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.numpy.sampling import filter_logits, sample_token
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
+from mini_attn.numpy.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 
 __all__ = [
     "MLP",
@@ -66,8 +71,12 @@ __all__ = [
     "Decoder",
     "DecoderLayer",
     "Embedding",
+    "EvictingCache",
     "GatedMLP",
     "GroupedQueryAttention",
+    "IndexedAttention",
+    "IndexedCache",
+    "Indexer",
     "KVCache",
     "LatentCache",
     "LearnedPositions",
@@ -91,19 +100,27 @@ __all__ = [
     "apply_rope",
     "attention_backward",
     "beam_search",
+    "bucket_mask",
     "causal_mask",
+    "chosen_keys",
     "clamped_swiglu",
     "combine_masks",
     "convert_rope_layout",
+    "count_blocks",
     "decode_step",
     "filter_logits",
     "generate",
+    "global_mask",
+    "index_scores",
+    "kept_keys",
+    "kv_head_weights",
     "layer_norm",
     "logsumexp",
     "merge_attention",
     "merge_heads",
     "online_attention",
     "pool_kv_heads",
+    "pool_weights",
     "prefill",
     "prune_heads",
     "relative_position_bucket",
@@ -118,5 +135,6 @@ __all__ = [
     "softmax",
     "softmax_backward",
     "split_heads",
+    "strided_mask",
     "visible",
 ]

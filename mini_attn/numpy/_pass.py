@@ -13,6 +13,7 @@ from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy._rotary import Rotary
 from mini_attn.numpy._visibility import Visibility, fit_mask
+from mini_attn.numpy.mask import compare_positions
 from mini_attn.numpy.rope import turns
 from mini_attn.shapes import check_flag
 
@@ -74,6 +75,8 @@ class Pass:
             if lone and (window is None or (window, sink_tokens) == kept):
                 kv_positions = window = None  # the newest token sees every key it is given
                 causal, sink_tokens = False, 0
+        if kv_positions is not None and kv_positions.ndim == 3:
+            return _by_head(self, q, kv_positions, (causal, window, sink_tokens))
         rule = (kv_len, causal, window, sink_tokens)
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
         for known, at, visibility in self._visibilities:
@@ -91,6 +94,18 @@ class Pass:
         )
         self._visibilities.append((rule, kv_positions, visibility))
         return visibility
+
+
+def _by_head(steps: Pass, q: Array, kv_positions: Array, rule: Any) -> Visibility:
+    """Who sees whom where each key/value head holds keys of its own."""
+    keys = np.repeat(kv_positions, q.shape[1] // kv_positions.shape[1], axis=1)
+    queries = np.atleast_2d(steps.positions)[:, None]  # (1 or batch, 1, q_len)
+    mask = compare_positions(queries, keys, *rule)
+    q_len, kv_len = mask.shape[2:]
+    if steps.mask is not None:
+        full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
+        mask = mask & fit_mask(steps.mask, full)
+    return Visibility(q_len, kv_len, mask=mask)
 
 
 def _alike(a: Array | None, b: Array | None) -> bool:

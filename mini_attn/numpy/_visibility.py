@@ -66,13 +66,14 @@ class Visibility:
         if known is False:
             return False
         mask = None if self.mask is None else cut(self.mask, rows, columns)
+        if mask is not None and not mask.any():
+            return False
         if known:
             return mask
         rule = self.causal, self.window, self.sink_tokens
         placed = compare_positions(self._q[..., rows], self._kv[..., columns], *rule)
-        if not placed.any():
-            return False
-        return placed if mask is None else mask & placed
+        placed = placed if mask is None else mask & placed
+        return placed if placed.any() else False
 
     def _known(self, rows: slice, columns: slice) -> bool | None:
         """What numbers alone say of positions: all visible, none, or None where one must look."""

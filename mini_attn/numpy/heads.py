@@ -277,15 +277,18 @@ class GroupedQueryAttention(Module):
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
         visibility = steps.visibility(q, k, cached, cache, *rule)
-        bias = None if self._slopes is None else self._alibi(steps, cached)
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks).out
-        return self.o_proj._run(merge(out))
+        keys = steps.positions if cached is None else cached.positions
+        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
+        found = attend(*asked)
+        if getattr(cache, "watches", False):  # it forgets by what each key has got
+            cache.watch(found.weights, steps.transaction)
+        return self.o_proj._run(merge(found.out))
 
-    def _alibi(self, steps: Pass, cached: Any) -> Array:
+    def _alibi(self, positions: Array, keys: Array) -> Array:
         """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""
         assert self._slopes is not None
-        keys = steps.positions if cached is None else cached.positions
-        bias = fall_with_distance(self._slopes, steps.positions, keys)
+        bias = fall_with_distance(self._slopes, positions, keys)
         return bias if bias.ndim == 4 else bias[None]
 
     def _cross(

@@ -187,7 +187,11 @@ def alibi_bias(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
 
 
 def fall_with_distance(slopes: Array, q_positions: Array, kv_positions: Array) -> Array:
-    """`alibi_bias` without checks."""
+    """`alibi_bias` without checks; each key/value head may hold keys of its own."""
+    if kv_positions.ndim == 3:
+        keys = np.repeat(kv_positions, len(slopes) // kv_positions.shape[1], axis=1)
+        behind = np.atleast_2d(q_positions)[:, None, :, None] - keys[:, :, None]
+        return np.asarray(-slopes[:, None, None] * np.maximum(behind, 0))
     behind = np.maximum(q_positions[..., :, None] - kv_positions[..., None, :], 0)
     return -slopes[:, None, None] * behind[..., None, :, :]
 

@@ -13,6 +13,8 @@ from mini_attn.errors import (
 from mini_attn.torch.attention import attention_backward, scaled_dot_product_attention
 from mini_attn.torch.block_pool import BlockPool
 from mini_attn.torch.cache import KVCache
+from mini_attn.torch.cache_evicting import EvictingCache
+from mini_attn.torch.cache_indexed import IndexedCache
 from mini_attn.torch.cache_latent import LatentCache
 from mini_attn.torch.cache_paged import PagedKVCache
 from mini_attn.torch.cache_quantized import QuantizedKVCache
@@ -20,6 +22,7 @@ from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.compiled import compile_decode_step
 from mini_attn.torch.conversion import pool_kv_heads, prune_heads
 from mini_attn.torch.decoder import Decoder, DecoderLayer
+from mini_attn.torch.eviction import kept_keys, kv_head_weights, pool_weights
 from mini_attn.torch.experts import MixtureOfExperts, clamped_swiglu, route
 from mini_attn.torch.generation import beam_search, decode_step, generate, prefill
 from mini_attn.torch.heads import (
@@ -30,6 +33,7 @@ from mini_attn.torch.heads import (
     merge_heads,
     split_heads,
 )
+from mini_attn.torch.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
 from mini_attn.torch.latent import MultiHeadLatentAttention
 from mini_attn.torch.layers import (
     MLP,
@@ -55,6 +59,7 @@ from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequenci
 from mini_attn.torch.rope_scaling import scale_frequencies
 from mini_attn.torch.sampling import filter_logits, sample_token
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
+from mini_attn.torch.sparse import bucket_mask, count_blocks, global_mask, strided_mask
 
 __all__ = [
     "MLP",
@@ -67,8 +72,12 @@ __all__ = [
     "Decoder",
     "DecoderLayer",
     "Embedding",
+    "EvictingCache",
     "GatedMLP",
     "GroupedQueryAttention",
+    "IndexedAttention",
+    "IndexedCache",
+    "Indexer",
     "KVCache",
     "LatentCache",
     "LearnedPositions",
@@ -92,20 +101,28 @@ __all__ = [
     "apply_rope",
     "attention_backward",
     "beam_search",
+    "bucket_mask",
     "causal_mask",
+    "chosen_keys",
     "clamped_swiglu",
     "combine_masks",
     "compile_decode_step",
     "convert_rope_layout",
+    "count_blocks",
     "decode_step",
     "filter_logits",
     "generate",
+    "global_mask",
+    "index_scores",
+    "kept_keys",
+    "kv_head_weights",
     "layer_norm",
     "logsumexp",
     "merge_attention",
     "merge_heads",
     "online_attention",
     "pool_kv_heads",
+    "pool_weights",
     "prefill",
     "prune_heads",
     "relative_position_bucket",
@@ -120,5 +137,6 @@ __all__ = [
     "softmax",
     "softmax_backward",
     "split_heads",
+    "strided_mask",
     "visible",
 ]

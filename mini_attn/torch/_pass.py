@@ -15,6 +15,7 @@ from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._visibility import Visibility, fit_mask
+from mini_attn.torch.mask import compare_positions
 
 Tables = tuple[Tensor, Tensor]
 _NOTHING_TO_DO = Transaction()  # of a pass without caches
@@ -72,6 +73,8 @@ class Pass:
             if lone and (window is None or (window, sink_tokens) == kept):
                 kv_positions = window = None  # the newest token sees every key it is given
                 causal, sink_tokens = False, 0
+        if kv_positions is not None and kv_positions.ndim == 3:
+            return _by_head(self, q, kv_positions, (causal, window, sink_tokens))
         rule = (kv_len, causal, window, sink_tokens)
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
         for known, at, visibility in self._visibilities:
@@ -90,6 +93,18 @@ class Pass:
         )
         self._visibilities.append((rule, kv_positions, visibility))
         return visibility
+
+
+def _by_head(steps: Pass, q: Tensor, kv_positions: Tensor, rule: Any) -> Visibility:
+    """Who sees whom where each key/value head holds keys of its own."""
+    keys = kv_positions.repeat_interleave(q.shape[1] // kv_positions.shape[1], dim=1)
+    queries = steps.positions.reshape(-1, 1, q.shape[2])  # (1 or batch, 1, q_len)
+    mask = compare_positions(queries, keys, *rule)
+    q_len, kv_len = mask.shape[2:]
+    if steps.mask is not None:
+        full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
+        mask = mask & fit_mask(steps.mask, full)
+    return Visibility(q_len, kv_len, q.device, mask=mask)
 
 
 def _alike(a: Tensor | None, b: Tensor | None) -> bool:

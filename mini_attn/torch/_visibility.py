@@ -91,12 +91,13 @@ class Visibility:
         if known is False:
             return False
         mask = None if self.mask is None else cut(self.mask, rows, columns)
+        if mask is not None and self.on_host and not mask.any():
+            return False
         if known:
             return mask
         placed = self._compare(rows, columns)
-        if self.on_host and not placed.any():
-            return False
-        return placed if mask is None else mask & placed
+        placed = placed if mask is None else mask & placed
+        return False if self.on_host and not placed.any() else placed
 
     def _known(self, rows: slice, columns: slice) -> bool | None:
         """What numbers alone say of positions: all visible, none, or None where one must look."""

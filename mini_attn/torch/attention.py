@@ -69,6 +69,13 @@ def attend_in_full(
     return Attended(*without_hidden(q, k, v, visibility, compute))
 
 
+def attend_watched(cache: Any, transaction: Any, *asked: Any) -> Tensor:
+    """The output of `attend`, for a cache that forgets by what each key has got."""
+    found = attend_in_full(*asked)
+    cache.watch(found.weights.detach(), transaction)
+    return found.out
+
+
 def score(
     q: Tensor,
     k: Tensor,

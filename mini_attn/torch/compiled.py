@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_cache
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
@@ -64,7 +65,7 @@ def _check(model: Decoder, token: Tensor, caches: Sequence[Any]) -> None:
         raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
     if len(caches) != model.config.n_layers:
         raise ConfigError(f"{model.config.n_layers} layers need as many caches, got {len(caches)}")
-    for cache in caches:
+    for layer, cache in zip(model.layers, caches, strict=True):
         if type(cache) not in (KVCache, LatentCache):
             raise ConfigError(
                 "a compiled step writes into a KVCache or a LatentCache, whose slots stay where "
@@ -75,6 +76,7 @@ def _check(model: Decoder, token: Tensor, caches: Sequence[Any]) -> None:
                 f"caches must hold {caches[0].slots} slots of {len(token)} sequences each, "
                 f"got {cache.slots} of {cache.batch}"
             )
+        check_cache(cache, layer.self_attn, len(token), cache._dtype)
         if cache.slots == cache.capacity:
             raise CacheOverflowError(f"no room for a token: all {cache.capacity} slots are used")
 

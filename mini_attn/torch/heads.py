@@ -16,7 +16,7 @@ from mini_attn.torch._pass import Pass, begin_pass, working_dtype
 from mini_attn.torch._rotary import Rotary
 from mini_attn.torch._sinks import draw_sinks
 from mini_attn.torch._visibility import check_visibility, of_one_token
-from mini_attn.torch.attention import attend
+from mini_attn.torch.attention import attend, attend_watched
 from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
 from mini_attn.torch.layers import Linear
@@ -279,21 +279,22 @@ class GroupedQueryAttention(Module):
         if self._rotary is not None:
             cos, sin = steps.tables(self._rotary, q.dtype)
             q, k = rotate(cos, sin, self._rotary.layout, q, k)
-        cached = None
-        if cache is not None:
-            cached = cache.stage(k, v, steps.given, steps.transaction)
+        cached = None if cache is None else cache.stage(k, v, steps.given, steps.transaction)
+        if cached is not None:
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
         visibility = steps.visibility(q, k, cached, cache, *rule)
-        bias = None if self._slopes is None else self._alibi(steps, cached)
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
+        keys = steps.positions if cached is None else cached.positions
+        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
+        watched = getattr(cache, "watches", False)
+        out = attend_watched(cache, steps.transaction, *asked) if watched else attend(*asked)
         return self.o_proj(merge(out))
 
-    def _alibi(self, steps: Pass, cached: Any) -> Tensor:
+    def _alibi(self, positions: Tensor, keys: Tensor) -> Tensor:
         """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""
         assert self._slopes is not None
-        keys = steps.positions if cached is None else cached.positions
-        bias = fall_with_distance(self._slopes.to(keys.device), steps.positions, keys)
+        bias = fall_with_distance(self._slopes.to(keys.device), positions, keys)
         return bias if bias.ndim == 4 else bias[None]
 
     def _cross(

@@ -199,7 +199,12 @@ def alibi_bias(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Ten
 
 
 def fall_with_distance(slopes: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Tensor:
-    """`alibi_bias` without checks."""
+    """`alibi_bias` without checks; each key/value head may hold keys of its own."""
+    if kv_positions.ndim == 3:
+        group = len(slopes) // kv_positions.shape[1]
+        keys = kv_positions.repeat_interleave(group, dim=1)[:, :, None]
+        behind = q_positions.reshape(-1, 1, q_positions.shape[-1], 1) - keys
+        return -slopes[:, None, None] * behind.clamp(min=0)
     behind = (q_positions[..., :, None] - kv_positions[..., None, :]).clamp(min=0)
     return -slopes[:, None, None] * behind[..., None, :, :]
 

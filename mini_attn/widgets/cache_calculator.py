@@ -22,7 +22,7 @@ GB = 10**9
 
 # What a published model fills in; the second group only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
-OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "window")
+OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "window")
 WINDOWED = ("window", "full_every")
 
 
@@ -41,6 +41,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
     kind = state["attention"]
     entry = variant(kind)
     held = {*entry.factors, *WINDOWED} if entry.length_rule == "window" else {*entry.factors}
+    unseen: dict[str, Any] = {s: 1 for s in entry.sizes if s.startswith("index_") and s not in held}
     return ModelConfig(
         name=OWN,
         title="Own numbers",
@@ -56,6 +57,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         vocab_size=1,
         max_context=1,
         **{name: state[name] for name in (*OPTIONAL, "full_every") if name in held},
+        **unseen,
     )
 
 
@@ -144,7 +146,7 @@ class CacheCalculator(LivingWidget):
     ----------
     model : str
         Key of `mini_attn.models.MODELS`, or ``"own"``.
-    attention : {"mha", "gqa", "mqa", "mla", "sliding_window"}
+    attention : {"mha", "gqa", "mqa", "mla", "sliding_window", "indexed"}
         Name of the variant in the registry.
     n_layers, n_heads, n_kv_heads : int
         1 to 512; multi-head and multi-query attention decide ``n_kv_heads``.
@@ -154,6 +156,8 @@ class CacheCalculator(LivingWidget):
         1 to 8,192.
     qk_rope_head_dim : int
         1 to 1,024.
+    index_head_dim : int
+        Size of the key that an indexer's heads share, 1 to 1,024.
     window : int
         Tokens that a windowed layer keeps, 1 to 1,048,576.
     full_every : int

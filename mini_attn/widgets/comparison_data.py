@@ -32,20 +32,44 @@ def _flops(model: ModelConfig, kv_len: int) -> int:
     return sum(parts.values())
 
 
+def _chosen(model: ModelConfig) -> int | None:
+    """Keys that a query reads at the most, or None where it reads all that are kept."""
+    costs, many = REGISTRY[model.attention].costs(), 2**20
+    read = costs.pairs(model, 1, many, "exact", None)
+    return None if read == many else int(read)
+
+
+def _scan_flops(model: ModelConfig, chosen: int) -> int:
+    """FLOPs for each key that the choice looks at, in all layers."""
+    return _flops(model, 2 * chosen + 1) - _flops(model, 2 * chosen)
+
+
+def _scan_numbers(model: ModelConfig, chosen: int) -> int:
+    """Numbers of one layer for each key that the choice looks at."""
+    costs = REGISTRY[model.attention].costs()
+    reads = [costs.read(model, 1, 2 * chosen + more, None) for more in (0, 1)]
+    return int(reads[1] - reads[0])
+
+
 def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
     """What a step costs: a part for each token that runs, and one for each key that it meets.
 
-    ``read`` and ``row_flops`` are those of all weights; the logits' share stands beside them.
+    ``read`` and ``row_flops`` are those of all weights; the logits' share stands beside them. Where
+    a variant chooses so many keys, the choice compares one query with each key at a price of its
+    own, and reads numbers of its own, once there are more keys than are chosen.
     """
     pair = _flops(model, 2) - _flops(model, 1)
     logit_flops, logit_read = cost.step_operations(model, kv_len=1, dtype_bytes=1)["logits"]
-    entry = REGISTRY[name]
+    entry, chosen = REGISTRY[name], _chosen(model)
     return {
         "name": name,
         "title": entry.title,
         "short": (entry.short or entry.title).format(**vars(model)),
         "n_layers": model.n_layers,
         "fields": [{"name": field.name, "numbers": field.numbers(model)} for field in entry.cache],
+        "chosen": chosen,
+        "scan_flops": _scan_flops(model, chosen) if chosen else 0,
+        "scan_numbers": _scan_numbers(model, chosen) if chosen else 0,
         "window": model.window if entry.length_rule == "window" else None,
         "parameters": cost.parameter_count(model),
         "read": cost.step_bytes(model, kv_len=1, dtype_bytes=1)["weights"],

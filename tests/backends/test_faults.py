@@ -17,7 +17,15 @@ import numpy as np
 import pytest
 
 import mini_attn
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DecoderConfig,
+    IndexedConfig,
+    KeepHeavyHitters,
+    KeepRecent,
+    LatentConfig,
+    RopeConfig,
+)
 
 ROOT = str(Path(mini_attn.__file__).parent)
 BATCH, CAPACITY, PROMPT = 2, 24, 7
@@ -72,7 +80,10 @@ def decoder(lib: Any, kind: str) -> Any:
     window = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=rope, window=5)
     kept = replace(window, window=4, sink_tokens=2)
     latent = LatentConfig(8, 2, 6, 4, 2, 3, rope=RopeConfig("interleaved"))
+    chooses = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 6}
+    indexed = IndexedConfig(8, 4, 4, n_kv_heads=2, rope=rope, **chooses)
     own = {"ring": window, "kept": kept, "latent": latent, "mixed": (window, latent)}
+    own["indexed"] = indexed
     attentions: Any = own.get(kind, gqa)
     sizes = {"d_ff": 16, "norm": "rms_norm", "mlp": "gated", "positions": "none"}
     layers = attentions if isinstance(attentions, tuple) else (attentions,) * 2
@@ -93,10 +104,16 @@ def caches_of(lib: Any, model: Any, kind: str) -> list[Any]:
         pool = lib.BlockPool(40, 2, 4, block_size=3)
         caches = [lib.PagedKVCache(pool, BATCH) for _ in range(2)]
         return caches
+    if kind == "evicting":
+        policies = (KeepHeavyHitters(recent=2), KeepRecent(sink_tokens=1))
+        return [lib.EvictingCache(BATCH, 2, 4, budget=5, policy=policy) for policy in policies]
     return model.new_caches(BATCH, CAPACITY)
 
 
-KINDS = ("contiguous", "ring", "kept", "latent", "mixed", "quantised", "paged")
+KINDS = (
+    *("contiguous", "ring", "kept", "latent", "mixed"),
+    *("quantised", "paged", "evicting", "indexed"),
+)
 
 
 def tokens_of(lib: Any, count: int, seed: int = 0) -> Any:
@@ -221,6 +238,9 @@ def test_an_interrupt_at_any_line_leaves_no_trace(lib: Any, kind: str) -> None:
             own, number = forks(caches), number + 1
 
 
+NOT_ROWS = ("latent", "mixed", "indexed")  # which do not take keys and values of heads
+
+
 def operations(lib: Any) -> dict[str, Callable[[Any], Any]]:
     rows = np.random.default_rng(5).standard_normal((2, BATCH, 2, 2, 4)).astype("float32")
     k, v = lib.array(rows[0]), lib.array(rows[1])
@@ -232,7 +252,7 @@ def operations(lib: Any) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("latent", "mixed")])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in NOT_ROWS])
 @pytest.mark.parametrize("name", ["append", "crop", "fork", "reorder"])
 def test_an_interrupted_operation_has_never_happened(lib: Any, kind: str, name: str) -> None:
     model = decoder(lib, kind)

@@ -24,7 +24,7 @@ from tests.backends.test_variants import D_MODEL, SIZES, layer_of, new_cache, ru
 
 TEXTS = {"plain.py": 300, "plain_more.py": 200, "plain_serving.py": 200}  # lines at the most
 COLUMNS = 84  # of a page of the book
-ALONE = {"numpy", "mini_attn.plain"}  # the second text builds on the first
+ALONE = {"numpy", "mini_attn.plain", "mini_attn.plain_more"}  # each text builds on those before
 LAYOUTS = ("half", "interleaved")
 OPTIONS = [
     {},
@@ -101,13 +101,35 @@ def form_of_latent(config: Any, state: dict[str, Any]) -> Form:
     return Form(weights, cache, ways)
 
 
+def form_of_indexed(config: Any, state: dict[str, Any]) -> Form:
+    names = {"ask": "wq", "sign": "wk", "heads": "weights_proj"}
+    weights = {name: state[f"{name}_proj.weight"].T for name in "qkvo"}
+    weights |= {name: state[f"indexer.{own}.weight"].T for name, own in names.items()}
+    weights |= {"norm": state["indexer.k_norm.weight"], "bias": state["indexer.k_norm.bias"]}
+    attend = partial(
+        plain_serving.indexed_key_attention,
+        n_heads=config.n_heads,
+        n_kv_heads=config.n_kv_heads,
+        index_topk=config.index_topk,
+        layout=config.rope and config.rope.layout,
+    )
+
+    def cache(batch: int, capacity: int) -> Any:
+        sizes = (batch, config.n_kv_heads, capacity, config.head_dim, config.v_head_dim)
+        signs = plain.new_cache(batch, 1, capacity, config.index_head_dim, 1)[0]
+        return (*plain.new_cache(*sizes), signs)
+
+    return Form(weights, cache, (({}, attend),))
+
+
 FORMS = dict.fromkeys(("mha", "gqa", "mqa", "sliding_window"), form_of_heads)
-FORMS["mla"] = form_of_latent
+FORMS |= {"mla": form_of_latent, "indexed": form_of_indexed}
 
 
 def form_of(name: str, config: Any, state: dict[str, Any]) -> Form:
     assert name in FORMS, (
-        f"the variant {name!r} has no plain form: write it in mini_attn/plain.py or plain_more.py, "
+        f"the variant {name!r} has no plain form: write it in mini_attn/plain.py, plain_more.py or "
+        "plain_serving.py, "
         "and name it in FORMS of tests/backends/test_plain.py"
     )
     return FORMS[name](config, state)
@@ -218,7 +240,7 @@ def test_what_a_cache_holds(lib, rng, name, size, config):
     *arrays, positions = (lib.numpy(array) for array in ours.view())
     held = kept[2] >= 0
     np.testing.assert_array_equal(positions, np.tile(kept[2][held], (size[0], 1)))
-    for array, expected in zip(arrays, kept, strict=False):
+    for array, expected in zip(arrays, [*kept[:2], *kept[3:]], strict=True):
         expected = expected[:, :, held]
         np.testing.assert_allclose(array.reshape(expected.shape), expected, atol=1e-11)
 
@@ -309,9 +331,9 @@ def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation
         W[name] = state[f"{name}_proj"].swapaxes(1, 2)
         W[f"{name}_bias"] = state[f"{name}_proj_bias"]
     x = 2 * rng.standard_normal((2, 5, 6))
-    clamped = partial(plain_serving.clamped_unit, alpha=0.9, limit=1.5)
-    unit = plain_serving.silu_unit if activation == "silu" else clamped
-    expected = plain_serving.mixture_of_experts(x, W, taken, unit)
+    clamped = partial(plain_more.clamped_unit, alpha=0.9, limit=1.5)
+    unit = plain_more.silu_unit if activation == "silu" else clamped
+    expected = plain_more.mixture_of_experts(x, W, taken, unit)
     np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-12)
 
 

@@ -14,16 +14,35 @@ import numpy as np
 import pytest
 import torch
 
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, NTKAware, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DecoderConfig,
+    IndexedConfig,
+    KeepHeavyHitters,
+    LatentConfig,
+    NTKAware,
+    RopeConfig,
+)
 from mini_attn.errors import DTypeError, MiniAttnError
 from tests.backends.test_parity import STEMS, pair, public
 
 HEADS = AttentionConfig(8, 4, 2)
 LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=RopeConfig("half"))
+INDEXED = IndexedConfig(8, 4, 2, index_n_heads=2, index_head_dim=2, index_topk=2)
 DECODER = DecoderConfig(13, 1, HEADS, d_ff=6, max_positions=9)
 SIZES = {"batch": 1, "n_kv_heads": 4, "head_dim": 2, "capacity": 8}
 CLASSES = {  # the arguments that make one of each
     "BlockPool": {"n_blocks": 4, "n_kv_heads": 4, "head_dim": 2, "block_size": 2},
+    "EvictingCache": {
+        "batch": 1,
+        "n_kv_heads": 4,
+        "head_dim": 2,
+        "budget": 3,
+        "policy": KeepHeavyHitters(1),
+    },
+    "IndexedCache": {**SIZES, "index_head_dim": 2},
+    "IndexedAttention": {"config": INDEXED},
+    "Indexer": {"config": INDEXED},
     "KVCache": SIZES,
     "LatentCache": {"batch": 1, "kv_lora_rank": 4, "qk_rope_head_dim": 4, "capacity": 8},
     "QuantizedKVCache": SIZES,
@@ -62,6 +81,22 @@ CALLS = {  # the arguments that a call needs
     "PagedKVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
     "QuantizedKVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
     "SlidingWindowCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "EvictingCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "EvictingCache.observe": {"weights": floats(1, 4, 2, 2)},
+    "IndexedCache.append": {
+        "k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2), "index_k": floats(1, 2, 2)},
+    "IndexedAttention.new_cache": {"batch": 1, "capacity": 4},
+    "Indexer.__call__": {"x": floats(1, 3, 8)},
+    "index_scores": {
+        "q": floats(1, 2, 3, 2), "k": floats(1, 5, 2), "head_weights": floats(1, 3, 2)},
+    "chosen_keys": {"scores": floats(2, 3), "count": 2},
+    "kept_keys": {"scores": floats(2, 3), "positions": np.tile(PLACES, (2, 1)), "budget": 2},
+    "kv_head_weights": {"weights": floats(1, 4, 2, 3), "n_kv_heads": 2},
+    "pool_weights": {"weights": floats(2, 3), "kernel": 3},
+    "strided_mask": {"q_positions": PLACES, "kv_positions": PLACES, "stride": 2},
+    "global_mask": {"q_positions": PLACES, "kv_positions": PLACES, "tokens": 2},
+    "bucket_mask": {"q_buckets": PLACES, "kv_buckets": PLACES},
+    "count_blocks": {"mask": np.ones((2, 2), bool), "block_q": 1, "block_k": 1},
     "BlockPool.references": {"block": 0},
     "BlockPool.share": {"block": 0},
     "BlockPool.release": {"block": 0},
@@ -152,6 +187,8 @@ def call_of(lib, name):
     thing = made(lib, owner)
     if owner == "BlockPool":
         thing.take()
+    if name == "EvictingCache.observe":  # of the latest step
+        thing.append(*(lib.array(floats(1, 4, 2, 2)) for _ in "kv"))
     return thing if method == "__call__" else getattr(thing, method), arguments
 
 
@@ -218,7 +255,7 @@ def faults_of(lib, name):
 
 
 # Layers and their pass call these on caches, with what the layers' own doors have checked.
-INNER = ("stage", "upcoming", "check_fits")
+INNER = ("stage", "upcoming", "check_fits", "watch")
 NAMES = sorted(
     name
     for name, thing in SURFACE.items()

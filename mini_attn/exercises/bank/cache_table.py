@@ -128,7 +128,7 @@ EXERCISE = Exercise(
     minutes=12,
     difficulty=1,
     assessed=False,
-    section="The same shape, five caches",
+    section="The same shape, each cache",
     text=TEXT,
     standalone=(
         "Compute the column *cache*",

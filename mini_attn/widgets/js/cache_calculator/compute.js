@@ -15,7 +15,7 @@ const GB = 1_000_000_000;
 // latent) the field keeps what it held: it is out of sight then.
 export const SIZES = [
   "attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim",
-  "kv_lora_rank", "qk_rope_head_dim", "window", "full_every", "parameters",
+  "kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "window", "full_every", "parameters",
 ];
 
 export function settle(state) {
@@ -23,7 +23,7 @@ export function settle(state) {
   if (!model) return state;
   const filled = { ...state };
   for (const key of SIZES) {
-    const optional = ["kv_lora_rank", "qk_rope_head_dim", "window"].includes(key);
+    const optional = ["kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "window"].includes(key);
     if (!optional || model[key]) filled[key] = model[key];
   }
   return filled;

@@ -4,7 +4,7 @@ import { BITS } from "./compute.js";
 
 const FACTOR_WORDS = {
   n_kv_heads: "KV heads", head_dim: "head size", v_head_dim: "value size",
-  kv_lora_rank: "latent", qk_rope_head_dim: "RoPE key",
+  kv_lora_rank: "latent", qk_rope_head_dim: "RoPE key", index_head_dim: "index key",
 };
 // Why each number is in the product.
 const WHY = {
@@ -17,6 +17,7 @@ const WHY = {
   "value size": "numbers in one value",
   latent: "one compressed vector serves all heads as key and value",
   "RoPE key": "the part of the key that carries the position, shared by all heads",
+  "index key": "the key by which an indexer chooses, shared by its heads",
   bytes: "for one number in this data type",
   byte: "for one number in this data type",
   tokens: "all that were read or written so far",

@@ -6,11 +6,11 @@ const NUMBER_BYTES = 2; // bfloat16
 export const DEVICES = new Map(roofline.devices.map((device) => [device.key, device]));
 
 // The operations of a step, one after the other: each takes the longer of its two times.
-function operations(variant, kept, moved, batch, device) {
-  const { row_flops, pair_flops, logit_flops, logit_read, read } = variant;
+function operations(variant, met, moved, batch, device) {
+  const { row_flops, logit_flops, logit_read, read } = variant;
   const all = [
     ["products with weights", batch * (row_flops - logit_flops), (read - logit_read) * NUMBER_BYTES],
-    ["attention", batch * pair_flops * kept, moved],
+    ["attention", batch * met, moved],
     ["logits", batch * logit_flops, logit_read * NUMBER_BYTES],
   ];
   return all.map(([name, flops, bytes]) => {
@@ -25,15 +25,22 @@ function rowOf(variant, { context, batch }, device) {
   const numbers = variant.fields.reduce((sum, field) => sum + field.numbers, 0);
   const one = variant.n_layers * kept * numbers * NUMBER_BYTES;
   const cache = batch * one;
+  // Where keys are chosen, all are looked at, by a few numbers each, and the chosen ones are read.
+  const chooses = variant.chosen && kept > variant.chosen;
+  const attended = chooses ? variant.chosen : kept;
+  const scanned = chooses ? kept : 0;
+  const whole = numbers - variant.scan_numbers;
+  const met = variant.pair_flops * attended + variant.scan_flops * scanned;
+  const fetched = batch * variant.n_layers * NUMBER_BYTES * (attended * whole + scanned * variant.scan_numbers);
   const written = batch * variant.n_layers * numbers * NUMBER_BYTES;
   const weights = variant.parameters * NUMBER_BYTES;
-  const parts = operations(variant, kept, cache + written, batch, device);
+  const parts = operations(variant, met, fetched + written, batch, device);
   const step = parts.reduce((sum, part) => sum + part.seconds, 0);
   const waiting = parts.reduce((sum, { reading, computing, seconds }) => sum + (reading >= computing ? seconds : 0), 0);
   const room = device.memory_bytes - weights;
   return {
-    ...variant, kept, numbers, one, cache, weights, parts, room,
-    flops: variant.pair_flops * kept,
+    ...variant, kept, attended, scanned, numbers, one, cache, weights, parts, room,
+    flops: met,
     intensity: variant.pair_flops / (variant.n_layers * numbers * NUMBER_BYTES),
     step, bound: waiting === step ? "memory" : waiting > step - waiting ? "memory, mostly" : "arithmetic, mostly",
     fit: Math.max(0, Math.floor(room / one)), fits: weights + cache <= device.memory_bytes,

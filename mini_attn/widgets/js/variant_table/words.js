@@ -75,6 +75,9 @@ export function explain(result, id) {
   const [key, i] = id.split("-");
   const row = result.rows[Number(i)];
   if (key === "cache") return { text: explainCache(result, row), also: [] };
+  if (key === "flops" && row.scanned) {
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.attended)} keys, and the choice, ${amount(row.scan_flops, "FLOP")} × ${whole(row.scanned)} keys = ${amount(row.flops, "FLOP")}.`, also: [] };
+  }
   if (key === "flops") {
     return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.kept)} keys = ${amount(row.flops, "FLOP")}; ${decimal(row.intensity, 1)} FLOPs per byte of cache.`, also: [] };
   }
