@@ -37,7 +37,7 @@ class Codes(Module):
         return decode(stored, self.format, self._columns, self._dtype)
 
 
-class QuantizedLinear(Codes, Linear):
+class QuantizedLinear(Codes, Linear):  # type: ignore[override]  # weight: read, never set
     """A matrix product whose matrix is kept in few bits.
 
     ``y = x @ decode_weight(encode_weight(weight, format)).T + bias``
@@ -89,7 +89,7 @@ class QuantizedLinear(Codes, Linear):
         self.bias = bias
 
 
-class QuantizedEmbedding(Codes, Embedding):
+class QuantizedEmbedding(Codes, Embedding):  # type: ignore[override]
     """A table of vectors that is kept in few bits.
 
     ``out[b, i] = decode_weight(encode_weight(weight, format))[index[b, i]]``

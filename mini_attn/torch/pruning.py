@@ -406,8 +406,8 @@ def head_scores(model: Any, tokens: Tensor) -> Tensor:
         whole = _loss(model, tokens)
         found = torch.zeros((len(model.layers), *counts), dtype=torch.float64)
         for i, layer in enumerate(model.layers):
-            _check_whole(layer.self_attn.o_proj)  # type: ignore[union-attr]
-            weight = layer.self_attn.o_proj.weight  # type: ignore[union-attr]
+            _check_whole(layer.self_attn.o_proj)
+            weight = layer.self_attn.o_proj.weight
             for h, head in enumerate(weight.chunk(found.shape[1], dim=1)):  # views
                 kept = head.clone()
                 head.zero_()

@@ -34,7 +34,7 @@ class Codes(Module):
         self._columns, self._dtype = weight.shape[1], weight.dtype
 
     @property
-    def weight(self) -> Tensor:  # type: ignore[override]  # what the other layers have as a parameter
+    def weight(self) -> Tensor:
         """The matrix that the codes stand for."""
         names = self.format.shapes(1, self._columns)
         stored = {name: self._buffers[name] for name in names}
@@ -43,17 +43,15 @@ class Codes(Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """To another device go the scales as well; another data type is that of what comes out."""
         kept = dict(self._buffers)
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        device = self.get_buffer("codes").device
         for name, tensor in kept.items():
-            moved = self._buffers[name]
-            assert tensor is not None
-            assert moved is not None
-            self._buffers[name] = tensor.to(moved.device)
-        self._dtype = fn(torch.empty(0, dtype=self._dtype, device=moved.device)).dtype
+            self._buffers[name] = None if tensor is None else tensor.to(device)
+        self._dtype = fn(torch.empty(0, dtype=self._dtype, device=device)).dtype
         return self
 
 
-class QuantizedLinear(Codes, Linear):
+class QuantizedLinear(Codes, Linear):  # type: ignore[misc]  # weight: read, never set
     """A matrix product whose matrix is kept in few bits.
 
     ``y = x @ decode_weight(encode_weight(weight, format)).T + bias``
@@ -110,7 +108,7 @@ class QuantizedLinear(Codes, Linear):
         self.bias = bias
 
 
-class QuantizedEmbedding(Codes, Embedding):
+class QuantizedEmbedding(Codes, Embedding):  # type: ignore[misc]
     """A table of vectors that is kept in few bits.
 
     ``out[b, i] = decode_weight(encode_weight(weight, format))[index[b, i]]``
