@@ -1,7 +1,7 @@
 """What serving does with a model, in NumPy, for who has read plain.py.
 
-Written as it is: each formula as code, no checks, no class. A matrix W is (out, in): a
-row makes one output.
+Written as it is: each formula as code, no checks, no class. A matrix W is
+(out, in): a row makes one output.
 """
 
 import numpy as np
@@ -9,20 +9,20 @@ import numpy as np
 # ---- Fewer bits ----
 # groups (…, size) are rows of weights that share a scale: W.reshape(-1, size).
 
-E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])  # the eight sizes of a float of 4 bits
-EXPONENTS = np.arange(-6, 9)[:, None]  # of a float of 8 bits: 15, each with 8 mantissas
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])  # the sizes of a float of 4 bits
+EXPONENTS = np.arange(-6, 9)[:, None]  # of a float of 8 bits, with 8 mantissas each
 ABOVE = 2.0**EXPONENTS * (1 + np.arange(8) / 8)  # all numbers with a leading 1
 E4M3 = np.concatenate([2.0**-9 * np.arange(8), ABOVE.ravel()])[:-1]  # up to 448
 
 
 def whole_numbers(groups, levels):
-    """The nearest multiples of a scale; that of the largest is levels: 7, or 127."""
+    """Multiples of a scale, from -levels to levels: 7 for 4 bits, 127 for 8."""
     scale = np.abs(groups).max(axis=1, keepdims=True) / levels  # (…, 1)
     return scale * np.rint(groups / np.where(scale > 0, scale, 1))
 
 
 def whole_numbers_from_zero(groups, levels):
-    """Codes 0 to levels, and a code that means 0: for groups that lean to one side."""
+    """Codes 0 to levels, one of which means 0: for groups that lean to a side."""
     low = np.minimum(groups.min(axis=1, keepdims=True), 0)
     high = np.maximum(groups.max(axis=1, keepdims=True), 0)
     scale = np.where(high > low, (high - low) / levels, 1)  # (…, 1)
@@ -32,9 +32,10 @@ def whole_numbers_from_zero(groups, levels):
 
 
 def nearest(x, sizes):
-    """For each number the nearest of such a size; half-way, that of the even code."""
+    """The nearest number of such a size; half-way, that of the even code."""
     between = (sizes[1:] + sizes[:-1]) / 2
-    low, high = (np.searchsorted(between, abs(x), side) for side in ("left", "right"))
+    low = np.searchsorted(between, abs(x))
+    high = np.searchsorted(between, abs(x), side="right")
     return np.copysign(sizes[np.where(low % 2, high, low)], x)
 
 
