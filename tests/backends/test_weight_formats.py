@@ -291,3 +291,11 @@ def test_plain(lib, rng, outlier):
     codes = lib.decode_float(lib.encode_float(lib.array(weight), "e4m3"), "e4m3", dtype="float64")
     nearest = plain_serving.nearest(weight, plain_serving.E4M3)
     np.testing.assert_array_equal(lib.numpy(codes), nearest)
+
+
+def test_half_way_in_plain():
+    sizes = plain_serving.E2M1
+    between = (sizes[1:] + sizes[:-1]) / 2
+    expected = sizes[[0, 2, 2, 4, 4, 6, 6]]
+    np.testing.assert_array_equal(plain_serving.nearest(between, sizes), expected)
+    np.testing.assert_array_equal(plain_serving.nearest(-between, sizes), -expected)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 from transformers.integrations import mxfp4
-from transformers.integrations.finegrained_fp8 import Fp8Dequantize
+from transformers.integrations.finegrained_fp8 import Fp8Dequantize, _dequantize_fp8_weight
 
 from mini_attn.config import WEIGHT_FORMATS, WeightFormat, weight_format
+from mini_attn.weights import dequantised, load_safetensors, save_safetensors
 
 CODES = np.arange(256, dtype=np.uint8)
 
@@ -129,3 +130,37 @@ def test_e8m0_are_pytorchs_powers(lib):
     stored = {"codes": lib.array(ones), "scales": lib.array(codes)}
     ours = lib.numpy(lib.decode_weight(stored, weight_format("mxfp4"), 1))
     np.testing.assert_array_equal(ours, theirs)
+
+
+# ---- Checkpoints ----
+
+
+@pytest.mark.parametrize(("shape", "size"), [((10, 12), 4), ((8, 8), 8), ((130, 200), 128)])
+def test_squares_of_eight_bits_as_hugging_face_reads_them(rng, shape, size):
+    weight = torch.from_numpy(rng.standard_normal(shape)).float().to(torch.float8_e4m3fn)
+    squares = tuple(-(-side // size) for side in shape)
+    scale = torch.from_numpy(rng.uniform(0.1, 2, squares)).float()
+    theirs = _dequantize_fp8_weight(weight, scale, [size, size], torch.float32).numpy()
+    other = np.ones(3, "float16")
+    for codes in (weight, weight.view(torch.uint8), weight.view(torch.uint8).numpy()):
+        state = {"a.weight": codes, "a.weight_scale_inv": scale, "b": other}
+        ours = dequantised(state, block_size=size)
+        assert ours.keys() == {"a.weight", "b"}
+        assert ours["b"] is other
+        np.testing.assert_array_equal(ours["a.weight"], theirs)
+
+
+def test_blocks_of_four_bits_as_hugging_face_reads_them(rng, tmp_path):
+    blocks = rng.integers(0, 256, (3, 10, 2, 16), dtype=np.uint8)
+    scales = rng.integers(100, 140, (3, 10, 2), dtype=np.uint8)
+    theirs = mxfp4.convert_moe_packed_tensors(
+        torch.from_numpy(blocks), torch.from_numpy(scales), dtype=torch.float32
+    )
+    state = {"experts.down_proj_blocks": blocks, "experts.down_proj_scales": scales}
+    save_safetensors(tmp_path / "a.safetensors", state)
+    for read in (state, load_safetensors(tmp_path / "a.safetensors")):
+        ours = dequantised(read)
+        assert ours.keys() == {"experts.down_proj"}
+        ours = ours["experts.down_proj"]
+        assert ours.dtype == np.float32
+        np.testing.assert_array_equal(ours, theirs.swapaxes(1, 2).numpy())  # it gives (in, out)
