@@ -101,7 +101,7 @@ class Module:
             kept = own[name].dtype
             if kept.kind != "f" and array.dtype != kept:  # codes
                 raise DTypeError(f"{name} must be {kept}, got {array.dtype}")
-            if kept.kind == "f" != array.dtype.kind:
+            if kept.kind == "f" and array.dtype.kind != "f":
                 raise DTypeError(f"{name} must be floating point, got {array.dtype}")
         for name, weight in own.items():
             weight[...] = arrays[name]

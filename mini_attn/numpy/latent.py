@@ -190,20 +190,19 @@ class MultiHeadLatentAttention(Module):
             latent, rope_key = cached.k, cached.v
         if form is None:
             form = pick_form(self.config, x.shape[1], latent.shape[1])
-        nope = self.config.qk_nope_head_dim
+        nope, up = self.config.qk_nope_head_dim, self.kv_b_proj.weight
         bias = self._rope_scores(q_rope, rope_key)
         if form == "expanded":  # keys and values of every head, made of every latent
-            k_and_v = split(self.kv_b_proj._run(latent), n_heads)
+            k_and_v = split(latent @ up.T, n_heads)
             q, k, v = q_nope, k_and_v[..., :nope], k_and_v[..., nope:]
         else:  # queries taken to the latent, which all heads read as their key and their value
-            up = self.kv_b_proj.weight.reshape(n_heads, -1, latent.shape[2])
-            w_uk = up[:, :nope]  # (n_heads, nope, rank)
+            w_uk = up.reshape(n_heads, -1, latent.shape[2])[:, :nope]  # (n_heads, nope, rank)
             q, k = q_nope @ w_uk, latent[:, None]
             v = k
         visibility = steps.visibility(q, k, cached, cache, None)
         out = attend(q, k, v, visibility, self._scale, bias, sinks=self.sinks).out
         if form == "absorbed":
-            w_uv = up[:, nope:]  # (n_heads, v, rank)
+            w_uv = up.reshape(n_heads, -1, latent.shape[2])[:, nope:]  # (n_heads, v, rank)
             out = out @ w_uv.swapaxes(-1, -2)
         return self.o_proj._run(merge(out))
 

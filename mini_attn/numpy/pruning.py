@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -243,7 +244,7 @@ def feature_norms(model: Any, tokens: Array) -> dict[str, Array]:
     DTypeError
         If they are no integers, or the model is none of the backend.
     ConfigError
-        If a token is out of range.
+        If a token is out of range, or the weights are rounded already.
 
     Notes
     -----
@@ -266,8 +267,16 @@ def feature_norms(model: Any, tokens: Array) -> dict[str, Array]:
     """
     seen: dict[str, Array] = {}
 
+    def note(name: str, x: Array) -> None:
+        rows = x.reshape(-1, x.shape[-1]).astype(np.float64)
+        seen[name] = seen.get(name, 0) + np.einsum("tj,tj->j", rows, rows)
+
     def watched(name: str, layer: Any) -> Module:
-        return _Watched(name, layer, seen) if isinstance(layer, Linear) else layer
+        if isinstance(layer, Linear):
+            _check_whole(layer)
+            layer.weight = layer.weight.view(_Watched)
+            layer.weight.note = partial(note, name)
+        return layer
 
     with_each(model, watched)(tokens)
     return {name: np.sqrt(squares) for name, squares in seen.items()}
@@ -413,18 +422,17 @@ def head_scores(model: Any, tokens: Array) -> Array:
     return found
 
 
-class _Watched(Linear):
-    """A matrix product that adds up the squares of what comes in."""
+class _Watched(np.ndarray[Any, Any]):
+    """A matrix that adds up the squares of what it is multiplied with."""
 
-    def __init__(self, name: str, layer: Linear, seen: dict[str, Array]) -> None:
-        self.weight, self.bias = layer.weight, layer.bias
-        self._name, self._seen = name, seen
+    def __array_finalize__(self, source: Any) -> None:
+        self.note = getattr(source, "note", None)  # also of its transpose
 
-    def _run(self, x: Array) -> Array:
-        rows = x.reshape(-1, x.shape[-1]).astype(np.float64)
-        squares = np.einsum("tj,tj->j", rows, rows)
-        self._seen[self._name] = self._seen.get(self._name, 0) + squares
-        return super()._run(x)
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *given: Any, **options: Any) -> Any:
+        if ufunc is np.matmul and given[1] is self and self.ndim == 2:
+            assert self.note is not None
+            self.note(given[0])
+        return getattr(ufunc, method)(*map(np.asarray, given), **options)
 
 
 def _loss(model: Decoder, tokens: Array) -> float:

@@ -242,7 +242,7 @@ def feature_norms(model: Any, tokens: Tensor) -> dict[str, Tensor]:
     DTypeError
         If they are no integers, or the model is none of the backend.
     ConfigError
-        If a token is out of range.
+        If a token is out of range, or the weights are rounded already.
 
     Notes
     -----
@@ -266,7 +266,10 @@ def feature_norms(model: Any, tokens: Tensor) -> dict[str, Tensor]:
     seen: dict[str, Tensor] = {}
 
     def watched(name: str, layer: Any) -> Module:
-        return _Watched(name, layer, seen) if isinstance(layer, Linear) else layer
+        if not isinstance(layer, Linear):
+            return layer
+        _check_whole(layer)
+        return _Watched(name, layer, seen)
 
     with torch.no_grad():
         with_each(model, watched)(tokens)

@@ -172,6 +172,8 @@ def test_models_that_cannot_be_pruned(lib):
         lib.prune_weights(model, 0.5, norms={})
     with pytest.raises(ConfigError, match=r"layers\.0\.self_attn\.q_proj: the weights are codes"):
         lib.prune_weights(lib.quantize_weights(model, "int8"), 0.5)
+    with pytest.raises(ConfigError, match=r"layers\.0\.self_attn\.q_proj: the weights are codes"):
+        lib.feature_norms(lib.quantize_weights(model, "int8"), lib.array(TOKENS))
     with pytest.raises(ConfigError, match="share must lie within 0 and 1"):
         lib.prune_weights(model, 2)
     with pytest.raises(ConfigError, match="share must be a finite number"):
