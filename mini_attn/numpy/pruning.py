@@ -274,8 +274,8 @@ def feature_norms(model: Any, tokens: Array) -> dict[str, Array]:
     def watched(name: str, layer: Any) -> Module:
         if isinstance(layer, Linear):
             _check_whole(layer)
-            layer.weight = layer.weight.view(_Watched)
-            layer.weight.note = partial(note, name)
+            layer.weight = watch = layer.weight.view(_Watched)
+            watch.note = partial(note, name)
         return layer
 
     with_each(model, watched)(tokens)
