@@ -17,6 +17,7 @@ from mini_attn.config import (
 )
 from mini_attn.errors import ConfigError, DTypeError, MiniAttnError, ShapeError
 from mini_attn.weights import load_safetensors, save_safetensors
+from tests.backends.devices import DEVICES
 
 EACH = pytest.mark.parametrize("name", WEIGHT_FORMATS)
 HEADS = AttentionConfig(16, 4, 4, n_kv_heads=2, rope=RopeConfig("half"), qk_norm=True)
@@ -208,3 +209,32 @@ def test_gradients_pass_through_and_the_codes_stay():
     assert x.grad.abs().max() > 0
     assert rounded.up_proj.bias.grad is not None
     assert rounded.up_proj.training
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", WEIGHT_FORMATS)
+def test_codes_on_a_device_are_those_of_the_host(device, name):
+    model, tokens = decoder(mt, "heads", "float32"), torch.tensor([[3, 1, 4, 1, 5]])
+    there = mt.quantize_weights(model.to(device), name, embeddings=True)
+    host = mt.quantize_weights(decoder(mt, "heads", "float32"), name, embeddings=True)
+    for key, tensor in host.state_dict().items():
+        assert there.state_dict()[key].device.type == device
+        assert there.state_dict()[key].cpu().equal(tensor), key
+    moved = host.to(device)
+    for one in (there, moved):
+        logits = one(tokens.to(device)).cpu()
+        torch.testing.assert_close(logits, host.cpu()(tokens), atol=1e-4, rtol=1e-4)
+        host.to(device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_scores_on_a_device_are_those_of_the_host(device):
+    tokens = torch.tensor([[3, 1, 4, 1, 5]])
+    found = []
+    for place in ("cpu", device):
+        model = decoder(mt, "heads").to(place)
+        norms = mt.feature_norms(model, tokens.to(place))
+        pruned = mt.prune_weights(model, 0.5, norms=norms)
+        found.append((mt.head_scores(model, tokens.to(place)), pruned(tokens.to(place)).cpu()))
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-9, rtol=1e-9)
