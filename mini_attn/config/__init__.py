@@ -21,8 +21,13 @@ from mini_attn.config.rope import (
     RopeScaling,
     YaRN,
 )
+from mini_attn.config.small_float import POWERS_OF_TWO, SMALL_FLOATS, SmallFloat
+from mini_attn.config.weight_format import WEIGHT_FORMATS, Pattern, WeightFormat, weight_format
 
 __all__ = [
+    "POWERS_OF_TWO",
+    "SMALL_FLOATS",
+    "WEIGHT_FORMATS",
     "AttentionConfig",
     "Coding",
     "DecoderConfig",
@@ -36,9 +41,12 @@ __all__ = [
     "Llama3Scaling",
     "LongRoPE",
     "NTKAware",
+    "Pattern",
     "PositionInterpolation",
     "RopeConfig",
     "RopeScaling",
+    "SmallFloat",
+    "WeightFormat",
     "YaRN",
     "check_chosen",
     "check_policy",
@@ -48,4 +56,5 @@ __all__ = [
     "codings",
     "scale_type",
     "score_factor",
+    "weight_format",
 ]

@@ -106,7 +106,10 @@ class Module:
         check_state(own, state_dict)
         arrays = {name: np.asarray(weight) for name, weight in state_dict.items()}
         for name, array in arrays.items():
-            if array.dtype.kind != "f":
+            kept = own[name].dtype
+            if kept.kind != "f" and array.dtype != kept:  # codes
+                raise DTypeError(f"{name} must be {kept}, got {array.dtype}")
+            if kept.kind == "f" and array.dtype.kind != "f":
                 raise DTypeError(f"{name} must be floating point, got {array.dtype}")
         for name, weight in own.items():
             weight[...] = arrays[name]

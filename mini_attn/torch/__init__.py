@@ -55,11 +55,28 @@ from mini_attn.torch.position import (
     relative_position_bucket,
     sinusoidal_positions,
 )
+from mini_attn.torch.pruning import (
+    feature_norms,
+    head_scores,
+    magnitude_scores,
+    n_of_m,
+    prune_weight,
+    prune_weights,
+    wanda_scores,
+)
+from mini_attn.torch.quantized_layers import (
+    QuantizedEmbedding,
+    QuantizedLinear,
+    quantize_weights,
+    stored_bytes,
+)
 from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.torch.rope_scaling import scale_frequencies
 from mini_attn.torch.sampling import filter_logits, sample_token
+from mini_attn.torch.small_floats import decode_float, encode_float
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.torch.sparse import bucket_mask, count_blocks, global_mask, strided_mask
+from mini_attn.torch.weight_formats import decode_weight, encode_weight
 
 __all__ = [
     "MLP",
@@ -89,7 +106,9 @@ __all__ = [
     "MultiQueryAttention",
     "Norm",
     "PagedKVCache",
+    "QuantizedEmbedding",
     "QuantizedKVCache",
+    "QuantizedLinear",
     "RelativePositions",
     "ShapeError",
     "SlidingWindowAttention",
@@ -109,22 +128,33 @@ __all__ = [
     "compile_decode_step",
     "convert_rope_layout",
     "count_blocks",
+    "decode_float",
     "decode_step",
+    "decode_weight",
+    "encode_float",
+    "encode_weight",
+    "feature_norms",
     "filter_logits",
     "generate",
     "global_mask",
+    "head_scores",
     "index_scores",
     "kept_keys",
     "kv_head_weights",
     "layer_norm",
     "logsumexp",
+    "magnitude_scores",
     "merge_attention",
     "merge_heads",
+    "n_of_m",
     "online_attention",
     "pool_kv_heads",
     "pool_weights",
     "prefill",
     "prune_heads",
+    "prune_weight",
+    "prune_weights",
+    "quantize_weights",
     "relative_position_bucket",
     "rms_norm",
     "rope_frequencies",
@@ -137,6 +167,8 @@ __all__ = [
     "softmax",
     "softmax_backward",
     "split_heads",
+    "stored_bytes",
     "strided_mask",
     "visible",
+    "wanda_scores",
 ]

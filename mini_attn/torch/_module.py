@@ -107,13 +107,17 @@ class Module(nn.Module):
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
         """Copy weights in, in the module's dtype; every name and shape must fit."""
+        own = self.state_dict()
         if strict:
-            check_state(self.state_dict(), state_dict)
+            check_state(own, state_dict)
         tensors = {
             name: weight if isinstance(weight, Tensor) else torch.tensor(weight)
             for name, weight in state_dict.items()
         }
         for name, tensor in tensors.items():
-            if not tensor.is_floating_point():
+            kept = own[name].dtype if name in own else torch.float32
+            if not kept.is_floating_point and tensor.dtype != kept:  # codes
+                raise DTypeError(f"{name} must be {kept}, got {tensor.dtype}")
+            if kept.is_floating_point and not tensor.is_floating_point():
                 raise DTypeError(f"{name} must be floating point, got {tensor.dtype}")
         return super().load_state_dict(tensors, strict, assign)

@@ -7,6 +7,7 @@ Two lines run a published model whose layout is known::
 """
 
 from mini_attn.weights.checkpoint import from_hf, read_checkpoint
+from mini_attn.weights.codes import dequantised
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.experts import from_experts
 from mini_attn.weights.files import (
@@ -26,6 +27,7 @@ from mini_attn.weights.state import check_state, to_numpy
 __all__ = [
     "check_state",
     "config_from_hf",
+    "dequantised",
     "from_deepseek",
     "from_experts",
     "from_gemma",

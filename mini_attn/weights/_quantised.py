@@ -37,5 +37,6 @@ def refuse_quantised(state: Mapping[str, Any]) -> None:
         codes = small and name.endswith(".weight")
         if codes or name.endswith(ENDS) or ".quant_state." in name:
             raise ConfigError(
-                f"{name} ({kind}): the weights are quantised; convert them to floating point first"
+                f"{name} ({kind}): the weights are quantised; convert them to floating point "
+                "first, FP8 of DeepSeek and MXFP4 of gpt-oss by mini_attn.weights.dequantised"
             )

@@ -282,6 +282,12 @@ MADE = {  # one line for each class that holds weights
     "MultiHeadLatentAttention": lambda m, **kind: m.MultiHeadLatentAttention(LATENT, **kind),
     "LearnedPositions": lambda m, **kind: m.LearnedPositions(9, 4, **kind),
     "RelativePositions": lambda m, **kind: m.RelativePositions(4, 3, v_head_dim=2, **kind),
+    "QuantizedLinear": lambda m, **kind: m.quantize_weights(
+        m.Linear(5, 3, bias=True, **kind), "int4-zero"
+    ),
+    "QuantizedEmbedding": lambda m, **kind: m.QuantizedEmbedding(
+        m.Embedding(3, 5, **kind).weight, "nvfp4"
+    ),
     "DecoderLayer": lambda m, **kind: m.DecoderLayer(DECODER, **kind),
     "Decoder": lambda m, **kind: m.Decoder(DECODER, **kind),
     "Decoder, learned positions": lambda m, **kind: m.Decoder(LEARNED, **kind),
