@@ -52,6 +52,7 @@ from mini_attn.numpy.position import (
 from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.numpy.sampling import filter_logits, sample_token
+from mini_attn.numpy.serving import Server
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "PagedKVCache",
     "QuantizedKVCache",
     "RelativePositions",
+    "Server",
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",

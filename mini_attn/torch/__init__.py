@@ -53,6 +53,7 @@ from mini_attn.torch.position import (
 from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.torch.rope_scaling import scale_frequencies
 from mini_attn.torch.sampling import filter_logits, sample_token
+from mini_attn.torch.serving import Server
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "PagedKVCache",
     "QuantizedKVCache",
     "RelativePositions",
+    "Server",
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
