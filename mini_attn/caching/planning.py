@@ -91,9 +91,7 @@ class Queue(NamedTuple):
 class Planning:
     """A step while it is planned; the blocks count it once the transaction is done."""
 
-    def __init__(
-        self, queue: Queue, blocks: Blocks, budget: int, transaction: Transaction
-    ) -> None:
+    def __init__(self, queue: Queue, blocks: Blocks, budget: int, transaction: Transaction) -> None:
         self._queue, self._blocks, self._transaction = queue, blocks, transaction
         self._budget = budget
         self._free = blocks.n_free  # settles what an unfinished step has left

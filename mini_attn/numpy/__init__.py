@@ -41,6 +41,7 @@ from mini_attn.numpy.layers import (
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
 from mini_attn.numpy.online import merge_attention, online_attention
+from mini_attn.numpy.paged import paged_attention
 from mini_attn.numpy.position import (
     LearnedPositions,
     RelativePositions,
@@ -102,6 +103,7 @@ __all__ = [
     "merge_attention",
     "merge_heads",
     "online_attention",
+    "paged_attention",
     "pool_kv_heads",
     "prefill",
     "prune_heads",

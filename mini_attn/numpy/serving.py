@@ -76,7 +76,7 @@ class Server:
     >>> server.add("a", [3, 1, 4], max_new_tokens=2)
     >>> server.add("b", [3, 1], max_new_tokens=1)
     >>> {name: len(tokens) for name, tokens in server.run().items()}
-    {'b': 3, 'a': 5}
+    {'a': 5, 'b': 3}
     """
 
     def __init__(

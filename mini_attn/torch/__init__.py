@@ -42,6 +42,7 @@ from mini_attn.torch.layers import (
 )
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
 from mini_attn.torch.online import merge_attention, online_attention
+from mini_attn.torch.paged import paged_attention
 from mini_attn.torch.position import (
     LearnedPositions,
     RelativePositions,
@@ -104,6 +105,7 @@ __all__ = [
     "merge_attention",
     "merge_heads",
     "online_attention",
+    "paged_attention",
     "pool_kv_heads",
     "prefill",
     "prune_heads",
