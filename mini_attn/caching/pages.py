@@ -103,6 +103,7 @@ class Pages(Slots):
         size, start = self.pool.block_size, state.slots
         need = sum(self._needed(state, end))
         if not need:
+            self._forget_last(state)
             return state, []
         free = iter(self.pool._change(transaction, take=need))
         held = self.pool._references
@@ -115,12 +116,19 @@ class Pages(Slots):
                 blocks[start // size] = own = next(free)
                 left[shared] += 1
                 copies.append((own, shared))
-            elif start % size:  # it is full of something else from now on
-                self.pool.prefixes.forget(blocks[start // size])
             blocks += [next(free) for _ in range(-(-end // size) - len(blocks))]
             table.append(tuple(blocks))
         self.pool._change(transaction, release=[shared for _, shared in copies])
-        return self._with_table(state, tuple(table)), copies
+        owned = self._with_table(state, tuple(table))
+        self._forget_last(owned)
+        return owned, copies
+
+    def _forget_last(self, state: Paged) -> None:
+        """A block that was full, and was cut, is written over: it holds something else then."""
+        size = self.pool.block_size
+        if state.slots % size:
+            for blocks in state.table:
+                self.pool.prefixes.forget(blocks[state.slots // size])
 
     def _with_table(self, state: Paged, table: Table) -> Paged:
         index = np.array(table, np.int64).reshape(self.batch, -1)
