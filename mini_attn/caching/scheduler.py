@@ -52,8 +52,8 @@ class Scheduler(Versioned[Queue]):
     would not fit alone is refused when it comes.
 
     A step is planned, run by whoever has a model, and finished. Until then nothing has changed:
-    a plan that is not finished is forgotten by the next. A sequence's blocks have less than
-    ``block_size`` slots that are not filled.
+    whoever looks at the scheduler or its blocks before finds them as they were, and the plan is
+    forgotten. A sequence's blocks have less than ``block_size`` slots that are not filled.
 
     References
     ----------

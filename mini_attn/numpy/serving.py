@@ -132,6 +132,27 @@ class Server:
             )
         self.scheduler.add(name, prompt, max_new_tokens=max_new_tokens)
 
+    def fork(self, name: str, new: str) -> None:
+        """A second sequence with the same tokens so far, in the same blocks.
+
+        Parameters
+        ----------
+        name : str
+            A sequence that has not ended.
+        new : str
+            What the second one is called; it counts as the one that came last.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such sequence, it has ended, or the new name is taken.
+        """
+        self.scheduler.fork(name, new)
+
+    def end(self, name: str) -> None:
+        """A sequence ends before its limit and gives its blocks back."""
+        self.scheduler.end(name)
+
     def step(self) -> Step:
         """Run one step of the scheduler.
 
@@ -151,9 +172,7 @@ class Server:
                 self._copy(source, own)
         chosen = {}
         for piece in step.pieces:
-            caches = [_RentedKVCache(pool, 1) for pool in self._pools]
-            for cache in caches:
-                cache._rent(piece.table, piece.start)
+            caches = self._step_caches(piece.table, piece.start)
             tokens = np.array([piece.tokens])
             logits = self.model(tokens, caches=caches, last_only=True)[0]
             if piece.last:
@@ -174,6 +193,13 @@ class Server:
         while scheduler.running or scheduler.waiting:
             self.step()
         return {name: scheduler.tokens(name) for name in scheduler.ended}
+
+    def _step_caches(self, table: tuple[int, ...], start: int) -> list[_RentedKVCache]:
+        """For each layer the blocks of one sequence, the first slots of which are filled."""
+        caches = [_RentedKVCache(pool, 1) for pool in self._pools]
+        for cache in caches:
+            cache._rent(table, start)
+        return caches
 
     def _copy(self, source: int, own: int) -> None:
         """The keys and values of a block, in every layer."""
