@@ -10,12 +10,15 @@ from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 from mini_attn.torch._module import check_whole
 from mini_attn.torch._reading import attend_tiles, check_queries, read_pages
-from mini_attn.torch._sinks import fit_sinks
+from mini_attn.torch._sinks import fit_sinks, join
+from mini_attn.torch._triton import takes
 from mini_attn.torch._visibility import Visibility
 from mini_attn.torch.block_pool import BlockPool
 from mini_attn.torch.mask import check_window
 
 __all__ = ["paged_attention"]
+
+MOST_ROWS = 64  # queries of a group of heads that one program of the kernel holds
 
 
 def paged_attention(
@@ -74,6 +77,9 @@ def paged_attention(
     are copied at a time instead of all. Slots behind a row's length are never seen, whatever
     lies in them.
 
+    PyTorch: on a GPU, where Triton is installed, no gradient is asked for and there are few new
+    tokens, a kernel of this package follows the table. The table is looked at on the host.
+
     References
     ----------
     kwon2023pagedattention, section 4.1
@@ -98,6 +104,13 @@ def paged_attention(
     scale = score_factor(scale, softcap, sizes["head_dim"])
     table, lengths = check_table(pool, block_table, lengths, sizes["batch"])
     slots, q_len = int(lengths.max()) if len(lengths) else 0, sizes["q_len"]
+    rows = q_len * sizes["n_heads"] // pool.n_kv_heads
+    if rows <= MOST_ROWS and not sink_tokens and takes(q, pool._k, pool._v):
+        from mini_attn.torch._triton_paged import attend
+
+        options = {"window": window, "scale": scale, "softcap": softcap}
+        found = attend(q, pool._k, pool._v, table, lengths, slots, **options)
+        return found if sinks is None else join(*found, sinks)
     counted = torch.arange(slots, device=q.device)
     visibility = Visibility(
         q_len,

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.allocations import numpy_peak, torch_peak
+from mini_attn import plain_serving
 from mini_attn.errors import CacheStateError, ConfigError, DTypeError, ShapeError
 
 HEADS, KV_HEADS, DIM, V_DIM = 6, 2, 4, 5
@@ -76,6 +77,19 @@ def test_rows_of_any_lengths_are_what_each_is_alone(
         expected = dense(lib, q[row : row + 1], pool, table[row], length, **rule, **extra)
         near(lib.numpy(out)[row], expected[0][0])
         near(lib.numpy(lse)[row], expected[1][0])
+
+
+@pytest.mark.parametrize(("block_size", "length", "q_len"), [(1, 5, 2), (3, 9, 1), (4, 10, 3)])
+def test_the_plain_form_says_the_same(lib, rng, block_size, length, q_len):
+    pool, table = filled_pool(lib, rng, 10, block_size)
+    table = table[: -(-length // block_size)]
+    q = rng.standard_normal((1, HEADS, q_len, DIM))
+    arrays = [lib.array(a) for a in (q, table[None], np.array([length]))]
+    found = lib.paged_attention(arrays[0], pool, *arrays[1:])
+    blocks = (lib.numpy(array) for array in (pool._k, pool._v))
+    expected = plain_serving.paged_attention(q, *blocks, table, length, DIM**-0.5)
+    for one, other in zip(found, expected, strict=True):
+        near(lib.numpy(one), other)
 
 
 @pytest.mark.parametrize("garbage", [np.nan, np.inf, 1e30])

@@ -22,7 +22,7 @@ from mini_attn.config import DecoderConfig, RopeConfig
 from mini_attn.variants import REGISTRY
 from tests.backends.test_variants import D_MODEL, SIZES, layer_of, new_cache, run, sizes_of
 
-TEXTS = {"plain.py": 300, "plain_more.py": 200}  # lines at the most
+TEXTS = {"plain.py": 300, "plain_more.py": 200, "plain_serving.py": 200}  # lines at the most
 COLUMNS = 84  # of a page of the book
 ALONE = {"numpy", "mini_attn.plain"}  # the second text builds on the first
 LAYOUTS = ("half", "interleaved")

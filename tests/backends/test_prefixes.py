@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from mini_attn import plain_serving
 from mini_attn.caching import Blocks, Prefixes, Transaction, chain_hash
 from mini_attn.errors import (
     CacheOverflowError,
@@ -107,6 +108,21 @@ def test_of_two_blocks_with_one_number_the_first_stays():
     assert prefixes.find([1, 3, 9]) == [0, 3]
     prefixes.forget(2)  # which was never known
     assert prefixes.find([1, 2, 9]) == [0, 1]
+
+
+@given(texts=st.lists(st.lists(st.integers(0, 1), max_size=9), max_size=6), size=st.integers(1, 3))
+@pytest.mark.parametrize("hasher", [chain_hash, colliding])
+def test_what_is_found_is_what_the_plain_form_finds(texts, size, hasher):
+    """With numbers that collide perhaps less of it, and never anything else."""
+    prefixes, found, free = Prefixes(99, size, hasher), {}, iter(range(99))
+    for tokens in texts:
+        expected = plain_serving.known_prefix(tokens, found, size)
+        blocks = prefixes.find(tokens)
+        assert blocks == expected[: len(blocks)]
+        assert hasher is colliding or blocks == expected
+        table = expected + [next(free) for _ in range(len(tokens) // size - len(expected))]
+        plain_serving.learn_prefix(tokens, table, found, size)
+        prefixes.learn(tokens, table)
 
 
 # ---- Free blocks that are still known ----
