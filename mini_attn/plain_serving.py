@@ -38,7 +38,7 @@ def full_blocks(tokens, block_size):
 
 
 def learn_prefix(tokens, table, found, block_size):
-    """Remember where the full blocks of a text lie; of two alike the first stays."""
+    """Remember where the full blocks of a text lie; of two the first stays."""
     for key, block in zip(full_blocks(tokens, block_size), table, strict=False):
         found.setdefault(key, block)
 

@@ -24,6 +24,44 @@ __all__ = ["attend", "paged_kernel"]
 
 
 @triton.jit
+def _walk_blocks(
+    rows, k, v, table, kv_head, n_kv_heads, place, low, high, window, factors,
+    WINDOW: tl.constexpr, SOFTCAP: tl.constexpr, WIDE: tl.constexpr, SIZE: tl.constexpr,
+    WIDTH: tl.constexpr, V_WIDTH: tl.constexpr, BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_V: tl.constexpr,
+):  # fmt: skip
+    """All tiles of a span of one row's tokens, each read from its blocks."""
+    found = tl.zeros([BLOCK_Q, BLOCK_V], tl.float32)
+    total = tl.zeros([BLOCK_Q], tl.float32)
+    top = tl.full([BLOCK_Q], NOTHING, tl.float32)
+    for start in tl.range(low, high, BLOCK_K):
+        column = start + tl.arange(0, BLOCK_K)
+        held = column < high
+        block = tl.load(table + column // SIZE, mask=held, other=0)
+        slot = (block.to(tl.int64) * n_kv_heads + kv_head) * SIZE + column % SIZE
+        keys = load_rows(k, slot, WIDTH, held, WIDTH, BLOCK_D, True)
+        values = load_rows(v, slot, V_WIDTH, held, V_WIDTH, BLOCK_V, True)
+        if WIDE:
+            keys, values = keys.to(tl.float32), values.to(tl.float32)
+        scores = tl.dot(rows, tl.trans(keys), input_precision="ieee") * factors[0]
+        if SOFTCAP:
+            scores = factors[1] * (1 - 2 / (1 + tl.exp2(scores)))
+        seen = held[None, :] & (column[None, :] <= place)
+        if WINDOW:
+            seen = seen & (column[None, :] > place - window)
+        scores = tl.where(seen, scores, NOTHING)
+        new_top = tl.maximum(top, tl.max(scores, 1))
+        shift = tl.where(new_top == NOTHING, 0.0, new_top)  # a row that has seen nothing yet
+        weights = tl.exp2(scores - shift[:, None])
+        keep = tl.exp2(top - shift)
+        total = total * keep + tl.sum(weights, 1)
+        weights = weights.to(values.dtype)
+        found = tl.dot(weights, values, found * keep[:, None], input_precision="ieee")
+        top = new_top
+    return found, total, top
+
+
+@triton.jit
 def paged_kernel(
     q, k, v, table, lengths, out, lse, q_steps, table_step, sizes, window, factors,
     WINDOW: tl.constexpr, SOFTCAP: tl.constexpr, WIDE: tl.constexpr, GROUP: tl.constexpr,
@@ -46,34 +84,11 @@ def paged_kernel(
     low, high = part * span, tl.minimum(part * span + span, length)
     if WINDOW:
         low = tl.maximum(low, tl.maximum(first - window + 1, 0) // BLOCK_K * BLOCK_K)
-    found = tl.zeros([BLOCK_Q, BLOCK_V], tl.float32)
-    total = tl.zeros([BLOCK_Q], tl.float32)
-    top = tl.full([BLOCK_Q], NOTHING, tl.float32)
-    for start in tl.range(low, high, BLOCK_K):
-        column = start + tl.arange(0, BLOCK_K)
-        held = column < high
-        block = tl.load(table + batch * table_step + column // SIZE, mask=held, other=0)
-        slot = (block.to(tl.int64) * n_kv_heads + kv_head) * SIZE + column % SIZE
-        keys = load_rows(k, slot, WIDTH, held, WIDTH, BLOCK_D, True)
-        values = load_rows(v, slot, V_WIDTH, held, V_WIDTH, BLOCK_V, True)
-        if WIDE:
-            keys, values = keys.to(tl.float32), values.to(tl.float32)
-        scores = tl.dot(rows, tl.trans(keys), input_precision="ieee") * factors[0]
-        if SOFTCAP:
-            scores = factors[1] * (1 - 2 / (1 + tl.exp2(scores)))
-        place = (query + first)[:, None]
-        seen = held[None, :] & (column[None, :] <= place)
-        if WINDOW:
-            seen = seen & (column[None, :] > place - window)
-        scores = tl.where(seen, scores, NOTHING)
-        new_top = tl.maximum(top, tl.max(scores, 1))
-        shift = tl.where(new_top == NOTHING, 0.0, new_top)  # a row that has seen nothing yet
-        weights = tl.exp2(scores - shift[:, None])
-        keep = tl.exp2(top - shift)
-        total = total * keep + tl.sum(weights, 1)
-        weights = weights.to(values.dtype)
-        found = tl.dot(weights, values, found * keep[:, None], input_precision="ieee")
-        top = new_top
+    found, total, top = _walk_blocks(
+        rows, k, v, table + batch * table_step, kv_head, n_kv_heads, (query + first)[:, None],
+        low, high, window, factors,
+        WINDOW, SOFTCAP, WIDE, SIZE, WIDTH, V_WIDTH, BLOCK_Q, BLOCK_K, BLOCK_D, BLOCK_V,
+    )  # fmt: skip
     at = ((part.to(tl.int64) * n_pairs + pair) * GROUP + row % GROUP) * q_len + query
     whole = tl.where(total == 0, 1.0, total)  # zeros and -inf for a row that saw nothing
     places = tl.arange(0, BLOCK_V)[None, :]
