@@ -22,7 +22,6 @@ def paged_attention(q, k_blocks, v_blocks, table, length, scale):
     for i, block in enumerate(table):
         k, v = k_blocks[block][None], v_blocks[block][None]  # (1, …, head_dim)
         positions = i * block_size + np.arange(block_size)
-        positions[positions >= length] = -1  # slots without a token
         mask = visible(q_positions, positions)  # (q_len, block_size)
         part = online_attention(q, k, v, mask, scale, block_size)
         out, lse = merge_attention(out, lse, *part)
@@ -30,11 +29,9 @@ def paged_attention(q, k_blocks, v_blocks, table, length, scale):
 
 
 def full_blocks(tokens, block_size):
-    """A key for each full block: its tokens, and the key of the block before."""
-    key = None
-    for i in range(0, len(tokens) - block_size + 1, block_size):
-        key = (key, tuple(tokens[i : i + block_size]))
-        yield key
+    """A key for each full block: its tokens and all before them."""
+    ends = range(block_size, len(tokens) + 1, block_size)
+    return [tuple(tokens[:end]) for end in ends]
 
 
 def learn_prefix(tokens, table, found, block_size):

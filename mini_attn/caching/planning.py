@@ -165,7 +165,8 @@ class Planning:
 
     def _give(self, run: Run, n: int) -> None:
         """Blocks for so many tokens, and the piece that runs them."""
-        at, copies, table = run.done // self._blocks.block_size, (), list(run.table)
+        at, table = run.done // self._blocks.block_size, list(run.table)
+        copies: tuple[tuple[int, int], ...] = ()
         taken = self._change(take=self._needed(run, n))
         if self._is_shared(run):
             own, *taken = taken

@@ -102,7 +102,6 @@ def paged_attention(
     scale = score_factor(scale, softcap, sizes["head_dim"])
     table, lengths = check_table(pool, block_table, lengths, sizes["batch"])
     slots, q_len = int(lengths.max(initial=0)), sizes["q_len"]
-    counted = np.arange(slots)
     visibility = Visibility(
         q_len,
         slots,
@@ -110,7 +109,7 @@ def paged_attention(
         window=window,
         sink_tokens=sink_tokens,
         q_positions=lengths[:, None] - q_len + np.arange(q_len),
-        kv_positions=np.where(counted < lengths[:, None], counted, -1),
+        kv_positions=np.arange(slots),
     )
     tiles = read_pages((pool._k, pool._v), table, slots, block_k)
     return attend_tiles(q, tiles, visibility, scale, softcap, sinks, pool.v_head_dim)

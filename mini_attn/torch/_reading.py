@@ -181,8 +181,15 @@ class Reading:
                 f"{sizes['q_len']} queries cannot be the last of {state.slots} slots: "
                 "append first, or pass q_positions"
             )
-        rule: dict[str, Any] = {"causal": True, "window": window, "sink_tokens": sink_tokens}
-        places = {"q_positions": q_positions, "kv_positions": self._cached_positions(state)}
-        visibility = Visibility(sizes["q_len"], state.slots, q.device, **rule, **places)
+        visibility = Visibility(
+            sizes["q_len"],
+            state.slots,
+            q.device,
+            causal=True,
+            window=window,
+            sink_tokens=sink_tokens,
+            q_positions=q_positions,
+            kv_positions=self._cached_positions(state),
+        )
         tiles = self._tiles(state, block_k)
         return attend_tiles(q, tiles, visibility, scale, softcap, sinks, self.v_head_dim)

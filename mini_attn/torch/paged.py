@@ -108,10 +108,9 @@ def paged_attention(
     if rows <= MOST_ROWS and not sink_tokens and takes(q, pool._k, pool._v):
         from mini_attn.torch._triton_paged import attend
 
-        options = {"window": window, "scale": scale, "softcap": softcap}
-        found = attend(q, pool._k, pool._v, table, lengths, slots, **options)
+        arrays = (q, pool._k, pool._v, table, lengths, slots)
+        found = attend(*arrays, window=window, scale=scale, softcap=softcap)
         return found if sinks is None else join(*found, sinks)
-    counted = torch.arange(slots, device=q.device)
     visibility = Visibility(
         q_len,
         slots,
@@ -120,7 +119,7 @@ def paged_attention(
         window=window,
         sink_tokens=sink_tokens,
         q_positions=lengths[:, None] - q_len + torch.arange(q_len, device=q.device),
-        kv_positions=torch.where(counted < lengths[:, None], counted, -1),
+        kv_positions=torch.arange(slots, device=q.device),
     )
     tiles = read_pages((pool._k, pool._v), table, slots, block_k)
     return attend_tiles(q, tiles, visibility, scale, softcap, sinks, pool.v_head_dim)
