@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.config import score_factor
@@ -64,13 +65,14 @@ def read_pages(arrays: tuple[Array, ...], index: Array, slots: int, block_k: int
 
 def _gathered(arrays: tuple[Array, ...], some: Array, n: int) -> tuple[Array, Array]:
     """Some blocks as (batch, n_kv_heads, n, dim)."""
-    k, v = (
-        array[some]  # (batch, blocks, n_kv_heads, block_size, dim)
-        .swapaxes(1, 2)
-        .reshape(len(some), array.shape[1], -1, array.shape[3])[:, :, :n]
-        for array in arrays
-    )
-    return k, v
+    found = []
+    for array in arrays:
+        _, n_kv_heads, size, dim = array.shape
+        held = np.empty((len(some), n_kv_heads, some.shape[1], size, dim), array.dtype)
+        for (row, at), block in np.ndenumerate(some):
+            held[row, :, at] = array[block]  # one copy; an index of all blocks makes two
+        found.append(held.reshape(len(some), n_kv_heads, -1, dim)[:, :, :n])
+    return found[0], found[1]
 
 
 class Reading:

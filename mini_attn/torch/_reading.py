@@ -76,9 +76,10 @@ def read_pages(
 
 def _gathered(arrays: tuple[Tensor, ...], some: Tensor, n: int) -> tuple[Tensor, Tensor]:
     """Some blocks as (batch, n_kv_heads, n, dim)."""
+    # Heads go first, so that the blocks of a head come to lie side by side in the one copy.
     k, v = (
-        array[some]  # (batch, blocks, n_kv_heads, block_size, dim)
-        .swapaxes(1, 2)
+        array.transpose(0, 1)[:, some]  # (n_kv_heads, batch, blocks, block_size, dim)
+        .transpose(0, 1)
         .reshape(len(some), array.shape[1], -1, array.shape[3])[:, :, :n]
         for array in arrays
     )
