@@ -15,6 +15,16 @@ from mini_attn.shapes import check_count
 __all__ = ["Piece", "Scheduler", "Step"]
 
 
+def check_prompt(prompt: Any) -> tuple[int, ...]:
+    """The tokens of a prompt, at least one."""
+    if isinstance(prompt, str) or not hasattr(prompt, "__iter__"):
+        raise ConfigError(f"prompt must be a sequence of tokens, got {prompt!r:.60}")
+    tokens = tuple(check_count("a token of the prompt", token, least=0) for token in prompt)
+    if not tokens:
+        raise ConfigError("the prompt is empty: it needs at least one token")
+    return tokens
+
+
 class _Pending(NamedTuple):
     """A step that is planned and not done."""
 
@@ -112,7 +122,7 @@ class Scheduler(Versioned[Queue]):
         for run in self._state.all():
             if run.name == name:
                 return run
-        raise ConfigError(f"there is no sequence {name!r}: add it first")
+        raise ConfigError(f"there is no sequence of the name {name!r:.60}: add it first")
 
     # What comes and goes between steps.
 
@@ -136,10 +146,8 @@ class Scheduler(Versioned[Queue]):
         """
         state = self._state
         check_count("max_new_tokens", max_new_tokens)
-        tokens = tuple(check_count("token", token, least=0) for token in prompt)
-        if not tokens:
-            raise ConfigError(f"the prompt of {name!r} is empty: it needs at least one token")
-        self._check_name(name)
+        self._check_name("name", name)
+        tokens = check_prompt(prompt)
         size, slots = self.blocks.block_size, len(tokens) + max_new_tokens - 1
         if -(-slots // size) > self.blocks.n_blocks:  # the last token is never run
             raise ConfigError(
@@ -169,7 +177,7 @@ class Scheduler(Versioned[Queue]):
         Whoever first writes into a block that both hold gets a copy of it.
         """
         state, run = self._state, self._run(name)
-        self._check_name(new)
+        self._check_name("new", new)
         if run in state.ended:
             raise ConfigError(f"{name!r} has ended: fork it before")
         twin, transaction = replace(run, name=new, arrival=state.came), Transaction()
@@ -186,9 +194,9 @@ class Scheduler(Versioned[Queue]):
             raise ConfigError(f"{name!r} has ended already")
         self._close(state, {}, (run,), Transaction())
 
-    def _check_name(self, name: str) -> None:
+    def _check_name(self, argument: str, name: Any) -> None:
         if not isinstance(name, str):
-            raise ConfigError(f"a sequence's name must be a string, got {name!r:.60}")
+            raise ConfigError(f"{argument} must be a string, got {name!r:.60}")
         if any(run.name == name for run in self._state.all()):
             raise ConfigError(f"the name {name!r} is taken: each sequence needs its own")
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.caching import Blocks, Rented, Scheduler, Step
+from mini_attn.caching.scheduler import check_prompt
 from mini_attn.config import check_stop
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
@@ -89,6 +90,8 @@ class Server:
     ) -> None:
         if not isinstance(model, Decoder):
             raise ConfigError(f"model must be a {Decoder.__module__}.Decoder, got {type(model)}")
+        if choose is not None and not callable(choose):
+            raise ConfigError(f"choose must be callable or None, got {choose!r:.60}")
         self.model, self.choose = model, choose
         self.scheduler = Scheduler(Blocks(n_blocks, block_size), token_budget=token_budget)
         self._stops = check_stop("stop_token", stop_token, model.config.vocab_size)
@@ -118,10 +121,9 @@ class Server:
             If the name is taken, a token is out of range, the prompt is empty, the limit is
             below 1, or prompt and new tokens exceed all blocks or ``max_positions``.
         """
-        config, prompt = self.model.config, list(prompt)
-        for token in prompt:
-            if check_count("token", token, least=0) >= config.vocab_size:
-                raise ConfigError(f"tokens lie in [0, {config.vocab_size}), got {token}")
+        config, prompt = self.model.config, check_prompt(prompt)
+        if max(prompt) >= config.vocab_size:
+            raise ConfigError(f"tokens lie in [0, {config.vocab_size}), got {max(prompt)}")
         longest = len(prompt) + check_count("max_new_tokens", max_new_tokens) - 1
         if config.positions != "none" and longest > config.max_positions:
             raise ConfigError(

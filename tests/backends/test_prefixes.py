@@ -70,6 +70,7 @@ def test_one_token_is_left_to_run_and_no_part_of_a_block_is_shared():
     prefixes = Prefixes(8, block_size=2)
     prefixes.learn([1, 2, 3, 4, 5], [7, 6, 5])
     assert prefixes.find([1, 2, 3, 4, 5]) == [7, 6]  # 5 alone fills no block
+    assert prefixes.find([1, 2, 3, 4, 5, 9]) == [7, 6]
     assert prefixes.find([1, 2, 3, 4]) == [7]
     assert prefixes.find([1, 2, 3]) == [7]
     assert prefixes.find([1, 2]) == prefixes.find([1]) == prefixes.find([]) == []
@@ -223,11 +224,12 @@ def test_a_sequence_that_is_gone_is_revived(lib):
     check_blocks(pool, second.block_table)
 
 
-def test_what_was_cut_and_written_over_is_not_found(lib):
+@pytest.mark.parametrize("new", [1, 2])
+def test_what_was_cut_and_written_over_is_not_found(lib, new):
     pool = pool_of(lib)
     cache, _ = run(lib, pool, [1, 2, 3, 4])
     cache.crop(3)
-    row = lib.array(np.full((1, 1, 1, DIM), -9.0))
+    row = lib.array(np.full((1, 1, new, DIM), -9.0))  # within the block, and beyond it
     cache.append(row, row)
     assert run(lib, pool, [1, 2, 3, 4, 5], remember=False)[1] == 2
 

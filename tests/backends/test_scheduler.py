@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mini_attn.caching import Blocks, Scheduler
+from mini_attn.caching import Blocks, Scheduler, Transaction
+from mini_attn.caching.planning import Planning, Queue, Run
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 from tests.backends.block_counts import check_blocks
 
@@ -216,6 +217,20 @@ def test_a_prompt_runs_in_chunks_beside_those_that_decode():
     assert scheduler.ended == ["b"]
 
 
+def test_who_gives_way_gives_its_tokens_of_the_step_too():
+    """A prompt before a sequence that decodes: forks that came in between make such a line."""
+    blocks = Blocks(3, 2)
+    tables = (blocks.take(),), (blocks.take(),)
+    first = Run("a", 0, (1, 2, 3, 4, 5), 6, done=2, table=tables[0])
+    second = Run("b", 1, (1, 2, 3), 6, done=2, table=tables[1])
+    transaction = Transaction()
+    plan = Planning(Queue((first, second), (), (), 2), blocks, 3, transaction)
+    step, queue = plan.step()
+    assert [(piece.name, piece.tokens) for piece in step.pieces] == [("a", (3, 4, 5))]
+    assert step.preempted == ("b",)
+    assert [(run.name, run.done, run.table) for run in queue.waiting] == [("b", 0, ())]
+
+
 def test_a_step_that_is_not_finished_has_never_happened():
     scheduler = small()
     scheduler.add("a", [1, 2, 3], max_new_tokens=2)
@@ -269,7 +284,7 @@ def test_refusals():
             scheduler.add(name, prompt, max_new_tokens=new)
     assert scheduler.waiting == ["a"]
     scheduler.add("b", range(8), max_new_tokens=1)  # its last token is never run
-    with pytest.raises(ConfigError, match="no sequence 'c'"):
+    with pytest.raises(ConfigError, match="no sequence of the name 'c'"):
         scheduler.fork("c", "d")
     with pytest.raises(ConfigError, match="taken"):
         scheduler.fork("a", "b")
