@@ -10,6 +10,7 @@ import torch
 
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
+from benchmarks.allocations import numpy_peak, torch_peak
 from benchmarks.machine import side_by_side
 
 STEPS, REPEATS = 50, 4
@@ -118,3 +119,38 @@ def every_cache(length: int = 4096, n_kv_heads: int = 8, head_dim: int = 128) ->
                 row[key] = peer / each[kind]
                 goals[key] = [">=", 50]
     return {**row, "goals": goals}
+
+
+def reading_in_parts(
+    length: int = 4096, n_kv_heads: int = 8, head_dim: int = 128
+) -> dict[str, Any]:
+    """A decode step's attention over pages and codes: read where they lie against gathered first.
+
+    Seconds of both side by side, and the most bytes that each holds at once.
+    """
+    n_heads = 4 * n_kv_heads
+    sizes = f"{length} tokens, {n_heads}/{n_kv_heads} x {head_dim}, float32, 256 slots at a time"
+    row: dict[str, Any] = {"sizes": sizes}
+    with torch.inference_mode():
+        for name, lib, peak in (("numpy", ma, numpy_peak), ("torch", mt, torch_peak)):
+            made_here = made(lib, length, n_kv_heads, head_dim)
+            query = np.ones((1, n_heads, 1, head_dim), np.float32)
+            q = query if lib is ma else torch.from_numpy(query)
+            for kind in ("paged", "quantised, 8 bits", "quantised, 4 bits"):
+                cache = made_here[kind]
+                cache.append(*rows_for(lib, cache, length))
+                runs: dict[str, Callable[[], Any]] = {
+                    "parts": lambda cache=cache, q=q: cache.attend(q, block_k=256),
+                    "gathered": lambda cache=cache, q=q, lib=lib: lib.scaled_dot_product_attention(
+                        q, *cache.view()[:2]
+                    ),
+                }
+                best = side_by_side(runs, repeats=REPEATS)
+                row[f"{name}, {kind}"] = {
+                    "parts_microseconds": 1e6 * best["parts"],
+                    "gathered_microseconds": 1e6 * best["gathered"],
+                    "parts_times_faster": best["gathered"] / best["parts"],
+                    "parts_peak_bytes": peak(runs["parts"]),
+                    "gathered_peak_bytes": peak(runs["gathered"]),
+                }
+    return row

@@ -38,6 +38,7 @@ def cpu_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
         "rotary embedding": lambda: positions.rope(read["torch"]),
         "cache append": caches.cache_append,
         "every cache": caches.every_cache,
+        "reading in parts": caches.reading_in_parts,
     }
 
 

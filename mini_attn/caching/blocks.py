@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
+from mini_attn.caching.prefixes import Prefixes
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
 from mini_attn.shapes import check_count
 
 __all__ = ["Blocks"]
 
+_COUNT, _NEXT, _BEFORE = range(3)
+
 
 class Blocks(Versioned[int]):
     """How many hold each block, and which are free: the integers of a pool.
 
     ``n_free = blocks that nobody holds``
+
+    Parameters
+    ----------
+    n_blocks, block_size : int
+        Blocks, and slots of each.
+
+    Raises
+    ------
+    ConfigError
+        If a number is below 1.
+
+    Notes
+    -----
+    A pool of a backend adds the arrays. Blocks alone are what a `Scheduler` counts with.
+
+    Examples
+    --------
+    >>> blocks = Blocks(4, block_size=2)
+    >>> blocks.take(), blocks.take(), blocks.n_free
+    (0, 1, 2)
     """
 
-    n_blocks: int
-    block_size: int
+    def __init__(self, n_blocks: int, block_size: int) -> None:
+        self.n_blocks = check_count("n_blocks", n_blocks)
+        self.block_size = check_count("block_size", block_size)
+        self._all_free(n_blocks)
 
     def _all_free(self, n_blocks: int) -> None:
+        # Free blocks are a ring of neighbours; its ends meet at the number n_blocks, no block.
         self._references = [0] * n_blocks
-        self._free = list(range(n_blocks - 1, -1, -1))  # those before n_free; the last goes first
+        self._next = [*range(1, n_blocks + 1), 0]
+        self._before = [n_blocks, *range(n_blocks)]
+        self.prefixes = Prefixes(n_blocks, self.block_size)
         self._begin(n_blocks)
 
     @property
@@ -189,29 +217,71 @@ class Blocks(Versioned[int]):
         take: int = 0,
         share: Iterable[int] = (),
         release: Iterable[int] = (),
+        known: Container[int] = (),
     ) -> list[int]:
-        """Take so many free blocks, hold some once more and others once less; those taken."""
+        """Take so many free blocks, hold some once more and others once less; those taken.
+
+        A free block that is held once more is revived: what it holds is still known. Known
+        blocks that are freed go to the end of the line, so that they stay so for long; `known`
+        names those that will be when this step is done.
+        """
         free = self._state_in(transaction)
+        draft = _Draft(self._references, self._next, self._before)
+        free -= sum(draft.hold(block) for block in share)
         if take > free:
             raise CacheOverflowError(
                 f"{take} blocks are needed, {free} of {self.n_blocks} are free"
             )
-        taken = self._free[free - take : free][::-1]
-        counts = dict.fromkeys(taken, 1)
-        for block in share:
-            counts[block] = counts.get(block, self._references[block]) + 1
-        freed = []
+        taken = [draft.take() for _ in range(take)]
+        free -= take
         for block in release:
-            counts[block] = counts.get(block, self._references[block]) - 1
-            if not counts[block]:
-                freed.append(block)
-        left = free - take
-        writes: list[tuple[list[int], int, int]] = [
-            *((self._references, block, count) for block, count in counts.items()),
-            *((self._free, left + i, block) for i, block in enumerate(freed)),
-        ]
-        kept = [(numbers, i, numbers[i]) for numbers, i, _ in writes]
-        self._stage(left + len(freed), transaction, kept)
-        for numbers, i, new in writes:
-            numbers[i] = new
+            free += draft.let_go(block, block in known or self.prefixes.holds(block) is not None)
+        kept = [(array, i, array[i]) for array, i, _ in draft.writes()]
+        self._stage(free, transaction, kept)
+        for block in taken:
+            self.prefixes.forget(block)  # for good: whoever takes it writes into it
+        for array, i, new in draft.writes():
+            array[i] = new
         return taken
+
+
+class _Draft:
+    """Counts and neighbours as they will be; nothing is written."""
+
+    def __init__(self, *arrays: list[int]) -> None:
+        self._arrays, self._end = arrays, len(arrays[0])
+        self._new: dict[tuple[int, int], int] = {}  # (which array, index): number
+
+    def _get(self, which: int, i: int) -> int:
+        return self._new.get((which, i), self._arrays[which][i])
+
+    def take(self) -> int:
+        """The free block that is first in line, held once."""
+        block = self._get(_NEXT, self._end)
+        self.hold(block)
+        return block
+
+    def hold(self, block: int) -> bool:
+        """Count once more; whether it was free."""
+        count = self._get(_COUNT, block)
+        self._new[_COUNT, block] = count + 1
+        if not count:
+            self._join(self._get(_BEFORE, block), self._get(_NEXT, block))
+        return not count
+
+    def let_go(self, block: int, known: bool) -> bool:
+        """Count once less; whether it is free now: last in line if it is known, else first."""
+        count = self._get(_COUNT, block) - 1
+        self._new[_COUNT, block] = count
+        if not count:
+            before = self._get(_BEFORE, self._end) if known else self._end
+            after = self._end if known else self._get(_NEXT, self._end)
+            self._join(before, block)
+            self._join(block, after)
+        return not count
+
+    def _join(self, before: int, after: int) -> None:
+        self._new[_NEXT, before], self._new[_BEFORE, after] = after, before
+
+    def writes(self) -> list[tuple[list[int], int, int]]:
+        return [(self._arrays[which], i, new) for (which, i), new in self._new.items()]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.caching.adopting import Adopting
 from mini_attn.caching.filled import Filled
 from mini_attn.caching.slots import Slots
 from mini_attn.caching.transaction import Transaction
@@ -29,7 +30,7 @@ class Paged(Filled):
     index: Any = None  # the table as the backend's array (batch, blocks), for gathering
 
 
-class Pages(Slots):
+class Pages(Adopting, Slots):
     """The integers of a cache whose slots lie in blocks of a pool."""
 
     pool: Any  # the backend's pool, a `Blocks`
@@ -103,6 +104,7 @@ class Pages(Slots):
         size, start = self.pool.block_size, state.slots
         need = sum(self._needed(state, end))
         if not need:
+            self._forget_last(state)
             return state, []
         free = iter(self.pool._change(transaction, take=need))
         held = self.pool._references
@@ -118,7 +120,16 @@ class Pages(Slots):
             blocks += [next(free) for _ in range(-(-end // size) - len(blocks))]
             table.append(tuple(blocks))
         self.pool._change(transaction, release=[shared for _, shared in copies])
-        return self._with_table(state, tuple(table)), copies
+        owned = self._with_table(state, tuple(table))
+        self._forget_last(owned)
+        return owned, copies
+
+    def _forget_last(self, state: Paged) -> None:
+        """A block that was full, and was cut, is written over: it holds something else then."""
+        size = self.pool.block_size
+        if state.slots % size:
+            for blocks in state.table:
+                self.pool.prefixes.forget(blocks[state.slots // size])
 
     def _with_table(self, state: Paged, table: Table) -> Paged:
         index = np.array(table, np.int64).reshape(self.batch, -1)

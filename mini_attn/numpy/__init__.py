@@ -46,6 +46,7 @@ from mini_attn.numpy.layers import (
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
 from mini_attn.numpy.online import merge_attention, online_attention
+from mini_attn.numpy.paged import paged_attention
 from mini_attn.numpy.position import (
     LearnedPositions,
     RelativePositions,
@@ -72,6 +73,7 @@ from mini_attn.numpy.quantized_layers import (
 from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.numpy.rope_scaling import scale_frequencies
 from mini_attn.numpy.sampling import filter_logits, sample_token
+from mini_attn.numpy.serving import Server
 from mini_attn.numpy.small_floats import decode_float, encode_float
 from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.numpy.sparse import bucket_mask, count_blocks, global_mask, strided_mask
@@ -109,6 +111,7 @@ __all__ = [
     "QuantizedKVCache",
     "QuantizedLinear",
     "RelativePositions",
+    "Server",
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
@@ -146,6 +149,7 @@ __all__ = [
     "merge_heads",
     "n_of_m",
     "online_attention",
+    "paged_attention",
     "pool_kv_heads",
     "pool_weights",
     "prefill",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from mini_attn.caching import Cached, Paged, Pages, Transaction
 from mini_attn.errors import ConfigError
+from mini_attn.numpy._reading import Reading, read_pages
 from mini_attn.numpy.block_pool import BlockPool
 from mini_attn.numpy.cache import KVCache
+from mini_attn.numpy.online import Tile
 from mini_attn.shapes import check_count
 
 __all__ = ["PagedKVCache"]
@@ -19,7 +22,7 @@ __all__ = ["PagedKVCache"]
 Array = NDArray[Any]
 
 
-class PagedKVCache(Pages, KVCache):
+class PagedKVCache(Reading, Pages, KVCache):
     """Keys and values of the tokens so far, of one layer, in blocks of a pool.
 
     ``slot s of row b = slot s % block_size of block block_table[b][s // block_size]``
@@ -41,9 +44,9 @@ class PagedKVCache(Pages, KVCache):
     ``allocated_bytes = distinct blocks held * n_kv_heads * block_size * (head_dim + v_head_dim)
     * dtype_bytes``: at most one block of each row is not full. `fork` and `reorder` copy block
     numbers only; a row that writes into a block that others hold gets its own copy of that
-    block first. `append` and `view` gather the blocks into one array: here that is a copy of
-    all that is held, which a kernel that follows the table itself does not make. A cache that is
-    no longer needed gives its blocks back by ``crop(0)``.
+    block first. `append` and `view` gather the blocks into one array, a copy of all that is held;
+    `attend` and `paged_attention` follow the table instead. `adopt` begins with the blocks of a
+    known prefix. A cache that is no longer needed gives its blocks back by ``crop(0)``.
 
     References
     ----------
@@ -149,6 +152,9 @@ class PagedKVCache(Pages, KVCache):
         else:
             rows = state.rows[:, : state.slots].copy()
         return Cached(k, v, rows, counted=state.counted, every=not state.padded)
+
+    def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
+        return read_pages(state.arrays, state.index, state.slots, block_k)
 
     def _gather(self, blocks: Array, state: Any) -> Array:
         """(n_blocks, n_kv_heads, block_size, dim) as (batch, n_kv_heads, slots, dim)."""

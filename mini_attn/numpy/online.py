@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from mini_attn.shapes import check_count, named_shapes
 __all__ = ["merge_attention", "online_attention"]
 
 Array = NDArray[Any]
+Tile = tuple[slice, Callable[[], tuple[Array, Array]]]
 
 
 def online_attention(
@@ -107,40 +109,59 @@ def online_attention(
     lse = np.empty(q.shape[:3], np.promote_types(q.dtype, np.float32))
     for start in range(0, sizes["q_len"], block_q):
         rows = slice(start, min(start + block_q, sizes["q_len"]))
-        found = _row_of_tiles(q[:, :, rows], k, v, rows, visibility, scale, bias, softcap, block_k)
+        found = fold(
+            q[:, :, rows],
+            _slices(k, v, block_k),
+            rows,
+            visibility,
+            scale,
+            v_head_dim=v.shape[3],
+            bias=bias,
+            softcap=softcap,
+        )
         out[:, :, rows], lse[:, :, rows] = found if sinks is None else join(*found, sinks)
     return out, lse
 
 
-def _row_of_tiles(
+def _slices(k: Array, v: Array, block_k: int) -> Iterator[Tile]:
+    """Keys and values that lie in one array, some at a time."""
+    for start in range(0, k.shape[2], block_k):
+        columns = slice(start, min(start + block_k, k.shape[2]))
+        yield columns, lambda at=columns: (k[:, :, at], v[:, :, at])  # type: ignore[misc]
+
+
+def fold(
     q: Array,
-    k: Array,
-    v: Array,
+    tiles: Iterable[Tile],
     rows: slice,
     visibility: Visibility,
     scale: float,
-    bias: Array | None,
-    softcap: float | None,
-    block_k: int,
+    *,
+    v_head_dim: int,
+    bias: Array | None = None,
+    softcap: float | None = None,
 ) -> tuple[Array, Array]:
-    """A block of queries against all keys: output and log-sum-exp in float32 or wider."""
-    kind, kv_len = np.promote_types(q.dtype, np.float32), k.shape[2]
+    """A block of queries against all keys: output and log-sum-exp in float32 or wider.
+
+    A tile is which keys it has, and how to read them; what nobody sees is not read.
+    """
+    kind = np.promote_types(q.dtype, np.float32)
     q = np.ascontiguousarray(q).astype(kind, copy=False) * scale
     top = np.full(q.shape[:3], -np.inf, kind)
-    total, out = np.zeros_like(top), np.zeros((*q.shape[:3], v.shape[3]), kind)
-    for start in range(0, kv_len, block_k):
-        columns = slice(start, min(start + block_k, kv_len))
+    total, out = np.zeros_like(top), np.zeros((*q.shape[:3], v_head_dim), kind)
+    for columns, read in tiles:
         mask = visibility.tile(rows, columns)
         if mask is False:
             continue
+        k, v = read()
         part = None if bias is None else cut(bias, rows, columns)
-        scores = score(q, k[:, :, columns], softcap, part, mask)
+        scores = score(q, k, softcap, part, mask)
         new_top = np.maximum(top, scores.max(axis=-1))
         shift = np.where(np.isneginf(new_top), 0, new_top)  # a row that has seen nothing yet
         weights = np.exp(scores - shift[..., None])
         keep = np.exp(top - shift)  # 0 for a first tile: what was there counts nothing
         total = total * keep + weights.sum(axis=-1)
-        out = out * keep[..., None] + weighted_sum(weights, v[:, :, columns], mask)
+        out = out * keep[..., None] + weighted_sum(weights, v, mask)
         top = new_top
     empty = total == 0
     lse = np.where(empty, -np.inf, top + np.log(np.where(empty, 1, total)))

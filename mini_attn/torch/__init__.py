@@ -47,6 +47,7 @@ from mini_attn.torch.layers import (
 )
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
 from mini_attn.torch.online import merge_attention, online_attention
+from mini_attn.torch.paged import paged_attention
 from mini_attn.torch.position import (
     LearnedPositions,
     RelativePositions,
@@ -73,6 +74,7 @@ from mini_attn.torch.quantized_layers import (
 from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
 from mini_attn.torch.rope_scaling import scale_frequencies
 from mini_attn.torch.sampling import filter_logits, sample_token
+from mini_attn.torch.serving import Server
 from mini_attn.torch.small_floats import decode_float, encode_float
 from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
 from mini_attn.torch.sparse import bucket_mask, count_blocks, global_mask, strided_mask
@@ -110,6 +112,7 @@ __all__ = [
     "QuantizedKVCache",
     "QuantizedLinear",
     "RelativePositions",
+    "Server",
     "ShapeError",
     "SlidingWindowAttention",
     "SlidingWindowCache",
@@ -148,6 +151,7 @@ __all__ = [
     "merge_heads",
     "n_of_m",
     "online_attention",
+    "paged_attention",
     "pool_kv_heads",
     "pool_weights",
     "prefill",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +12,14 @@ from torch import Tensor
 from mini_attn.caching import Cached, Groups, Sealed, Transaction
 from mini_attn.torch._codes import decode, encode
 from mini_attn.torch._module import dtype_of
+from mini_attn.torch._reading import Reading
 from mini_attn.torch.cache import KVCache
+from mini_attn.torch.online import Tile
 
 __all__ = ["QuantizedKVCache"]
 
 
-class QuantizedKVCache(Groups, KVCache):
+class QuantizedKVCache(Reading, Groups, KVCache):
     """Keys and values of one layer as whole numbers of few bits, in groups with a scale each.
 
     ``code = round((x - zero) / scale), zero = min, scale = (max - zero) / (2 ** bits - 1)``
@@ -79,8 +82,8 @@ class QuantizedKVCache(Groups, KVCache):
     largest float16), are refused by the append that would seal them; then nothing is written.
     Padding counts in its group like any token. What an append sealed is kept beside it until
     the next, so that it can be taken back. Keys go by channel because few channels hold the
-    largest numbers, which would set the scale of every token. A step makes one layer's numbers
-    anew from the codes.
+    largest numbers, which would set the scale of every token. `append` and `view` make all
+    numbers anew from the codes; `attend` makes those of a few groups at a time.
 
     PyTorch: where the tensors lie on a device, nobody waits to hear of such numbers; their
     group comes back as NaN.
@@ -233,15 +236,32 @@ class QuantizedKVCache(Groups, KVCache):
             for array, made in zip(arrays, encode(name, x, coding, self._kind), strict=True):
                 array[...] = made
 
+    def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
+        """A few groups at a time, then the newest tokens as they came."""
+        step, size = max(1, block_k // self.group_size), self.group_size
+        for first in range(0, state.sealed // size, step):
+            groups = slice(first, min(first + step, state.sealed // size))
+            columns = slice(groups.start * size, groups.stop * size)
+            yield columns, lambda at=groups: self._decoded(state, at)  # type: ignore[misc]
+        for first in range(state.sealed, state.slots, block_k):
+            columns = slice(first, min(first + block_k, state.slots))
+            kept = slice(first - state.sealed, columns.stop - state.sealed)
+            yield columns, lambda at=kept: tuple(a[:, :, at] for a in state.arrays[:2])  # type: ignore
+
+    def _decoded(self, state: Any, groups: slice) -> tuple[Tensor, Tensor]:
+        """Keys and values of some groups, made anew from their codes."""
+        k, v = (
+            decode(arrays, coding, self._dtype) for _, coding, arrays in self._parts(state, groups)
+        )
+        return k, v
+
     def _cached(self, state: Any) -> Cached:
         """Everything; sealed tokens are made anew from their codes."""
         kept, groups = state.slots - state.sealed, state.sealed // self.group_size
         k, v = (array[:, :, :kept] for array in state.arrays[:2])
         if groups:
             k, v = (
-                torch.cat([decode(arrays, coding, self._dtype), newest], dim=2)
-                for (_, coding, arrays), newest in zip(
-                    self._parts(state, slice(groups)), (k, v), strict=True
-                )
+                torch.cat([made, newest], dim=2)
+                for made, newest in zip(self._decoded(state, slice(groups)), (k, v), strict=True)
             )
         return Cached(k, v, *self._order(state))

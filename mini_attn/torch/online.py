@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -16,6 +19,9 @@ from mini_attn.torch._visibility import Visibility, check_visibility, cut, fit_b
 from mini_attn.torch.attention import _grouped, check_inputs, score
 
 __all__ = ["merge_attention", "online_attention"]
+
+Tile = tuple[slice, Callable[[], tuple[Tensor, Tensor]]]
+Product = Callable[[Tensor, Tensor, Any], Tensor]
 
 
 def online_attention(
@@ -130,42 +136,62 @@ def _rows_of_tiles(
     sums = [wide(q.new_zeros(*q.shape[:2], 0))]
     for start in range(0, q.shape[2], blocks[0]):
         rows = slice(start, min(start + blocks[0], q.shape[2]))
-        out, lse = _row_of_tiles(
-            q[:, :, rows], k, v, rows, visibility, scale, bias, softcap, blocks[1]
+        out, lse = fold(
+            q[:, :, rows],
+            _slices(k, v, blocks[1]),
+            rows,
+            visibility,
+            scale,
+            v_head_dim=v.shape[3],
+            bias=bias,
+            softcap=softcap,
         )
         outs.append(out.to(q.dtype))
         sums.append(lse)
     return torch.cat(outs, dim=2), torch.cat(sums, dim=2)
 
 
-def _row_of_tiles(
+def _slices(k: Tensor, v: Tensor, block_k: int) -> Iterator[Tile]:
+    """Keys and values that lie in one tensor, some at a time."""
+    for start in range(0, k.shape[2], block_k):
+        columns = slice(start, min(start + block_k, k.shape[2]))
+        yield columns, lambda at=columns: (k[:, :, at], v[:, :, at])  # type: ignore[misc]
+
+
+def fold(
     q: Tensor,
-    k: Tensor,
-    v: Tensor,
+    tiles: Iterable[Tile],
     rows: slice,
     visibility: Visibility,
     scale: float,
-    bias: Tensor | None,
-    softcap: float | None,
-    block_k: int,
+    *,
+    v_head_dim: int,
+    bias: Tensor | None = None,
+    softcap: float | None = None,
+    product: Product | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """A block of queries against all keys: output and log-sum-exp in float32 or wider."""
-    q, n_kv_heads, kv_len = wide(q).contiguous() * scale, k.shape[1], k.shape[2]
+    """A block of queries against all keys: output and log-sum-exp in float32 or wider.
+
+    A tile is which keys it has, and how to read them; what nobody sees is not read. `product`
+    makes the sum of the values; None is the matrix product, into which hidden NaN would come.
+    """
+    q = wide(q).contiguous() * scale
     top = q.new_full(q.shape[:3], -torch.inf)
-    total, out = torch.zeros_like(top), q.new_zeros(*q.shape[:3], v.shape[3])
-    for start in range(0, kv_len, block_k):
-        columns = slice(start, min(start + block_k, kv_len))
+    total, out = torch.zeros_like(top), q.new_zeros(*q.shape[:3], v_head_dim)
+    for columns, read in tiles:
         mask = visibility.tile(rows, columns)
         if mask is False:
             continue
+        k, v = read()
         part = None if bias is None else cut(bias, rows, columns)
-        scores = score(q, k[:, :, columns], softcap, part, mask)
+        scores = score(q, k, softcap, part, mask)
         new_top = torch.maximum(top, scores.amax(dim=-1))
         shift = new_top.masked_fill(new_top == -torch.inf, 0)  # a row that has seen nothing yet
         weights = torch.exp(scores - shift[..., None])
         keep = torch.exp(top - shift)  # 0 for a first tile: what was there counts nothing
         total = total * keep + weights.sum(dim=-1)
-        part_out = _grouped(weights, n_kv_heads) @ wide(v[:, :, columns])
+        grouped = _grouped(weights, k.shape[1])
+        part_out = grouped @ wide(v) if product is None else product(grouped, wide(v), mask)
         out = out * keep[..., None] + part_out.reshape(out.shape)
         top = new_top
     empty = total == 0

@@ -48,6 +48,7 @@ CLASSES = {  # the arguments that make one of each
     "QuantizedKVCache": SIZES,
     "SlidingWindowCache": {**SIZES, "window": 3},
     "Decoder": {"config": DECODER},
+    "Server": {"n_blocks": 4, "block_size": 2},
     "DecoderLayer": {"config": DECODER},
     "GroupedQueryAttention": {"config": HEADS},
     "MultiHeadAttention": {"config": HEADS},
@@ -74,6 +75,11 @@ CALLS = {  # the arguments that a call needs
     "attention_backward": {"d_out": floats(1, 4, 3, 2), **Q},
     "scaled_dot_product_attention": Q,
     "online_attention": Q,
+    "paged_attention": {
+        "q": floats(1, 4, 1, 2), "block_table": np.array([[0]]), "lengths": np.array([2])},
+    "Server.add": {"name": "a", "prompt": [1, 2], "max_new_tokens": 1},
+    "Server.fork": {"name": "first", "new": "a"},
+    "Server.end": {"name": "first"},
     "merge_attention": {"out_a": floats(1, 4, 3, 2), "lse_a": floats(1, 4, 3),
                         "out_b": floats(1, 4, 3, 2), "lse_b": floats(1, 4, 3)},
     "KVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
@@ -164,6 +170,10 @@ def made(lib, name):
     """An object of a class."""
     if name == "PagedKVCache":
         return lib.PagedKVCache(made(lib, "BlockPool"), 1)
+    if name == "Server":
+        server = lib.Server(made(lib, "Decoder"), **CLASSES[name])
+        server.add("first", [1, 2], max_new_tokens=2)
+        return server
     return getattr(lib.module, name)(**CLASSES[name])
 
 
@@ -178,7 +188,10 @@ def call_of(lib, name):
         arguments = {"pool": made(lib, "BlockPool"), "batch": 1}
     if name in ("pool_kv_heads", "prune_heads"):
         arguments["state"] = made(lib, "MultiHeadAttention").state_dict()
-    if name in ("generate", "prefill", "decode_step", "beam_search"):
+    if name == "paged_attention":
+        arguments["pool"] = made(lib, "BlockPool")
+        arguments["pool"].take()
+    if name in ("generate", "prefill", "decode_step", "beam_search", "Server"):
         arguments["model"] = made(lib, "Decoder")
     if name in ("prefill", "decode_step"):
         arguments["caches"] = arguments["model"].new_caches(1, 4)

@@ -39,6 +39,7 @@ ROWS = {
     "rope": lambda: positions.rope(RATE, seq=5, n_heads=4, head_dim=8),
     "append": lambda: caches.cache_append(length=8, n_kv_heads=1, head_dim=4),
     "every cache": lambda: caches.every_cache(length=64, n_kv_heads=1, head_dim=32),
+    "reading in parts": lambda: caches.reading_in_parts(length=64, n_kv_heads=1, head_dim=32),
     "latent": lambda: latent.latent_decode(RATE, RATE, kv_len=8, copies=2),
     "crossover": lambda: latent.latent_crossover(kv_len=400),
     "cached decode": lambda: decode.cached("4_layers_256", RATE, prompt=3, n_new=2),
