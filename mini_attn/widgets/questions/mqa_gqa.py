@@ -31,12 +31,12 @@ def _reader() -> Question:
         mistakes=(
             Mistake(
                 head % KV_HEADS,
-                f"That deals the heads out like cards, {head} mod {KV_HEADS}. The query heads that "
+                f"That assigns the heads round-robin, {head} mod {KV_HEADS}. The query heads that "
                 "share are neighbours.",
             ),
             Mistake(
                 head % GROUP,
-                f"That is the place of head {head} inside its group, {head} mod {GROUP}. Which "
+                f"That is the number of head {head} inside its group, {head} mod {GROUP}. Which "
                 "group is it?",
             ),
             Mistake(
