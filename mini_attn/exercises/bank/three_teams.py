@@ -14,13 +14,13 @@ EXERCISE = Exercise(
     assessed=False,
     section="Which rule when",
     text="""
-Three teams use the same model, trained with a context of 8,192 tokens. Team A feeds it documents of 16,000 tokens
-and cannot train. Team B has long documents and a week of GPUs, and wants 65,536 tokens. Team C runs
-a chat whose conversations grow from ten tokens to 30,000, with a cache. Their manager wants
-*one* rule.
+Three teams use the same model, trained with a context of 8,192 tokens. Team A feeds it documents of
+16,000 tokens and cannot train. Team B has long documents and a week of GPUs, and wants 65,536
+tokens. Team C runs a chat whose conversations grow from ten tokens to 30,000, with a cache. Their
+manager wants *one* rule.
 
-Say for each team which rule you would take on its own and why. Then answer the manager: is there one
-rule for all, and what does it cost whom?
+Say for each team which rule you would take on its own and why. Then answer the manager: is there
+one rule for all, and what does it cost whom?
 """,
     rubric={
         "Tells the rules apart by what they do to fast and to slow planes.": 2,

@@ -146,8 +146,8 @@ def _devices() -> Question:
     return Question(
         key="mqa-gqa/devices",
         text=f"Llama-3-70B has {model.n_heads} query heads and {model.n_kv_heads} key/value heads, "
-        f"and keeps {whole:,} bytes a token. Its heads are spread over {devices} devices, and each "
-        "device keeps whole the heads that its query heads read. How many bytes a token does one "
+        f"and keeps {whole:,} bytes a token. The cache is split by heads over {devices} devices: "
+        "each keeps whole the heads that its query heads read. How many bytes a token does one "
         "device keep?",
         answer=each,
         unit="bytes",
