@@ -109,7 +109,7 @@ WRONG = [
     ("nothing is seen", _nothing, "by hand", "should see the key at position 0"),
     ("the future", _future, "random", "Later tokens"),
     ("everything", _everything, "random", "seen"),
-    ("turned round", _turned, "by hand", "turned round"),
+    ("turned round", _turned, "by hand", "reversed"),
     ("slots counted", _counted, "property", "counted from the left"),
     ("no row may be empty", _never_empty, "edges", "row of False"),
     ("additive", _additive, "dtype", "boolean"),

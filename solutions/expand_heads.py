@@ -64,8 +64,8 @@ def _first_sequence(k, n_heads):
 
 
 WRONG = [
-    ("starter: tile", _tile, "by hand", "dealt out like cards"),
-    ("turned round", _turned, "by hand", "turned round"),
+    ("starter: tile", _tile, "by hand", "round-robin"),
+    ("turned round", _turned, "by hand", "reversed"),
     ("head 0 for all", _first, "by hand", "Every query head gets head 0"),
     ("mean of the heads", _mean, "by hand", "averaged"),
     ("shared out", _divided, "by hand", "divided by 2"),
@@ -73,7 +73,7 @@ WRONG = [
     ("two heads swapped", _swapped, "by hand", "should get key/value head"),
     ("n_heads copies of each", _too_many, "shape", "shape"),
     ("a list of heads", _list, "type", "NumPy array"),
-    ("modulo", _by_index(lambda h, kv: h % kv), "by hand", "dealt out like cards"),
+    ("modulo", _by_index(lambda h, kv: h % kv), "by hand", "round-robin"),
     (
         "divided by the heads",
         _by_index(lambda h, kv: h // kv % kv),

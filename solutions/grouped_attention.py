@@ -110,7 +110,7 @@ WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("heads that do not fit", _no_groups, "runs", "ValueError"),
     ("groups left", _groups_left, "shape", "out"),
-    ("dealt", _variant(keys=_dealt, values=_dealt), "by hand", "dealt out like cards"),
+    ("dealt", _variant(keys=_dealt, values=_dealt), "by hand", "round-robin"),
     ("values dealt", _variant(values=_dealt), "by hand", "the values are not"),
     ("keys dealt", _variant(keys=_dealt), "by hand", "the keys are not"),
     ("one for all", _variant(keys=_first, values=_first), "by hand", "one head for all"),

@@ -105,7 +105,7 @@ WRONG = [
     ("as numbers", _numbers, "dtype", "boolean"),
     ("each alone", _alone, "by hand", "asked alone"),
     ("added up", _added_up, "by hand", "added up"),
-    ("one by one", _greedy, "property", "cheap together"),
+    ("one by one", _greedy, "property", "little together"),
     ("those that go", _gone, "by hand", "True for the heads that stay"),
     ("least loss", _least_loss, "by hand", "decides only between"),
     ("0 read as on", _flipped, "by hand", "Index 1 means on"),

@@ -117,7 +117,7 @@ WRONG = [
     ("one sum for all", _whole, "by hand", "sum of its own"),
     ("no powers", _linear, "by hand", "power of e"),
     ("hard choice", _hard, "by hand", "hard choice"),
-    ("smallest wins", _smallest, "by hand", "turned round"),
+    ("smallest wins", _smallest, "by hand", "reversed"),
     ("base 2", _base, "by hand", "base is e"),
     ("clipped", _clipped, "property", "cut off"),
     ("an empty row shared", _evenly, "edges", "nothing to choose from"),

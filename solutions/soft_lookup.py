@@ -103,7 +103,7 @@ WRONG = [
     ("too much", _times, "by hand", "number of keys"),
     ("the sum mended", _axes(0, -1), "by hand", "largest score still over"),
     ("the largest mended", _axes(-1, 0), "by hand", "sum still over"),
-    ("least similar", _unlike, "by hand", "turned round"),
+    ("least similar", _unlike, "by hand", "reversed"),
     ("half", lambda **inputs: soft_lookup(**inputs) / 2, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),

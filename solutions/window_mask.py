@@ -86,7 +86,7 @@ def _places_of_tokens(q_positions, kv_positions, window):
 WRONG = [
     ("starter", _starter, "by hand", "one key too many"),
     ("one too many", _too_many, "by hand", "One key too many"),
-    ("places", _places, "property", "made from places"),
+    ("places", _places, "property", "made from indices"),
     ("one too few", _too_few, "by hand", "One key too few"),
     ("itself unseen", _not_itself, "by hand", "does not see itself"),
     ("empty slots", _empty_slots, "edges", "position -1"),
@@ -98,7 +98,7 @@ WRONG = [
     ("itself unseen, one fewer", _not_itself_one_fewer, "by hand", "does not see itself"),
     ("position 0 empty", _zero_is_empty, "random", "position −1 is empty"),
     ("sorted", _sorted, "property", "slots in their order"),
-    ("places of tokens", _places_of_tokens, "property", "made from places"),
+    ("places of tokens", _places_of_tokens, "property", "made from indices"),
     (
         "by rows",
         lambda q_positions, kv_positions, window: window_mask(

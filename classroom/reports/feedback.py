@@ -128,7 +128,7 @@ def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str
         return "No answer was found yet.", (
             "If you did hand one in, look at the list of files below, and talk to your teacher."
             if read
-            else "The reason stands below. Hand in the notebook as you saved it, the file that "
+            else "The reason is below. Hand in the notebook as you saved it, the file that "
             "ends in .ipynb, or talk to your teacher."
         )
     words = f"{solved} of {n} exercises {'is' if solved == 1 else 'are'} solved."

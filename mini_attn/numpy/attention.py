@@ -114,7 +114,7 @@ def _gradients(
 def _grouped(array: Array, n_kv_heads: int) -> Array:
     """(batch, n_heads, q_len, dim) as (batch, n_kv_heads, group * q_len, dim), a view.
 
-    The query heads of a group stand below each other as rows of one matrix, so that one
+    The query heads of a group are stacked as rows of one matrix, so that one
     product per key/value head serves them all and no key is ever repeated.
     """
     rows = array.shape[1] // n_kv_heads * array.shape[2]

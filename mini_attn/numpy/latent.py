@@ -226,7 +226,7 @@ class MultiHeadLatentAttention(Module):
         """The rotated part of the scores (batch, n_heads, q_len, kv_len), alike in both forms."""
         batch, n_heads, q_len, width = q_rope.shape
         kind = np.promote_types(q_rope.dtype, np.float32)
-        # All heads' queries stand below each other as rows of one product with the shared key.
+        # All heads' queries are stacked as rows of one product with the shared key.
         rows = q_rope.reshape(batch, n_heads * q_len, width).astype(kind, copy=False)
         scores = self._scale * rows @ rope_key.astype(kind, copy=False).swapaxes(-1, -2)
         return np.asarray(scores.reshape(batch, n_heads, q_len, rope_key.shape[1]))

@@ -193,8 +193,8 @@ class CacheCalculator(LivingWidget):
     _widget = NAME
     caption = (
         "The cache of Llama-3-8B in bfloat16 for 16 sequences of 8,192 tokens: 17.18 GB, more "
-        "than its weights (16.06 GB). The line shows how it grows with the tokens; below stands "
-        "the formula with these numbers."
+        "than its weights (16.06 GB). The line shows how it grows with the tokens; the formula "
+        "with these numbers is below."
     )
 
     def __init__(self, **state: Any) -> None:

@@ -8,7 +8,7 @@ __all__ = ["HeadStepper"]
 
 
 class HeadStepper(LivingWidget):
-    """What each head attends to, what it hands on, and how the heads are put together.
+    """What each head attends to, what it passes on, and how the heads are put together.
 
     Parameters
     ----------

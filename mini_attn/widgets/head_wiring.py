@@ -15,7 +15,7 @@ class HeadWiring(LivingWidget):
     n_kv_heads : {4, 2, 1}
         Key/value heads; fewer than four are means of the four.
     order : {"neighbours", "dealt"}
-        Whether neighbours share a head, or heads are dealt out in turn, which is a bug.
+        Whether neighbours share a head, or heads are assigned in turn, which is a bug.
     token : int
         Position of the token that asks, 0 to 7.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from mini_attn import cost, plain, stories
 from mini_attn.errors import ConfigError
 from mini_attn.notebook import best_seconds, losses_of, source_of, this_machine
+from tools import ROOT
 
 
 def test_the_stopwatch_takes_the_best_time() -> None:
@@ -45,6 +47,20 @@ def test_this_machine_is_a_device() -> None:
     for sizes in ({"size": 0}, {"read_bytes": 3}):
         with pytest.raises(ConfigError, match=next(iter(sizes))):
             this_machine(**sizes)
+
+
+def test_chapters_that_speak_of_this_machine_measure_it() -> None:
+    """A time is compared with rates that were measured one way, in the same run."""
+    speak = set()
+    for path in sorted((ROOT / "book").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts = {"markdown": "", "code": ""}
+        for cell in cells:
+            texts[cell["cell_type"]] += "".join(cell["source"]) + "\n"
+        if "matmul.ipynb#this-machine-measured" in texts["markdown"]:
+            speak.add(path.stem)
+            assert "this_machine()" in texts["code"], path.stem
+    assert {"attention-cost", "mqa-gqa"} <= speak
 
 
 def test_sources_are_shown_as_they_stand() -> None:

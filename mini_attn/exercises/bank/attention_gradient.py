@@ -81,7 +81,7 @@ def _ways_back(d_weights: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndar
          "The weighted mean is subtracted behind the weight. Subtract it from the gradient of the "
          "weights first, then multiply by the weight."),
         (weights * product.sum(axis=1, keepdims=True) - product,
-         "The sign is turned round: more of a weight whose gradient is above the mean raises the "
+         "The sign is reversed: more of a weight whose gradient is above the mean raises the "
          "loss."),
     ]  # fmt: skip
 

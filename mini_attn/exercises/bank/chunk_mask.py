@@ -98,16 +98,16 @@ def slips(inputs: Inputs) -> Slips:
     return [
         (np.tril(np.ones((q_len, kv_len), bool)),
          "The triangle starts at the top left: it takes the first query for token 0. It stands at "
-         f"position {q[0, 0]}. Compare positions, not places in the array."),
+         f"position {q[0, 0]}. Compare positions, not indices of the array."),
         (np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
          "The triangle is aligned to the end of the array. That holds while slots are in order and "
          "all filled; only the positions say where a key really stands."),
         ((kv >= 0) & (place <= q),
          "Filled slots are counted from the left, as if they stood in the order of the text. A "
-         "cache may put a new token in an old place: compare the positions themselves."),
+         "cache may put a new token in an old slot: compare the positions themselves."),
         ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool)),
          "The triangle starts at the top left: it takes the first query for token 0. It stands at "
-         f"position {q[0, 0]}. Compare positions, not places in the array."),
+         f"position {q[0, 0]}. Compare positions, not indices of the array."),
         ((kv >= 0) & np.tril(np.ones((q_len, kv_len), bool), kv_len - q_len),
          "The triangle is aligned to the end of the array. That holds while slots are in order and "
          "all filled; only the positions say where a key really stands."),
@@ -121,7 +121,7 @@ def slips(inputs: Inputs) -> Slips:
          "A query with nothing to attend to gets a row of False. Its output is zeros, by the rule "
          "for empty rows; letting it see everything would mix in slots that hold no token."),
         (np.ones((q_len, kv_len), bool), "Everything is seen, the future and empty slots too."),
-        ((kv >= 0) & (kv >= q), "The comparison is turned round: keys after the query are seen."),
+        ((kv >= 0) & (kv >= q), "The comparison is reversed: keys after the query are seen."),
         *_more_slips(inputs),
     ]  # fmt: skip
 

@@ -94,7 +94,7 @@ def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
             "positions. " + ONE_FACTOR
         )
     if np.array_equal(q, new_q):
-        return "The keys have changed and the queries have not: the scores are others now."
+        return "The keys have changed and the queries have not: the scores are different now."
     factors = _lengths(new_k) / np.where(_lengths(k), _lengths(k), 1)
     if np.ptp(factors, axis=0).max() > 1e-6:
         return (

@@ -1,4 +1,4 @@
-"""Find the bug: key/value heads that are dealt out in the wrong order."""
+"""Find the bug: key/value heads that are copied in the wrong order."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def slips(inputs: Inputs) -> Slips:
     shared = f"Each copy is divided by {group}: it is read as it is, not shared out."
     orders = [
         (np.tile(k, (1, group, 1, 1)),
-         f"The heads are dealt out like cards: query head 1 gets key/value head {1 % kv_heads}. "
+         f"The heads are assigned round-robin: query head 1 gets key/value head {1 % kv_heads}. "
          f"Neighbours share one, so query heads 0 to {group - 1} get head 0."),
-        (copied[:, ::-1], "The order is turned round: query head 0 reads key/value head 0."),
+        (copied[:, ::-1], "The order is reversed: query head 0 reads key/value head 0."),
         (np.repeat(k[:, :1], heads, axis=1),
          f"Every query head gets head 0: there are {kv_heads} key/value heads."),
         (np.repeat(k.mean(axis=1, keepdims=True), heads, axis=1),
-         "The key/value heads are averaged: each is handed on as it is."),
+         "The key/value heads are averaged: each is copied as it is."),
         (np.repeat(k, group, axis=2).reshape(copied.shape),
          "Each token is repeated instead of each head: the copies lie on the heads' axis, axis 1."),
     ]  # fmt: skip

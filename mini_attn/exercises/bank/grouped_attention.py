@@ -112,7 +112,7 @@ def slips(inputs: Inputs) -> Slips:
     rows = inputs["q"] @ inputs["k"][:, number // group].swapaxes(-1, -2) * size**-0.5
     parts: list[tuple[dict[str, Any], str]] = [
         ({"keys": dealt, "values": dealt},
-         f"The key/value heads are dealt out like cards, head h reads h mod {kv_heads}. Neighbours "
+         f"The key/value heads are assigned round-robin, head h reads h mod {kv_heads}. Neighbours "
          f"share: head h reads h // {group}."),
         ({"values": dealt},
          "The keys are read from the right heads and the values are not: both follow one rule."),
@@ -175,7 +175,7 @@ EXERCISE = Exercise(
         "over the last axis, times the values, reshape back.",
     ),
     common_errors=(
-        "Repeating the key/value heads with `np.tile`, which deals them out like cards.",
+        "Repeating the key/value heads with `np.tile`, which assigns them round-robin.",
         "Dividing the head's number by the number of key/value heads instead of the group's size.",
         "Making a repeated copy of k and v: right, and it moves more bytes than separate heads do.",
     ),

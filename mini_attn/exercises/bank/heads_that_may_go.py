@@ -129,7 +129,7 @@ def slips(inputs: Inputs) -> Slips:
         (~_best(loss, budget),
          "These are the heads that go. `keep` is True for the heads that stay."),
         (_one_by_one(loss, budget), "The cheapest head went first, then the next. Two heads can "
-         "be dear alone and cheap together, so every set has to be looked at."),
+         "each cost much alone and little together, so every set has to be looked at."),
         (_alone(loss) > budget, "Each head was asked alone. Together they may cost far more than "
          "any of them: where one head stands in for another, the second one is missed."),
         (_summed(loss, budget), "What heads cost alone was added up. The table has what they cost "

@@ -55,7 +55,7 @@ def _text(n: Numbers) -> str:
     name = "Gemma 3 27B" if n == Numbers() else "a model"
     return f"""
 With pencil and paper: {name} has {n.layers} layers. Every sixth keeps all tokens, the others keep
-the last {n.window:,}. Keys and values have {n.heads} heads of 128 numbers, stored in bfloat16. How
+the last {n.window:,}. Keys and values have {n.heads} 128-dimensional heads, stored in bfloat16. How
 many bytes does its cache take for one text of {n.context:,} tokens?
 """
 

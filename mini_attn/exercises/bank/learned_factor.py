@@ -19,7 +19,7 @@ score. $W_q$ is trained anyway, so the model will learn a factor of that kind by
 one."
 
 Judge this claim in eight to twelve sentences: say in what sense it is right, what happens in the
-first steps of training with a head of 128 numbers, and name a change with which your colleague
+first steps of training with a 128-dimensional head, and name a change with which your colleague
 could do without the factor after all.
 """,
     rubric={

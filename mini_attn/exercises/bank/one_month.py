@@ -14,10 +14,10 @@ EXERCISE = Exercise(
     assessed=False,
     section="Side by side",
     text="""
-Your team trains a model of width 4,096 on texts of 4,096 tokens. Its attention is plain: it writes
-the scores down. You may spend one month on one thing:
+Your team trains a model of width 4,096 on texts of 4,096 tokens. Its attention is plain: it
+materializes the scores. You may spend one month on one thing:
 
-- a fused kernel, which never writes the scores down;
+- a fused kernel, which never materializes the scores;
 - a sparse pattern, in which each token sees 512 others;
 - linear attention.
 

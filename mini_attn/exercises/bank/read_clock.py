@@ -15,8 +15,8 @@ TEXT = """
 Which positions do these rows belong to? `rows` is `(n, d)`: rows of equation
 {eq}`eq-position-sinusoids` with `base` in place of 10,000, sine and cosine of a pair as neighbours,
 but each number is off by up to 0.05. The positions are whole numbers from 0 to `longest - 1`, in
-any order. The slowest clock takes more than `longest` steps to go round once, so its angle is
-another one at each position. Return the positions, an integer array `(n,)`.
+any order. The slowest clock takes more than `longest` steps to go round once, so its angle
+differs at every position. Return the positions, an integer array `(n,)`.
 """
 STARTER = '''
 def read_clock(rows, base, longest):

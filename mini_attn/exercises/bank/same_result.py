@@ -137,7 +137,7 @@ def slips(inputs: Inputs) -> Slips:
          f"{_ONE}"),
         (np.array(True), "The answer is always true, whatever the two arrays are."),
         (np.array(False), "The answer is always false, whatever the two arrays are."),
-        (~_verdict(inputs), "The verdict is turned round."),
+        (~_verdict(inputs), "The verdict is reversed."),
     ]  # fmt: skip
 
 

@@ -147,7 +147,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "The columns add up to 1. Each row is a choice of its own: sum over the last axis."),
     ({"axis": None}, "The whole array adds up to 1. Each row has a sum of its own: keep its axis."),
     ({"factor": -1.0},
-     "The smallest score gets the most: the sign in the exponent is turned round."),
+     "The smallest score gets the most: the sign in the exponent is reversed."),
     ({"factor": float(np.log(2.0))}, "The base is e, not 2."),
     ({"empty": "shared"},
      "A row of minus infinity alone has nothing to choose from. By the rule of this book its "

@@ -138,7 +138,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"total": 0},
      "The largest score is taken over the keys, as it should, and the sum still over the queries: "
      "so the weights of a query do not add up to 1."),
-    ({"scale": -1.0}, "The least similar key gets the most weight: the sign is turned round."),
+    ({"scale": -1.0}, "The least similar key gets the most weight: the sign is reversed."),
     ({"scale": float(np.log(2.0))}, "The base of the powers is e, not 2."),
     ({"by": "keys of length 1"}, _COSINES),
     ({"by": "cosines"}, _COSINES),

@@ -14,18 +14,18 @@ EXERCISE = Exercise(
     assessed=False,
     section="Which rule when",
     text="""
-Three teams use the same model, trained on 8,192 tokens. Team A feeds it documents of 16,000 tokens
-and cannot train. Team B has long documents and a week of GPUs, and wants 65,536 tokens. Team C runs
-a chat whose conversations grow from ten tokens to 30,000, with a cache. The head of all three wants
-*one* rule.
+Three teams use the same model, trained with a context of 8,192 tokens. Team A feeds it documents of
+16,000 tokens and cannot train. Team B has long documents and a week of GPUs, and wants 65,536
+tokens. Team C runs a chat whose conversations grow from ten tokens to 30,000, with a cache. Their
+manager wants *one* rule.
 
-Say for each team which rule you would take on its own and why. Then answer the head: is there one
-rule for all, and what does it cost whom?
+Say for each team which rule you would take on its own and why. Then answer the manager: is there
+one rule for all, and what does it cost whom?
 """,
     rubric={
         "Tells the rules apart by what they do to fast and to slow planes.": 2,
         "Sees what is special about team C, and what follows for its rule.": 2,
-        "Answers the head with a rule or a refusal, and names what it costs which team.": 1,
+        "Answers the manager with a rule or a refusal, and names what it costs which team.": 1,
     },
     hints=(
         (

@@ -9,10 +9,9 @@ from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.models import MODELS
 
 TEXT = """
-With pencil and paper: Llama-3-8B has 32 query heads and 8 key/value heads. A program deals the
-key/value heads out like cards, as `np.tile` does. In the example of this page, heads 0 and 3 of 4
-were right all the same. How many of the 32 query heads still read the key/value head that they
-should?
+With pencil and paper: Llama-3-8B has 32 query heads and 8 key/value heads. A program assigns the
+key/value heads round-robin, as `np.tile` does. In the example of this page, heads 0 and 3 of 4 were
+right all the same. How many of the 32 query heads still read the key/value head that they should?
 """
 
 MODEL = MODELS["llama-3-8b"]

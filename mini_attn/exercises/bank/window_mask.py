@@ -89,7 +89,7 @@ def slips(inputs: Inputs) -> Slips:
         ({"empty": -1},
          "A slot at position -1 holds no token, but it may lie inside the window."),
         ({"by": "places"},
-         "The mask is made from places in the array. A ring puts new tokens in old places: compare "
+         "The mask is made from indices of the array. A ring puts new tokens in old slots: compare "
          "the positions of queries and keys."),
         ({"nearest": 1}, "The token does not see itself: its own key belongs to the window."),
         ({"empty": 1}, "The token at position 0 is not seen: only a slot at position −1 is empty."),

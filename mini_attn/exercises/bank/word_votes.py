@@ -148,7 +148,7 @@ def slips(inputs: Inputs) -> Slips:
     return [
         *_not_divided_once(inputs),
         *_divided_otherwise(inputs),
-        (-votes, "The sign is turned round: this is `other` above `said`."),
+        (-votes, "The sign is reversed: this is `other` above `said`."),
         (parts / rms * gain @ said, "These are the parts of one logit, that of `said`. A part that "
          "raises both words alike prefers neither."),
         (parts / rms * gain @ other, "These are the parts of the logit of `other` alone."),

@@ -107,8 +107,8 @@ def _half() -> Question:
     assert 2 * square == sum(flops.values())
     return Question(
         key="attention-cost/half",
-        text=f"A layer of GPT-2 has `d_model` = {WIDTH} and an MLP of width 4 × {WIDTH}. From how "
-        "many tokens on are scores and weighted sum half of all its FLOPs (full square)?",
+        text=f"A layer of GPT-2 has `d_model` = {WIDTH} and an MLP of width 4 × {WIDTH}. At how "
+        "many tokens are scores and weighted sum half of all its FLOPs (full square)?",
         answer=cross,
         unit="tokens",
         kind="crossover",

@@ -31,12 +31,12 @@ def _reader() -> Question:
         mistakes=(
             Mistake(
                 head % KV_HEADS,
-                f"That deals the heads out like cards, {head} mod {KV_HEADS}. The query heads that "
+                f"That assigns the heads round-robin, {head} mod {KV_HEADS}. The query heads that "
                 "share are neighbours.",
             ),
             Mistake(
                 head % GROUP,
-                f"That is the place of head {head} inside its group, {head} mod {GROUP}. Which "
+                f"That is the number of head {head} inside its group, {head} mod {GROUP}. Which "
                 "group is it?",
             ),
             Mistake(
@@ -146,8 +146,8 @@ def _devices() -> Question:
     return Question(
         key="mqa-gqa/devices",
         text=f"Llama-3-70B has {model.n_heads} query heads and {model.n_kv_heads} key/value heads, "
-        f"and keeps {whole:,} bytes a token. Its heads are spread over {devices} devices, and each "
-        "device keeps whole the heads that its query heads read. How many bytes a token does one "
+        f"and keeps {whole:,} bytes a token. The cache is split by heads over {devices} devices: "
+        "each keeps whole the heads that its query heads read. How many bytes a token does one "
         "device keep?",
         answer=each,
         unit="bytes",

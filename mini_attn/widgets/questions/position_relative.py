@@ -87,7 +87,7 @@ def _bias_bytes() -> Question:
     return Question(
         key="position/bias-bytes",
         text=f"MPT-7B uses ALiBi with {heads} heads and {tokens:,} tokens of context. How many "
-        "bytes are the biases of all heads, written down as full matrices in float32?",
+        "bytes are the biases of all heads, stored as full matrices in float32?",
         answer=answer,
         unit="bytes",
         kind="product",

@@ -67,7 +67,7 @@ def _ntk_base() -> Question:
             ),
             Mistake(
                 THETA * factor ** (1 / POWER),
-                f"The exponent is turned round: {SIZE}/{SIZE - 2}, not {SIZE - 2}/{SIZE}.",
+                f"The exponent is reversed: {SIZE}/{SIZE - 2}, not {SIZE - 2}/{SIZE}.",
             ),
             Mistake(THETA, "That is the base as it was."),
             Mistake(

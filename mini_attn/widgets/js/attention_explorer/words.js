@@ -74,7 +74,7 @@ function explainWeight(result, i, j) {
 const PARTS = {
   q: ({ q, names }, i) => `The query of ${quote(names[i])}, what it looks for: its embedding times W_q = ${list(q[i])}.`,
   k: ({ k, names }, i) => `The key of ${quote(names[i])}, by what it can be found: its embedding times W_k = ${list(k[i])}.`,
-  v: ({ v, names }, i) => `The value of ${quote(names[i])}, what it hands over: its embedding times W_v = ${list(v[i])}.`,
+  v: ({ v, names }, i) => `The value of ${quote(names[i])}, what it passes on: its embedding times W_v = ${list(v[i])}.`,
   out: ({ out, weights, names }, i) => {
     const parts = weights[i].map((w, j) => (w < 0.005 ? null : `${decimal(w)} · value of ${quote(names[j])}`)).filter(Boolean);
     return `The output of ${quote(names[i])}: ${parts.join(" + ")} = ${list(out[i])}.`;

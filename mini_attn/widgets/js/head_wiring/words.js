@@ -21,7 +21,7 @@ function wiring({ n_kv_heads: nKvHeads, n_heads: nHeads, order, lines }) {
   if (nKvHeads === nHeads) return `Multi-head attention: each of the ${nHeads} query heads reads a key/value head of its own.`;
   if (nKvHeads === 1) return `Multi-query attention: all ${nHeads} query heads read one key/value head, the mean of the ${nHeads}.`;
   const who = (kv) => `heads ${names(lines.filter((line) => line.kv === kv).map((line) => line.head))} read key/value head ${kv}`;
-  return `${order === "dealt" ? "Dealt like cards" : "Neighbours share"}: ${who(0)}, ${who(1)}.`;
+  return `${order === "dealt" ? "Assigned round-robin" : "Neighbours share"}: ${who(0)}, ${who(1)}.`;
 }
 
 export function describe(result) {

@@ -8,7 +8,7 @@ import { missingBefore, runs } from "./order.js";
 import { Output } from "./output.js";
 
 const button = (action, words, label = words) => `<button type="button" data-do="${action}" aria-label="${label}">${words}</button>`;
-const NO_TORCH = "Not run here: it needs PyTorch, which runs in no browser. What the page was built with stands below.";
+const NO_TORCH = "Not run here: it needs PyTorch, which runs in no browser. What the page was built with is below.";
 
 class Cell {
   constructor([number, kind, source], page) {
