@@ -25,6 +25,8 @@ from typing import Any
 import nbformat
 from chapter_facts import by_part
 from citations import citations
+from claims import PAGE as CLAIMS
+from claims import outline as claims
 from docutils import nodes
 from opening import RUN_LINKS
 from outline import as_script, outline
@@ -56,6 +58,9 @@ MODE = """(function (root) {
   root.dataset.mode = "auto";
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 })(document.documentElement);"""
+# The theme would mark the words of a search on whatever page is opened next, also inside living
+# pictures, and offers to hide them where the search box is not. Results show them; pages do not.
+SEARCHED = """try { localStorage.removeItem("sphinx_highlight_terms"); } catch (refused) {}"""
 # A font that comes after the first paint moves lines, and formulas more: a page is shown in its
 # own, or after a second in what the system has. Asked for behind the style, as the text would be.
 LETTERS = """(function (root) {
@@ -92,7 +97,8 @@ def copy_bundle(app: Sphinx) -> None:
     for name in BUNDLE:
         if (static / name).exists():
             shutil.copyfile(static / name, target / name)
-    app.env.living_chapters = outline(Path(app.confdir))
+    said = Path(app.confdir, f"{CLAIMS}.md").read_text(encoding="utf-8")
+    app.env.living_chapters = [*outline(Path(app.confdir)), claims(said)]
     script = (static / PROGRESS).read_text(encoding="utf-8")
     (target / PROGRESS).write_text(as_script(app.env.living_chapters) + script, encoding="utf-8")
     names = {part: with_digest(static / name, target / name) for part, name in LATER.items()}
@@ -266,6 +272,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     os.environ["MINI_ATTN_PROGRESS"] = "off"
     app.add_config_value("lite_megabytes", 40, "html", int)
     app.add_js_file(None, body=MODE, priority=100)
+    app.add_js_file(None, body=SEARCHED, priority=100)
     app.connect("builder-inited", copy_bundle)
     app.connect("html-page-context", finish_page, priority=900)
     app.connect("build-finished", write_neighbours)
