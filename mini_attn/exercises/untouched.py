@@ -60,7 +60,7 @@ def is_starter(task: Exercise, answer: Any) -> bool:
     before = set(given)
     exec(task.starter, given)
     parts = {name: given[name] for name in set(given) - before - {"__builtins__", task.name}}
-    pairs = [(given[task.name], answer)]
+    pairs: list[tuple[Any, Any]] = [(given[task.name], answer)]
     pairs += [(part, answer.__globals__.get(name)) for name, part in parts.items()]
     return all(_compiled(one) == _compiled(other) for one, other in pairs)
 

@@ -184,5 +184,6 @@ def test_cards_fit_can_be_hit_and_have_no_barrier(visit: Visit, theme: str, widt
     assert_fits(page)
     for button in page.locator(".claim button:visible").all()[:12]:
         size = button.bounding_box()
+        assert size
         assert min(size["width"], size["height"]) >= 24
     assert serious_findings(page, covered=True) == []
