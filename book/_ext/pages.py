@@ -4,7 +4,7 @@
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
 * pages with an exercise for a number or for words: the script that takes the answer;
 * chapters: the links to run them in the browser and to download them, with a stamp;
-* chapters and the first page: a place for the reader's progress, with its script;
+* chapters, the first page and that of claims: a place for the reader's progress, with its script;
 * pages with exercises or cells: the script that offers Python; its other parts come at first use;
 * all: storage that is sure to be the book's; a description for previews;
 * beside them: a start page, a page for dead links.
@@ -160,7 +160,7 @@ def scripts_of_head(context: dict[str, Any], waits: bool) -> list[Any]:
 
 
 def progress_place(app: Sphinx, pagename: str, body: str) -> str:
-    """Where a chapter shows the reader's progress: at its end, empty until the script comes."""
+    """Where a page shows the reader's progress: at its end, empty until the script comes."""
     page = Path(pagename).name
     if page not in {chapter["page"] for chapter in app.env.living_chapters}:
         return body
@@ -191,7 +191,7 @@ def finish_page(
         body = body.replace(place, found + links, 1)
         here = re.search(r'href="([^"]*/lite/[^"]*)"', links)
         body = re.sub(r'href="notebook:(\w+)"', rf'href="{here[1]}#exercise=\1"', body)
-        body = progress_place(app, pagename, body)
+    body = progress_place(app, pagename, body)
     # Right behind the first widget and read there: that widget is alive before the rest of a
     # long page is even parsed. The others are as they are parsed: none grows before one's eyes.
     trained = script_of(app, context, TRAINED)
