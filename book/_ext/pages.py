@@ -4,7 +4,7 @@
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
 * pages with an exercise for a number or for words: the script that takes the answer;
 * chapters: the links to run them in the browser and to download them, with a stamp;
-* chapters and the first page: a place for the reader's progress, with its script;
+* chapters, the first page and that of claims: a place for the reader's progress, with its script;
 * pages with exercises or cells: the script that offers Python; its other parts come at first use;
 * all: storage that is sure to be the book's; a description for previews;
 * beside them: a start page, a page for dead links.
@@ -25,6 +25,8 @@ from typing import Any
 import nbformat
 from chapter_facts import by_part
 from citations import citations
+from claims import PAGE as CLAIMS
+from claims import outline as claims
 from docutils import nodes
 from opening import RUN_LINKS
 from outline import as_script, outline
@@ -56,6 +58,9 @@ MODE = """(function (root) {
   root.dataset.mode = "auto";
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 })(document.documentElement);"""
+# The theme would mark the words of a search on whatever page is opened next, also inside living
+# pictures, and offers to hide them where the search box is not. Results show them; pages do not.
+SEARCHED = """try { localStorage.removeItem("sphinx_highlight_terms"); } catch (refused) {}"""
 # A font that comes after the first paint moves lines, and formulas more: a page is shown in its
 # own, or after a second in what the system has. Asked for behind the style, as the text would be.
 LETTERS = """(function (root) {
@@ -92,7 +97,8 @@ def copy_bundle(app: Sphinx) -> None:
     for name in BUNDLE:
         if (static / name).exists():
             shutil.copyfile(static / name, target / name)
-    app.env.living_chapters = outline(Path(app.confdir))
+    said = Path(app.confdir, f"{CLAIMS}.md").read_text(encoding="utf-8")
+    app.env.living_chapters = [*outline(Path(app.confdir)), claims(said)]
     script = (static / PROGRESS).read_text(encoding="utf-8")
     (target / PROGRESS).write_text(as_script(app.env.living_chapters) + script, encoding="utf-8")
     names = {part: with_digest(static / name, target / name) for part, name in LATER.items()}
@@ -154,7 +160,7 @@ def scripts_of_head(context: dict[str, Any], waits: bool) -> list[Any]:
 
 
 def progress_place(app: Sphinx, pagename: str, body: str) -> str:
-    """Where a chapter shows the reader's progress: at its end, empty until the script comes."""
+    """Where a page shows the reader's progress: at its end, empty until the script comes."""
     page = Path(pagename).name
     if page not in {chapter["page"] for chapter in app.env.living_chapters}:
         return body
@@ -185,7 +191,7 @@ def finish_page(
         body = body.replace(place, found + links, 1)
         here = re.search(r'href="([^"]*/lite/[^"]*)"', links)
         body = re.sub(r'href="notebook:(\w+)"', rf'href="{here[1]}#exercise=\1"', body)
-        body = progress_place(app, pagename, body)
+    body = progress_place(app, pagename, body)
     # Right behind the first widget and read there: that widget is alive before the rest of a
     # long page is even parsed. The others are as they are parsed: none grows before one's eyes.
     trained = script_of(app, context, TRAINED)
@@ -266,6 +272,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     os.environ["MINI_ATTN_PROGRESS"] = "off"
     app.add_config_value("lite_megabytes", 40, "html", int)
     app.add_js_file(None, body=MODE, priority=100)
+    app.add_js_file(None, body=SEARCHED, priority=100)
     app.connect("builder-inited", copy_bundle)
     app.connect("html-page-context", finish_page, priority=900)
     app.connect("build-finished", write_neighbours)

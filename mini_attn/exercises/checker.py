@@ -15,9 +15,10 @@ from mini_attn.exercises.report import Report
 from mini_attn.exercises.rubric import refuse_open, rubric_words
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import Exercise, exercise
+from mini_attn.exercises.untouched import untouched
 from mini_attn.exercises.variants import mine
 
-__all__ = ["check", "examine", "grade"]
+__all__ = ["check", "examine", "grade", "look"]
 
 NOTHING: Any = object()  # no answer, which may itself be None
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
@@ -59,6 +60,32 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
     return report
 
 
+def look(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
+    """What a learner is told: as `examine`, but of an untouched starter no diagnosis.
+
+    Parameters
+    ----------
+    exercise_id : str
+        Which exercise.
+    answer : callable or number
+        The learner's function, or the number of a pencil exercise.
+    seed : int
+        Seeds the random cases.
+
+    Returns
+    -------
+    Report
+        How far it came.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such exercise, or people mark it.
+    """
+    said = untouched(exercise(exercise_id), answer, seed=seed)
+    return said or examine(exercise_id, answer, seed=seed)
+
+
 def _alone(task: Exercise, answer: Any) -> Report:
     """The report on an answer's own cell, with other numbers than the check has."""
     source = cell_of(answer)
@@ -74,7 +101,7 @@ def _alone(task: Exercise, answer: Any) -> Report:
         report = Report(task, "runs", words)
     else:
         seed = int(np.random.default_rng().integers(2**32))
-        report = examine(task.id, found, seed=seed)
+        report = look(task.id, found, seed=seed)
     report.notes += [*notes, *what_lacks(task, source)]
     return report
 
@@ -102,6 +129,9 @@ def check(exercise_id: str, answer: Any = NOTHING, *, alone: bool = False) -> No
 
     Notes
     -----
+    Of the unchanged starter of a repair exercise the check says how many cases come out right,
+    and not what is wrong: to find that is the exercise.
+
     Of an answer that is right the check says which names come from other cells, as these are
     missing where a teacher grades. Cells between the answer and its check count as its own there.
 
@@ -120,7 +150,7 @@ def check(exercise_id: str, answer: Any = NOTHING, *, alone: bool = False) -> No
     if alone:
         print(_alone(task, answer))
         return
-    report = examine(exercise_id, answer)
+    report = look(exercise_id, answer)
     source = None if report.failed else cell_of(answer)
     report.notes += what_lacks(report.exercise, source) if source else []
     print(report)

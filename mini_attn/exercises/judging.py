@@ -14,7 +14,7 @@ from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 
-__all__ = ["examine_function", "examine_number"]
+__all__ = ["count_right", "examine_function", "examine_number"]
 
 ROUGH = "right to float32's precision: float64 would keep twice as many digits"
 Call = Callable[[Inputs], Run]
@@ -142,6 +142,35 @@ def _one_number(task: Exercise, answer: Any) -> None:
         for inputs in given:
             if idea := _judge(task, inputs, outputs):
                 raise Missing(group, idea)
+
+
+def count_right(task: Exercise, call: Call, *, seed: int) -> tuple[int, int]:
+    """How many cases come out right, each judged by itself.
+
+    Parameters
+    ----------
+    task : Exercise
+        Which exercise.
+    call : callable (inputs) -> Run
+        Calls the answer with one case.
+    seed : int
+        Seeds the random cases.
+
+    Returns
+    -------
+    right, of : int
+        Cases that are right, and all cases.
+    """
+    right = of = 0
+    for group, drawn in task.cases(np.random.default_rng(seed)).items():
+        for inputs in drawn:
+            of += 1
+            try:
+                case = _try(task, call, Tried(group, inputs, {}), Report(task), twice=False)
+            except Missing:
+                continue
+            right += case.fault is None
+    return right, of
 
 
 def examine_function(task: Exercise, call: Call, *, seed: int) -> Report:

@@ -15,8 +15,8 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises.comparing import Inputs, Outputs, Same, Symptom, by_right, close
 
 __all__ = [
-    "GROUPS", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "checked_ids", "exercise",
-    "exercise_ids", "of_chapter",
+    "GROUPS", "STAGES", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "checked_ids",
+    "exercise", "exercise_ids", "of_chapter",
 ]  # fmt: skip
 
 Cases = dict[str, list[Inputs]]
@@ -25,6 +25,7 @@ Slips = Sequence[tuple[Any, str]]
 GROUPS = ("by hand", "random", "property", "edges")  # of cases, in the order of checking
 NUMBER = "answer = ...  # your number"
 WORDS = "*Write your answer here: a double click opens this cell.*"
+STAGES = ("warm-up", "transfer", "invent")  # of a chapter's exercises
 CRITERIA = (2, 5)  # of an open question, at least and at most
 NAME = re.compile(r"^def (\w+)", re.MULTILINE)
 BLOCK = re.compile(r"- |\* |[|>]|\d+\. |\$\$")  # what begins lines that stay lines
@@ -82,6 +83,9 @@ class Exercise:
         A function's last group is "edges", a number has "by hand" alone, words have none.
     minutes, difficulty : int
         What it takes, and 1 to 5.
+    stage : {"warm-up", "transfer", "invent"}
+        What it asks for: what the page shows, the same idea in another place, or an answer that
+        stands on no page. Each chapter has all three and begins with the first.
     assessed : bool
         Whether its solution is kept from the page.
     section : str
@@ -146,9 +150,9 @@ class Exercise:
     Raises
     ------
     ConfigError
-        If the groups are none of `GROUPS`, not in their order, or end before the last check, if
-        neither `right` nor `judge` says what is right, or if an open question has groups or not
-        as many criteria as `CRITERIA` says.
+        If there is no such stage, if the groups are none of `GROUPS`, not in their order, or end
+        before the last check, if neither `right` nor `judge` says what is right, or if an open
+        question has groups or not as many criteria as `CRITERIA` says.
     """
 
     id: str
@@ -179,11 +183,15 @@ class Exercise:
     standalone: tuple[str, str] = ("", "")
     letters: str = ""
     definition: str = ""
+    stage: str = "transfer"
     draw: Callable[[str], Exercise] | None = None
     rubric: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", _in_paragraphs(self.text))
+        if self.stage not in STAGES:
+            stages = ", ".join(STAGES)
+            raise ConfigError(f"the stage of {self.id} is {self.stage!r}, expected one of {stages}")
         if self.kind == "open":
             self._check_rubric()
             object.__setattr__(self, "starter", WORDS)
@@ -217,9 +225,9 @@ class Exercise:
 
     @property
     def label(self) -> str:
-        """Difficulty, minutes and points in one line."""
+        """Stage, difficulty, minutes and points in one line."""
         dots = "●" * self.difficulty + "○" * (5 - self.difficulty)
-        return f"difficulty {dots} · {self.minutes} min · {self.points} points"
+        return f"{self.stage} · difficulty {dots} · {self.minutes} min · {self.points} points"
 
     @property
     def name(self) -> str:

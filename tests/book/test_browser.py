@@ -250,6 +250,22 @@ def test_search_finds_a_page_from_a_folder(visit: Visit) -> None:
     expect(page.locator("#search-results")).to_contain_text("KV caching", timeout=15_000)
 
 
+def test_no_page_is_marked_with_the_words_of_a_search(visit: Visit) -> None:
+    """Neither the page that was found nor the one that is opened next."""
+    page = visit("search.html?q=prefill")
+    result = page.locator("#search-results li a").first
+    expect(result).to_be_visible(timeout=15_000)
+    assert page.evaluate("localStorage.getItem('sphinx_highlight_terms')") == "prefill"
+    result.click()
+    page.wait_for_url("**/book/**")
+    for _ in range(2):
+        expect(page.locator("article h1")).to_be_visible()
+        page.wait_for_timeout(300)
+        expect(page.get_by_text("Hide Search Matches")).to_have_count(0)
+        expect(page.locator("span.highlighted")).to_have_count(0)
+        page.goto(visit.url("book/kv-cache.html", "http"))
+
+
 def test_front_page_leads_to_the_book(visit: Visit) -> None:
     page = visit.look("index.html", protocol="file")
     page.wait_for_url("**/book/index.html")

@@ -18,7 +18,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.judging import examine_number
-from mini_attn.exercises.spec import checked_ids
+from mini_attn.exercises.spec import STAGES, checked_ids
 from tools.exercises import update
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +125,23 @@ def test_points_stand_where_checks_can_earn_them() -> None:
         assert (len(task.groups) > 1) == (task.kind == "write"), task.id
         assert 2 <= task.points <= 5
     assert exercise("cached_step").points == sum(exercise("cached_step").groups.values()) == 4
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_chapter_warms_up_transfers_and_invents(page: str) -> None:
+    """In the order of the page; what warms up is none of the hardest."""
+    tags = [cell.metadata.get("exercise", {}) for cell in cells_of(page)]
+    tasks = [exercise(tag["id"]) for tag in tags if tag.get("role") == "starter"]
+    assert tasks[0].stage == "warm-up"
+    assert {task.stage for task in tasks} == set(STAGES)
+    for task in tasks:
+        assert task.stage != "warm-up" or task.difficulty <= 2, task.id
+        assert task.label.startswith(f"{task.stage} · difficulty ●"), task.id
+
+
+def test_a_stage_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the stage of toy is 'later', expected one of warm-up"):
+        Exercise(**DATA | {"stage": "later"})
 
 
 # The guesses

@@ -99,9 +99,13 @@ def test_every_exercise_of_a_chapter_is_done_by_keyboard(visit: Visit, name: str
 def test_a_wrong_answer_is_told_what_is_missing(visit: Visit) -> None:
     page = visit.look(CHAPTER)
     box = opened(page)
-    page.keyboard.press("ControlOrMeta+Enter")  # the starter, which is wrong
+    page.keyboard.press("ControlOrMeta+Enter")  # the starter, which keeps its fault for itself
     failed = box.locator("[data-state=failed]")
-    expect(failed).to_contain_text("by hand", timeout=COLD)
+    expect(failed).to_contain_text("This is the starter as it was given", timeout=COLD)
+    expect(box).not_to_contain_text("top left")
+    write(page, box, exercise(ID).starter.replace("    return", "    touched = 1\n    return"))
+    box.get_by_role("button", name="Check").click()
+    expect(failed).to_contain_text("by hand")
     expect(failed).to_contain_text("top left")
     expect(box.get_by_role("status")).to_contain_text("Not yet, 0 of 4 points.")
     assert box.locator("[data-state=not-reached]").count() == 3

@@ -20,6 +20,7 @@ from mini_attn.exercises import (
 )
 from mini_attn.widgets.questions import QUESTIONS
 from tests.exercises.test_progress import SAMPLE, TEXTS
+from tests.scripts import script
 from tests.site import THEMES, WIDTHS, assert_fits, serious_findings
 from tools import HTML
 from tools.site import Visit
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.browser
 
 CHAPTER, FRONT = "book/kv-cache.html", "book/index.html"
 FILE = progress_transfer.NAME
+CLAIMS = script("book/_ext/claims.py")  # answered like predictions
 
 
 def box(page: Page) -> Locator:
@@ -116,7 +118,7 @@ def test_the_front_page_lists_the_whole_book(visit: Visit) -> None:
     """Its sums are the bank's and the questions', so nothing was typed or missed."""
     page = visit.look(FRONT)
     sums = box(page).locator("tfoot td")
-    expect(sums.first).to_have_text(f"0 of {len(QUESTIONS)}")
+    expect(sums.first).to_have_text(f"0 of {len(QUESTIONS) + CLAIMS.COUNT}")
     expect(sums.last).to_have_text(f"0 of {len(exercise_ids())}")
     for link in box(page).locator("tbody a").all():
         assert page.request.get(link.evaluate("a => a.href")).ok

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,52 @@ def test_each_moment_has_its_beat_in_words(moments: list[dict[str, Any]]) -> Non
 def test_a_tap_on_a_word_ends_its_row() -> None:
     body = "return input.map((id) => living.registry.first_look.choose({}, {}, id));"
     assert run(body, ["row-0", "row-3", "cell-2-1"]) == [{"moment": 2}, {"moment": 11}, None]
+
+
+def test_its_link_asks_for_the_same_row_and_rule(moments: list[dict[str, Any]]) -> None:
+    found = run("return input.map(living.registry.first_look.carries);", moments)
+    start = "#attention_explorer:"
+    assert found[9:] == [
+        f"{start}show=scores&mask=before&at=q-3",
+        f"{start}mask=before&at=out-3",
+        f"{start}mask=before&at=out-3",
+    ]
+    assert [link.rpartition("-")[2] for link in found] == [str(n // 3) for n in range(12)]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("protocol", ["http", "file"])
+def test_the_chapter_opens_on_the_row_that_was_tapped(visit: Visit, protocol: str) -> None:
+    page = visit("book/index.html", protocol=protocol, reduced_motion="reduce")
+    page.locator(".living[data-widget=first_look] [data-id=row-2]").click()
+    page.locator("a.carries").press("Enter")
+    page.wait_for_url("**/attention.html#attention_explorer:mask=before&at=out-2")
+    view = page.locator(".living[data-widget=attention_explorer]")
+    expect(view.get_by_label("Hide later tokens")).to_have_value("before")
+    expect(view.locator(".living-detail")).to_contain_text("The output of “a”")
+    expect(view.locator("[data-id=out-2]")).to_have_class(re.compile("living-lit"))
+    page.goto(page.url.replace("at=out-2", "at=no-such"))  # a part that there is not
+    expect(view.locator(".living-note")).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_cards_say_what_is_done(visit: Visit) -> None:
+    page = visit("book/index.html")
+    card = page.locator("[data-chapter=matmul]")
+    tops = page.evaluate("[...document.querySelectorAll('.chapter-card')].map((c) => c.offsetTop)")
+    expect(page.locator(".card-done:visible")).to_have_count(0)
+    page.evaluate("""localStorage.setItem("living:prediction:matmul/flops",
+      JSON.stringify({attempt: "1024", verdict: "right", shown: false}))""")
+    page.evaluate("""localStorage.setItem("living:exercise:matmul/tile_product",
+      JSON.stringify({state: "solved", points: 3}))""")
+    page.reload()
+    expect(card.locator(".card-done")).to_have_text(re.compile(r"^2 of \d+ done$"))
+    expect(page.locator(".card-done:visible")).to_have_count(1)
+    now = page.evaluate("[...document.querySelectorAll('.chapter-card')].map((c) => c.offsetTop)")
+    assert [n - now[0] for n in now] == [n - tops[0] for n in tops]  # nothing has moved
+    page.locator(".kept").get_by_role("button", name="Reset all").click()
+    page.locator(".kept").get_by_role("button", name="Forget").click()
+    expect(page.locator(".card-done:visible")).to_have_count(0)
 
 
 @pytest.mark.browser

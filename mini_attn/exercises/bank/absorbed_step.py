@@ -211,6 +211,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="Absorbing the expansion",
     definition="The scale of the absorbed form",

@@ -143,6 +143,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=6,
         difficulty=1,
+        stage="warm-up",
         assessed=False,
         section="ALiBi: a penalty that grows",
         definition="ALiBi: a penalty that grows",

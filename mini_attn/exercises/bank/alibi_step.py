@@ -126,6 +126,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="With a cache, the query is the last token",
     definition="ALiBi: a penalty that grows",

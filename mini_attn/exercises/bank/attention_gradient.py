@@ -215,6 +215,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 2, "edges": 1},
     minutes=30,
     difficulty=4,
+    stage="invent",
     assessed=True,
     section="The way back: gradients",
     text=TEXT,

@@ -109,6 +109,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=8,
     difficulty=1,
+    stage="transfer",
     assessed=True,
     section="Each sequence reads its own cache",
     text=TEXT,

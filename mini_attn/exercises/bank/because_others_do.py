@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=20,
     difficulty=4,
+    stage="transfer",
     assessed=False,
     section="A way to decide",
     text="""

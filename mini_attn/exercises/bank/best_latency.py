@@ -129,6 +129,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=2,
+        stage="transfer",
         assessed=True,
         section="The step-time bound",
         text=_text(n),

@@ -172,6 +172,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=12,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="In tiles: exact, with linear memory",
     text=TEXT,

@@ -146,6 +146,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=4,
+    stage="invent",
     assessed=True,
     section="Switched off, one by one",
     text=TEXT,

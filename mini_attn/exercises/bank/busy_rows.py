@@ -105,6 +105,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 3},
         minutes=10,
         difficulty=3,
+        stage="transfer",
         assessed=False,
         section="Counting what moves",
         text=_text(n),

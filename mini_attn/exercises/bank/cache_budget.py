@@ -125,6 +125,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=1,
+        stage="warm-up",
         assessed=False,
         section="What the cache costs",
         text=_text(n),

@@ -127,6 +127,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=1,
+    stage="warm-up",
     assessed=False,
     section="The same shape, each cache",
     text=TEXT,

@@ -177,6 +177,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=25,
     difficulty=4,
+    stage="invent",
     assessed=True,
     section="Where the brackets go",
     text=TEXT,

@@ -149,6 +149,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="Prompts, chunks and batches",
     text=TEXT,

@@ -172,6 +172,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="Which half can be rounded",
     text=TEXT,

@@ -120,6 +120,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=12,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="Which head does what",
     text=TEXT,

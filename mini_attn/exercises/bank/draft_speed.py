@@ -164,6 +164,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="Speculation",
     text=TEXT,

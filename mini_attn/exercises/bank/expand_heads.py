@@ -107,6 +107,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=8,
     difficulty=1,
+    stage="transfer",
     assessed=True,
     section="Neighbours share: which repeat is the right one",
     text=TEXT,

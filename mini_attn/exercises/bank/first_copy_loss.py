@@ -133,6 +133,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 3},
         minutes=10,
         difficulty=3,
+        stage="transfer",
         assessed=False,
         section="What a word costs",
         text=_text(n),

@@ -170,6 +170,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=18,
     difficulty=4,
+    stage="invent",
     assessed=False,
     section="In tiles: exact, with linear memory",
     text=TEXT,

@@ -175,6 +175,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 2, "edges": 1},
     minutes=20,
     difficulty=4,
+    stage="invent",
     assessed=False,
     section="Many planes, many speeds",
     text=TEXT,

@@ -163,6 +163,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="Groups between the ends",
     text=TEXT,

@@ -105,6 +105,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=5,
         difficulty=1,
+        stage="warm-up",
         assessed=False,
         section="Temperature",
         text=_text(n),

@@ -177,6 +177,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 2, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="Pruning and tying",
     text=TEXT,

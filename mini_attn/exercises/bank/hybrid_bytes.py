@@ -120,6 +120,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=2,
+        stage="transfer",
         assessed=False,
         section="Layers of both kinds",
         text=_text(n),

@@ -176,6 +176,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="Which head does what",
     text=TEXT,

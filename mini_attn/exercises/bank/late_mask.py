@@ -142,6 +142,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="The causal mask, three ways",
     text=TEXT,

@@ -165,6 +165,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 2},
     minutes=12,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="What is lost, and what cannot be taken back",
     text=TEXT,

@@ -179,6 +179,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=12,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="What is cached",
     definition="What is cached",

@@ -154,6 +154,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 2, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="Absorbing the expansion",
     text=TEXT,

@@ -187,6 +187,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 2, "edges": 1},
     minutes=20,
     difficulty=4,
+    stage="invent",
     assessed=True,
     section="What a byte buys",
     text=TEXT,

@@ -173,6 +173,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="A layer, part by part",
     text=TEXT,

@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="Why divide by the root",
     text=r"""

@@ -104,6 +104,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=1,
+        stage="transfer",
         assessed=False,
         section="What the context changes",
         text=_text(n),

@@ -150,6 +150,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="Putting the heads together",
     text=TEXT,

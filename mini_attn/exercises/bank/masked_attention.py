@@ -159,6 +159,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="Hiding the future",
     text=TEXT,

@@ -201,6 +201,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="From one head to many",
     text=TEXT,

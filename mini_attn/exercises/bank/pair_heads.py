@@ -267,6 +267,7 @@ EXERCISE = Exercise(
     groups={"property": 3, "edges": 1},
     minutes=20,
     difficulty=4,
+    stage="invent",
     assessed=True,
     section="Fewer heads from a trained model",
     text=TEXT,

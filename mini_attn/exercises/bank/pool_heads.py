@@ -151,6 +151,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="Fewer heads from a trained model",
     text=TEXT,

@@ -129,6 +129,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="Pruning and tying",
     text=TEXT,

@@ -102,6 +102,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=1,
+        stage="warm-up",
         assessed=False,
         section="What heads cost",
         text=_text(n),

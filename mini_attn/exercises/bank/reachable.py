@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="How far a stack of layers sees",
     text="""

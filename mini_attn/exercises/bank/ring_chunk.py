@@ -195,6 +195,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="A prompt that is longer than the ring",
     text=TEXT,

@@ -153,6 +153,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=12,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="With a cache",
     text=TEXT,

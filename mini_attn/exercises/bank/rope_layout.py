@@ -135,6 +135,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="Converting weights",
     text=TEXT,

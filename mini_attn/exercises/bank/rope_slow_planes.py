@@ -119,6 +119,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=2,
+        stage="warm-up",
         assessed=False,
         section="Many planes, many speeds",
         text=_text(n),

@@ -180,6 +180,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="Keys that go stale",
     text=TEXT,

@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=20,
     difficulty=4,
+    stage="invent",
     assessed=True,
     section="One plane, one angle",
     text="""

@@ -176,6 +176,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="Wavelength against trained length",
     text=TEXT,

@@ -186,6 +186,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="A larger base from the start",
     text=TEXT,

@@ -190,6 +190,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=12,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="Equal by different routes",
     text=TEXT,

@@ -113,6 +113,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=2,
+        stage="transfer",
         assessed=False,
         section="The variance argument",
         text=_text(n),

@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=True,
     section="What shrinks, and what does not",
     text="""

@@ -113,6 +113,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=6,
         difficulty=1,
+        stage="warm-up",
         assessed=False,
         section="By hand, in four steps",
         text=_text(n),

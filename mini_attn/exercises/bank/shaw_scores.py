@@ -157,6 +157,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="Shaw: a vector for each distance",
     text=TEXT,

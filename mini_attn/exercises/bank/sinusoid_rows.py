@@ -136,6 +136,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=1,
+    stage="warm-up",
     assessed=False,
     section="Sinusoids: a set of clocks",
     text=TEXT,

@@ -176,6 +176,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="The score that breaks the formula",
     text=TEXT,

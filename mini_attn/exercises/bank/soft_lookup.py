@@ -161,6 +161,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="A soft lookup",
     text=TEXT,

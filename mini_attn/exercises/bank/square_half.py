@@ -115,6 +115,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=8,
         difficulty=2,
+        stage="transfer",
         assessed=False,
         section="Where the square takes over",
         text=_text(n),

@@ -181,6 +181,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="Keys that go stale",
     definition="Dynamic NTK",

@@ -122,6 +122,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=8,
     difficulty=2,
+    stage="transfer",
     assessed=False,
     section="A head that was trained",
     text=TEXT,

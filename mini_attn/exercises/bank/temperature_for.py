@@ -134,6 +134,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="Temperature",
     text=TEXT,

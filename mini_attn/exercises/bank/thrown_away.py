@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=15,
     difficulty=4,
+    stage="transfer",
     assessed=False,
     section="Why so few numbers can be enough",
     text="""

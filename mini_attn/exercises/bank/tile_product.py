@@ -143,6 +143,7 @@ EXERCISE = Exercise(
     groups={"edges": 4},
     minutes=12,
     difficulty=2,
+    stage="warm-up",
     assessed=False,
     section="Tiles",
     text=TEXT,

@@ -133,6 +133,7 @@ EXERCISE = Exercise(
     groups={"random": 1, "property": 1, "edges": 1},
     minutes=12,
     difficulty=2,
+    stage="transfer",
     assessed=False,
     section="Tiles",
     definition="Tiles",

@@ -63,6 +63,7 @@ EXERCISE = Exercise(
     groups={"by hand": 2},
     minutes=8,
     difficulty=2,
+    stage="transfer",
     assessed=True,
     section="Neighbours share: which repeat is the right one",
     text=TEXT,

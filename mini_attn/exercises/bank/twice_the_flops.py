@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=12,
     difficulty=2,
+    stage="transfer",
     assessed=False,
     section="The step-time bound",
     text="""

@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=15,
     difficulty=3,
+    stage="invent",
     assessed=False,
     section="One head, one average",
     text="""

@@ -11,6 +11,7 @@ EXERCISE = Exercise(
     kind="open",
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=False,
     section="The residual stream",
     text="""

@@ -174,6 +174,7 @@ EXERCISE = Exercise(
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=15,
     difficulty=3,
+    stage="transfer",
     assessed=True,
     section="What each form costs",
     definition="What each form costs",

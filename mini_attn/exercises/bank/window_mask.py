@@ -142,6 +142,7 @@ EXERCISE = Exercise(
     groups={"edges": 3},
     minutes=10,
     difficulty=2,
+    stage="transfer",
     assessed=False,
     section="One key too many",
     text=TEXT,

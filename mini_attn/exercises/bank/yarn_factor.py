@@ -105,6 +105,7 @@ def made(**numbers: Any) -> Exercise:
         groups={"by hand": 2},
         minutes=6,
         difficulty=1,
+        stage="warm-up",
         assessed=False,
         section="The factor on the scores",
         definition="The factor on the scores",

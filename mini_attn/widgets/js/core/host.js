@@ -19,10 +19,13 @@ function written(definition, box) {
   }
 }
 
+// The part of the picture that an address points at, behind the state: #rotor:position=8&at=q-0
+const AT = /&at=([\w-]+)$/;
+
 // What an address asks of this widget: a checked state, or an error beside the present state. What
 // it does not name has its default, or for a phrase of the text what the page gave it.
 function asked({ name, schema, settle }, present, hash = location.hash, rest = null) {
-  const given = schema ? fromHash(name, schema, hash) : null;
+  const given = schema ? fromHash(name, schema, hash.replace(AT, "")) : null;
   if (!given) return null;
   const { state, error } = validate(schema, { ...(rest ?? defaults(schema)), ...given });
   if (error) return { state: present, error: `The link asks for a state that does not exist: ${error}. Nothing was changed.` };
@@ -46,6 +49,16 @@ function share(definition, view) {
   });
 }
 
+// A marked link takes what the picture shows along to another page.
+function lead({ carries }, view) {
+  for (const kind of ["pointerover", "focusin", "click"]) {
+    document.addEventListener(kind, ({ target }) => {
+      const link = target.closest?.("a.carries");
+      if (link) link.hash = carries(view.result);
+    });
+  }
+}
+
 function mount(definition, box) {
   const built = written(definition, box);
   const own = definition.settle ? definition.settle(built.state) : built.state;
@@ -57,6 +70,8 @@ function mount(definition, box) {
   const model = pageModel(linked?.state ?? start);
   const view = show(definition, place, model, { link, error: linked?.error ?? built.error });
   box.classList.add("living-on");
+  if (linked && !linked.error) view.point?.(location.hash.match(AT)?.[1]);
+  if (definition.carries) lead(definition, view);
   if (definition.shares) share(definition, view);
   // Once there is enough below it to scroll.
   if (linked) document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => box.scrollIntoView()) : box.scrollIntoView();
@@ -65,7 +80,10 @@ function mount(definition, box) {
     const next = asked(definition, view.state, hash, rest && own);
     if (!next) return false;
     view.complain(next.error);
-    if (!next.error) view.write(next.state);
+    if (!next.error) {
+      view.write(next.state);
+      view.point(hash.match(AT)?.[1]);
+    }
     come(box, definition.title);
     return true;
   });

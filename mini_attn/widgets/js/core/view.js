@@ -274,6 +274,11 @@ class View {
     this.tell("detail", text);
   }
 
+  // Show what stands behind the part with this name, as if it were pointed at.
+  point(id) {
+    if (id) this.light(this.part("output").querySelector(`[data-id="${CSS.escape(id)}"]`));
+  }
+
   // The same words again would be read aloud again.
   tell(name, words) {
     const box = this.part(name);

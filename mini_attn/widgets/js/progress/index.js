@@ -3,7 +3,7 @@
 import { count, escape } from "../core/text.js";
 import { FILE, LARGEST, entries, mergeProgress, onlyKnown, parseProgress, progressText } from "./format.js";
 import { announce, collect, forget, keep, lasting, store, whenKept } from "./store.js";
-import { bookTable, chapterBody, chapterWords, wordsFor } from "./views.js";
+import { bookTable, cardWords, chapterBody, chapterWords, wordsFor } from "./views.js";
 
 const REFUSED = "This browser keeps nothing for this page (a private window, or storage is blocked): your progress lasts until you leave it. Export saves it.";
 const button = (action, words) => `<button type="button" data-do="${action}">${words}</button>`;
@@ -36,7 +36,19 @@ class Progress {
   draw() {
     this.record = collect(this.chapters);
     if (this.chapter) this.part(".kept-sum").textContent = chapterWords(this.chapter, this.record);
+    else this.mark();
     if (this.filled && !this.ticking) this.show();
+  }
+
+  // The chapters' cards of the first page: a line over the picture, so that nothing moves.
+  mark() {
+    for (const card of document.querySelectorAll("[data-chapter]")) {
+      const chapter = this.outline.find(({ page }) => page === card.dataset.chapter);
+      const words = chapter ? cardWords(chapter, this.record) : "";
+      const line = card.querySelector(".card-done") ?? card.appendChild(document.createElement("span"));
+      line.className = "card-done";
+      if (line.textContent !== words) line.textContent = words;
+    }
   }
 
   fill() {

@@ -30,6 +30,14 @@ export function chapterWords(chapter, record) {
   return parts.join(", ");
 }
 
+// How much of a chapter is done, for its card; nothing where nothing is.
+export function cardWords(chapter, record) {
+  const { right, done } = tally(chapter, record);
+  const of = chapter.predictions.length + chapter.exercises.length;
+  if (!right && !done) return "";
+  return right + done === of ? `✓ all ${of} done` : `${right + done} of ${of} done`;
+}
+
 // How much a record holds: 2 predictions (1 right) and 3 exercises (3 done).
 export function wordsFor(record) {
   const all = [...entries(record)];
@@ -87,7 +95,7 @@ function bookRow(chapter, record) {
 
 function cells(right, answered, questions, done, tasks) {
   const open = answered > right ? ` <small>${answered} answered</small>` : "";
-  return `<td>${right} of ${questions}${open}${bar(right, questions)}</td><td>${done} of ${tasks}${bar(done, tasks)}</td>`;
+  return `<td>${right} of ${questions}${open}${bar(right, questions)}</td><td>${tasks ? `${done} of ${tasks}${bar(done, tasks)}` : "none"}</td>`;
 }
 
 export function bookTable(outline, record) {

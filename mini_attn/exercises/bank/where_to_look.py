@@ -1,0 +1,108 @@
+"""Pencil: the position that an induction head looks at."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import eq
+from typing import Any, NamedTuple
+
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
+
+CHOICES = {"period": tuple(range(21, 30)), "place": tuple(range(3, 18))}
+
+
+class Numbers(NamedTuple):
+    """Words of a block, and which word of its second copy looks."""
+
+    period: int = 13
+    place: int = 5
+
+    @property
+    def own(self) -> int:
+        """The position of the word that looks."""
+        return self.period + self.place
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.place + 1
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: a row is `<s>`, then {n.period} different words, then the same {n.period}
+words in the same order again. Positions are counted from 0, so `<s>` has position 0. An induction
+head has learned to copy without error. The decoder now reads word number {n.place} of the second
+copy, counted from 1. At which position does the head look?
+"""
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    return {
+        n.place: "That is the same word in the first copy. The head looks at the word that "
+        "followed it, as that is the one to say next.",
+        n.place - 1: "That is before the same word of the first copy. The head looks at the word "
+        "after it.",
+        n.place + 2: "One too far: the word right after the earlier copy is meant, and `<s>` has "
+        "position 0.",
+        n.own: "There stands the word that looks. The head finds its earlier copy, and looks just "
+        "behind that.",
+        n.own - 1: "The word before is what a previous-token head looks at. An induction head "
+        "looks just behind an earlier copy of its own word.",
+        n.own + 1: "That word has not been read yet: it is the one to predict. The head finds it "
+        "in the first copy.",
+        n.period - 1: "So many positions back it looks. What is its position in the row?",
+        n.period: "So far apart are a word and its earlier copy. What is the position in the row?",
+    }
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or where to begin."""
+    value = float(outputs["answer"])
+    if value == n.right:
+        return None
+    if idea := explain(value, _mistakes(n).items(), eq):
+        return idea
+    if value != int(value) or not 0 <= value <= n.own:
+        return f"The positions that can be looked at are the whole numbers from 0 to {n.own}."
+    return (
+        "Write the row down with its positions. Find the word that is read, then its earlier copy, "
+        "then what came right after that."
+    )
+
+
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="where_to_look",
+        page="model",
+        title="Where does it look?",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=5,
+        difficulty=1,
+        stage="warm-up",
+        assessed=False,
+        section="Which head does what",
+        text=_text(n),
+        unit="(position)",
+        mistakes=_mistakes(n),
+        hints=(
+            "What does an induction head look for, and does it look at that or beside it?",
+            f"In the first copy the word stands at position {n.place}. One position further on "
+            "stands what followed it.",
+        ),
+        common_errors=(
+            "Looking at the earlier copy itself and not at what came after it.",
+            "Giving the distance and not the position.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()
