@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, NTKAware, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DecoderConfig,
+    ExpertConfig,
+    LatentConfig,
+    NTKAware,
+    RopeConfig,
+)
 from mini_attn.errors import DTypeError, MiniAttnError
 from tests.backends.test_parity import STEMS, pair, public
 
@@ -37,6 +44,7 @@ CLASSES = {  # the arguments that make one of each
     "MultiHeadLatentAttention": {"config": LATENT},
     "MLP": {"d_model": 8, "d_ff": 6},
     "GatedMLP": {"d_model": 8, "d_ff": 6},
+    "MixtureOfExperts": {"d_model": 8, "config": ExpertConfig(4, 2, 6)},
     "Embedding": {"rows": 13, "d_model": 8},
     "LearnedPositions": {"rows": 13, "d_model": 8},
     "Linear": {"in_features": 8, "out_features": 6},
@@ -88,6 +96,9 @@ CALLS = {  # the arguments that a call needs
     "MultiHeadLatentAttention.new_cache": {"batch": 1, "capacity": 4},
     "MLP.__call__": {"x": floats(1, 3, 8)},
     "GatedMLP.__call__": {"x": floats(1, 3, 8)},
+    "MixtureOfExperts.__call__": {"x": floats(1, 3, 8)},
+    "clamped_swiglu": {"gate": floats(3), "up": floats(3)},
+    "route": {"logits": floats(2, 4), "experts_per_token": 2, "routing": "softmax"},
     "Embedding.__call__": {"index": np.array([[1, 2]])},
     "LearnedPositions.__call__": {"index": np.array([[1, 2]])},
     "Linear.__call__": {"x": floats(1, 3, 8)},
