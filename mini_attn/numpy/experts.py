@@ -23,7 +23,7 @@ Array = NDArray[Any]
 def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array, Array]:
     """Which experts each token takes, and with which weights.
 
-    ``chosen = the experts_per_token largest;  weights = softmax(logits)[chosen]`` or a variant
+    ``chosen = the experts_per_token largest logits;  weights = softmax(logits[chosen])``
 
     Parameters
     ----------
@@ -95,8 +95,7 @@ def _route(logits: Array, experts_per_token: int, routing: str) -> tuple[Array, 
 def clamped_swiglu(gate: Array, up: Array, *, alpha: float = 1.702, limit: float = 7.0) -> Array:
     """The gated unit of gpt-oss: bounded, and linear where the gate is open.
 
-    ``gate = min(gate, limit);  up = clip(up, -limit, limit)``,
-    ``out = gate * sigmoid(alpha * gate) * (up + 1)``
+    ``min(gate, limit) * sigmoid(alpha * min(gate, limit)) * (clip(up, -limit, limit) + 1)``
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tensor, Tensor]:
     """Which experts each token takes, and with which weights.
 
-    ``chosen = the experts_per_token largest;  weights = softmax(logits)[chosen]`` or a variant
+    ``chosen = the experts_per_token largest logits;  weights = softmax(logits[chosen])``
 
     Parameters
     ----------
@@ -112,8 +112,7 @@ def _normalise(scores: Tensor) -> Tensor:
 def clamped_swiglu(gate: Tensor, up: Tensor, *, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
     """The gated unit of gpt-oss: bounded, and linear where the gate is open.
 
-    ``gate = min(gate, limit);  up = clip(up, -limit, limit)``,
-    ``out = gate * sigmoid(alpha * gate) * (up + 1)``
+    ``min(gate, limit) * sigmoid(alpha * min(gate, limit)) * (clip(up, -limit, limit) + 1)``
 
     Parameters
     ----------
