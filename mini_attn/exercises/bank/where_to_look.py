@@ -68,8 +68,8 @@ def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     if value != int(value) or not 0 <= value <= n.own:
         return f"The positions that can be looked at are the whole numbers from 0 to {n.own}."
     return (
-        "Write the row down with its positions. Find the word that is read, then its earlier copy, "
-        "then what came right after that."
+        f"It is not {value:,.6g}. Write the row down with its positions. Find the word that is "
+        "read, then its earlier copy, then what came right after that."
     )
 
 
