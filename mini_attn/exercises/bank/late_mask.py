@@ -65,8 +65,8 @@ def _by_hand(inputs: Inputs) -> Slips:
          "The largest score of the whole array is subtracted. In a row with far lower scores all "
          "exponentials vanish: each row has a largest score of its own."),
         (ma.softmax(np.where(seen & (scores != 0), scores, -np.inf)),
-         "A visible score that happens to be 0 is hidden too. What is hidden depends on where it is, "
-         "not on its value."),
+         "A visible score that happens to be 0 is hidden too. What is hidden depends on where "
+         "it is, not on its value."),
         (ma.softmax(np.where(seen, scores, 0)) * seen,
          "Hidden scores are 0 in the softmax and take a share there, as e to the 0 is 1. Setting "
          "their weights to 0 afterwards does not give it back."),
