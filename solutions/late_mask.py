@@ -107,7 +107,7 @@ WRONG = [
     ("columns", _columns, "by hand", "columns sum to 1"),
     ("renormalised", _renormalised, "finite", "sought among hidden keys"),
     ("no maximum", _no_maximum, "finite", "overflows"),
-    ("hidden a little", _little_hidden, "by hand", "later place"),
+    ("hidden a little", _little_hidden, "by hand", "later position"),
     ("another base", _shares, "by hand", "not those of the softmax"),
     ("half", _unnormalised, "by hand", "should sum to 1"),
     ("a list", _list, "type", "NumPy array"),

@@ -130,7 +130,7 @@ WRONG = [
     ("from the first of the chunk", _key(lambda turn, rows, places: turn(rows, places - places[0])),
      "property", "does not stand at 0"),
     ("one place on", _key(lambda turn, rows, places: turn(rows, places + 1)), "by hand",
-     "one place too far"),
+     "one position too far"),
     ("absolute values",
      _latent(lambda raw, weight, _: raw / (np.abs(raw).mean(-1, keepdims=True) + 1e-6) * weight),
      "by hand", "mean of the absolute values"),

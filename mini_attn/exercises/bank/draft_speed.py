@@ -13,10 +13,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 A small model guesses the next tokens one after the other, and a large model checks all guesses in
-one pass. `accept` of shape `(K,)` holds, for each place, the probability that the guess there is
-right, given that all guesses before it were right. The first wrong guess and all behind it are
-dropped; the pass of the large model supplies one more token behind those that are kept, also
-where all guesses were right. A guess takes `draft_seconds`, a pass over `k` guesses
+one pass. `accept` of shape `(K,)` holds, for each guess, the probability that it is right, given
+that all guesses before it were right. The first wrong guess and all behind it are dropped; the pass
+of the large model supplies one more token behind those that are kept, also where all guesses were
+right. A guess takes `draft_seconds`, a pass over `k` guesses
 `pass_seconds[k]`, an array of shape `(K + 1,)`, and guessing and checking do not overlap. Return an
 array of shape `(K + 1,)`: how many tokens a second are written on average with 0 to K guesses a
 pass.
@@ -108,7 +108,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"kept": "all"}, "Only passes in which every guess is right are counted. Where the third is "
      "wrong, the first two are kept."),
     ({"kept": "every"}, "Every guess is counted as right."),
-    ({"kept": "first"}, "The first probability is used for every place. Each place has its own."),
+    ({"kept": "first"}, "The first probability is used for every guess. Each guess has its own."),
     ({"kept": "mean"}, "The mean of all probabilities is taken for every place. Each place has its "
      "own, and a guess counts only if all before it were right."),
     ({"kept": "last"}, "Only the last guess of a pass is counted. Those before it are kept as "

@@ -65,8 +65,8 @@ def _by_hand(inputs: Inputs) -> Slips:
          "The largest score of the whole array is subtracted. In a row with far lower scores all "
          "exponentials vanish: each row has a largest score of its own."),
         (ma.softmax(np.where(seen & (scores != 0), scores, -np.inf)),
-         "A visible score that happens to be 0 is hidden too. What is hidden depends on its place, "
-         "not on its value."),
+         "A visible score that happens to be 0 is hidden too. What is hidden depends on where "
+         "it is, not on its value."),
         (ma.softmax(np.where(seen, scores, 0)) * seen,
          "Hidden scores are 0 in the softmax and take a share there, as e to the 0 is 1. Setting "
          "their weights to 0 afterwards does not give it back."),
@@ -125,7 +125,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     later = np.argwhere(np.triu(np.abs(weights), 1) > TIGHT)
     if len(later):
         i, j = later[0]
-        return f"The query at place {i} gives weight {weights[i, j]:.3g} to the later place {j}."
+        return (
+            f"The query at position {i} gives weight {weights[i, j]:.3g} to the later position {j}."
+        )
     sums = weights.sum(axis=1)
     i = int(np.abs(sums - 1).argmax())
     if abs(sums[i] - 1) > TIGHT:

@@ -126,8 +126,8 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
     halves = _turned(raw, angles).reshape(len(raw), -1, 2).swapaxes(1, 2).reshape(raw.shape)
     return [
         (_turned(raw, counted),
-         f"Places are counted from 0 in each chunk. The first token of this one stands at "
-         f"{positions[0]}: a key rotated to the wrong place stays wrong in the cache for good."),
+         f"Positions are counted from 0 in each chunk. The first token of this one stands at "
+         f"{positions[0]}: a key rotated to the wrong position stays wrong in the cache for good."),
         (raw, "The key is cached before it is rotated. It would have to be rotated again in every "
          "step; rotated once, it can stay."),
         (_turned(raw, -angles), "The key is rotated backwards. Queries rotate by plus the angle, "
@@ -137,16 +137,16 @@ def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
         (halves, "Neighbours are rotated, but then all first numbers stand before all second ones. "
          "The two of a pair go back to where they came from."),
         (_turned(raw, (positions - positions[0])[:, None] * inv_freq),
-         "Places are counted from the first token of the chunk. It does not stand at 0: positions "
-         "says where each token stands in the text."),
+         "Positions are counted from the first token of the chunk. It does not stand at 0: "
+         "`positions` says where each token stands in the text."),
         (_turned(raw, counted + inv_freq),
-         "Places are counted from 1 in each chunk. positions says where each token stands in the "
-         "text."),
-        (_turned(raw, angles + inv_freq), "The key is rotated one place too far: token 0 is not "
+         "Positions are counted from 1 in each chunk. `positions` says where each token stands in "
+         "the text."),
+        (_turned(raw, angles + inv_freq), "The key is rotated one position too far: token 0 is not "
          "rotated at all."),
         (_turned(raw, onward),
-         "The places are counted on from that of the first token. Tokens need not be neighbours: "
-         "positions gives the place of each."),
+         "The positions are counted on from that of the first token. Tokens need not be "
+         "neighbours: `positions` has that of each."),
         (_turned(_normed(raw), angles), "The rotated key is normalised too; only the latent is."),
         (_turned(_normed(inputs["both"])[:, -raw.shape[1] :], angles),
          "The rotated key is divided by the norm of the whole row; only the latent is normalised."),

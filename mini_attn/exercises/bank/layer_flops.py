@@ -80,7 +80,7 @@ def _of_pairs(inputs: Inputs) -> list[Guess]:
          "n_heads · head_dim numbers a token."),
         (counts // inputs["head_dim"], "A score is a sum of head_dim products, and a row of the "
          "weighted sum has head_dim numbers."),
-        (full, "With causal=True only visible pairs count: the query at place i (from 1) sees i "
+        (full, "With causal=True only visible pairs count: query number i, from 1, sees i "
          "keys."),
         (half, "Half of the square splits the diagonal: 1 + 2 + … + n is n (n + 1) / 2."),
         (diagonal, "The diagonal is missing: a token sees itself, so there are n (n + 1) / 2 "
