@@ -42,7 +42,7 @@ class KeepRecent:
 
     @property
     def recent(self) -> int:
-        """Newest tokens that stay whatever their score: here all that stay are the newest."""
+        """Newest tokens that stay whatever their score; here a score says how new a token is."""
         return 0
 
     @property

@@ -337,6 +337,8 @@ def prune_weights(
     check_choice("within", within, WITHIN)
     if not isinstance(share, Pattern):
         check_share(share)
+    if norms is not None and not isinstance(norms, dict):
+        raise ConfigError(f"norms must map names to arrays, or be None, got {norms!r:.60}")
 
     def pruned(name: str, layer: Any) -> Module:
         if not isinstance(layer, Linear):
@@ -404,7 +406,7 @@ def head_scores(model: Any, tokens: Array) -> Array:
     """
     if not isinstance(model, Decoder):
         raise DTypeError(f"model must be a Decoder of mini_attn.numpy, got {type(model)}")
-    if np.ndim(tokens) == 2 and tokens.shape[1] < 2:
+    if getattr(tokens, "ndim", 0) == 2 and tokens.shape[1] < 2:
         raise ShapeError(f"a row needs two tokens or more, got shape {tokens.shape}")
     counts = {config.n_heads for config in model.config.attentions}
     if len(counts) > 1:

@@ -160,6 +160,8 @@ def decode_weight(
 
 def check_stored(stored: Mapping[str, Array], form: WeightFormat, columns: int) -> None:
     """Refuse arrays that are not those of such a format."""
+    if not isinstance(stored, Mapping):
+        raise ConfigError(f"stored must map names to arrays, got {stored!r:.60}")
     shapes = form.shapes(len(stored.get("codes", ())), check_count("columns", columns))
     if stored.keys() != shapes.keys():
         raise ConfigError(f"such weights have {', '.join(shapes)}; got {', '.join(stored)}")

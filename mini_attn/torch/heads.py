@@ -332,8 +332,7 @@ class GroupedQueryAttention(Module):
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
         rule = self.config.window, self.config.sink_tokens
         visibility = of_one_token(positions, kv_positions, *rule)
-        k, v = arrays
-        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
+        out = attend(q, *arrays, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:

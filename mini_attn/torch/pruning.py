@@ -331,6 +331,8 @@ def prune_weights(
     check_choice("within", within, WITHIN)
     if not isinstance(share, Pattern):
         check_share(share)
+    if norms is not None and not isinstance(norms, dict):
+        raise ConfigError(f"norms must map names to arrays, or be None, got {norms!r:.60}")
 
     def pruned(name: str, layer: Any) -> Module:
         if not isinstance(layer, Linear):

@@ -24,7 +24,8 @@ LAYERS = [
     {"variants", "example"},
     {"cost", "models", "caching", "plain", "weights", "equivalences"}
     | {"example_heads", "example_latent"},
-    {"plain_more", "plain_serving"},
+    {"plain_more"},
+    {"plain_serving"},
     {"numpy", "torch"},
     {"stories"},
     {"notebook"},

@@ -134,6 +134,19 @@ CALLS = {  # the arguments that a call needs
     "MixtureOfExperts.__call__": {"x": floats(1, 3, 8)},
     "clamped_swiglu": {"gate": floats(3), "up": floats(3)},
     "route": {"logits": floats(2, 4), "experts_per_token": 2, "routing": "softmax"},
+    "encode_float": {"x": floats(2, 3), "kind": "e4m3"},
+    "decode_float": {"codes": np.ones((2, 3), "uint8"), "kind": "e4m3"},
+    "encode_weight": {"weight": floats(2, 4), "format": "int8"},
+    "decode_weight": {"format": "int8", "columns": 4},
+    "magnitude_scores": {"weight": floats(2, 4)},
+    "wanda_scores": {"weight": floats(2, 4), "norms": floats(4)},
+    "prune_weight": {"weight": floats(2, 4), "scores": floats(2, 4), "share": 0.5},
+    "n_of_m": {"weight": floats(2, 4), "scores": floats(2, 4)},
+    "feature_norms": {"tokens": np.array([[1, 2]])},
+    "head_scores": {"tokens": np.array([[1, 2]])},
+    "prune_weights": {"share": 0.5},
+    "quantize_weights": {"format": "int8"},
+    "stored_bytes": {},
     "Embedding.__call__": {"index": np.array([[1, 2]])},
     "LearnedPositions.__call__": {"index": np.array([[1, 2]])},
     "Linear.__call__": {"x": floats(1, 3, 8)},
@@ -198,6 +211,16 @@ def call_of(lib, name):
         arguments["pool"].take()
     if name in ("generate", "prefill", "decode_step", "beam_search", "Server"):
         arguments["model"] = made(lib, "Decoder")
+    if name in (
+        "feature_norms",
+        "head_scores",
+        "prune_weights",
+        "quantize_weights",
+        "stored_bytes",
+    ):
+        arguments["model"] = made(lib, "Decoder")
+    if name == "decode_weight":
+        arguments["stored"] = lib.module.encode_weight(lib.array(floats(2, 4)), "int8")
     if name in ("prefill", "decode_step"):
         arguments["caches"] = arguments["model"].new_caches(1, 4)
     if not method:
