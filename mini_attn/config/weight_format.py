@@ -109,7 +109,7 @@ class WeightFormat:
 
     @property
     def bits(self) -> float:
-        """Bits of a weight in a large matrix: its code, and its share of scale and zero point."""
+        """Bits of a weight in a large matrix, its share of scale and zero point with them."""
         if isinstance(self.group_size, str):
             return self.code_bits
         return self.code_bits + self._group_bits / self.group_size
