@@ -323,8 +323,7 @@ class GroupedQueryAttention(Module):
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
         q, k, v = self._project(x, x)
         if self._rotary is not None:
-            cos, sin = self._rotary.tables(positions, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+            q, k = rotate(*self._rotary.tables(positions, q.dtype), self._rotary.layout, q, k)
         for cached, new in zip(arrays, (k, v), strict=True):
             cached.index_copy_(2, slot, new)
         bias = None
@@ -332,7 +331,8 @@ class GroupedQueryAttention(Module):
             bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
         rule = self.config.window, self.config.sink_tokens
         visibility = of_one_token(positions, kv_positions, *rule)
-        out = attend(q, *arrays, visibility, self._scale, bias, self.config.softcap, self.sinks)
+        k, v = arrays
+        out = attend(q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks)
         return self.o_proj(merge(out))
 
     def project(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
