@@ -124,7 +124,8 @@ class AnswerProcess:
     def _why(self) -> str:
         """Why it has gone."""
         if hasattr(os, "waitid"):  # first look, so that its group is still its own when it ends
-            os.waitid(os.P_PID, self.worker.pid, os.WEXITED | os.WNOWAIT)
+            with contextlib.suppress(ChildProcessError):  # the timer has ended and fetched it
+                os.waitid(os.P_PID, self.worker.pid, os.WEXITED | os.WNOWAIT)
             self.kill()
         return _ending(self.worker.wait(), self.late)
 

@@ -64,14 +64,14 @@ def read_pages(arrays: tuple[Array, ...], index: Array, slots: int, block_k: int
 
 
 def _gathered(arrays: tuple[Array, ...], some: Array, n: int) -> tuple[Array, Array]:
-    """Some blocks as (batch, n_kv_heads, n, dim)."""
+    """Some blocks as (batch, n_kv_heads, n, width)."""
     found = []
     for array in arrays:
-        _, n_kv_heads, size, dim = array.shape
-        held = np.empty((len(some), n_kv_heads, some.shape[1], size, dim), array.dtype)
+        _, n_kv_heads, size, width = array.shape
+        held = np.empty((len(some), n_kv_heads, some.shape[1], size, width), array.dtype)
         for (row, at), block in np.ndenumerate(some):
             held[row, :, at] = array[block]  # one copy; an index of all blocks makes two
-        found.append(held.reshape(len(some), n_kv_heads, -1, dim)[:, :, :n])
+        found.append(held.reshape(len(some), n_kv_heads, -1, width)[:, :, :n])
     return found[0], found[1]
 
 

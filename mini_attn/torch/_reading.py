@@ -75,10 +75,10 @@ def read_pages(
 
 
 def _gathered(arrays: tuple[Tensor, ...], some: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """Some blocks as (batch, n_kv_heads, n, dim)."""
+    """Some blocks as (batch, n_kv_heads, n, width)."""
     # Heads go first, so that the blocks of a head come to lie side by side in the one copy.
     k, v = (
-        array.transpose(0, 1)[:, some]  # (n_kv_heads, batch, blocks, block_size, dim)
+        array.transpose(0, 1)[:, some]  # (n_kv_heads, batch, blocks, block_size, width)
         .transpose(0, 1)
         .reshape(len(some), array.shape[1], -1, array.shape[3])[:, :, :n]
         for array in arrays

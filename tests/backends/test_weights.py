@@ -13,7 +13,14 @@ import torch
 
 import mini_attn.numpy as ma
 import mini_attn.torch as mt
-from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LatentConfig, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DecoderConfig,
+    ExpertConfig,
+    IndexedConfig,
+    LatentConfig,
+    RopeConfig,
+)
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.weights import (
     check_state,
@@ -262,6 +269,8 @@ LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=ROPE, q_lora_rank=5, bias=True, sin
 GATED = {"mlp": "gated", "activation": "silu", "norm": "rms_norm", "positions": "none"}
 DECODER = DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9, tie_embeddings=False, **GATED)
 LEARNED = DecoderConfig(13, 1, AttentionConfig(8, 2, 4), d_ff=6, max_positions=9)
+SIGNS = {"index_n_heads": 2, "index_head_dim": 2, "index_topk": 2}
+INDEXED = IndexedConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2, **SIGNS)
 MADE = {  # one line for each class that holds weights
     "Linear": lambda m, **kind: m.Linear(3, 2, bias=True, **kind),
     "Embedding": lambda m, **kind: m.Embedding(3, 2, **kind),
@@ -280,6 +289,8 @@ MADE = {  # one line for each class that holds weights
         AttentionConfig(8, 2, 4, window=3), **k
     ),
     "MultiHeadLatentAttention": lambda m, **kind: m.MultiHeadLatentAttention(LATENT, **kind),
+    "Indexer": lambda m, **kind: m.Indexer(INDEXED, **kind),
+    "IndexedAttention": lambda m, **kind: m.IndexedAttention(INDEXED, **kind),
     "LearnedPositions": lambda m, **kind: m.LearnedPositions(9, 4, **kind),
     "RelativePositions": lambda m, **kind: m.RelativePositions(4, 3, v_head_dim=2, **kind),
     "QuantizedLinear": lambda m, **kind: m.quantize_weights(

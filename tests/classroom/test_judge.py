@@ -350,3 +350,12 @@ def test_who_tampers_with_the_measuring_is_not_noticed() -> None:
     assert "exist at the same time" in judged("block_softmax", full.format("")).report.message
     stop = "    __import__('tracemalloc').stop()\n"
     assert judged("block_softmax", full.format(stop)).report.failed is None
+
+
+def test_a_process_that_the_timer_has_fetched_is_told_by_its_ending() -> None:
+    one = process.AnswerProcess(wall_seconds=60)
+    one.start()
+    one._end_late()
+    one.worker.wait()  # as its own look at it does where the timer is quicker
+    assert one._why() == process.ENDLESS
+    one.close()

@@ -403,7 +403,7 @@ def test_feedback_says_where_a_student_stands() -> None:
     assert some["headline"] == "1 of 4 exercises is solved."
     assert (some["name"], some["student"]) == ("Bob B.", "Bob")
     assert nothing["headline"] == "No answer was found yet."
-    assert "The reason stands below" in nothing["advice"]  # no list of files follows
+    assert "The reason is below" in nothing["advice"]  # no list of files follows
     waiting = feedback(a_run(), result("ivy", *(answer(i, "not attempted") for i in IDS)))
     assert "list of files below" in waiting["advice"]
     first, second, third, fourth = some["items"]
