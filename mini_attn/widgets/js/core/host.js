@@ -82,7 +82,7 @@ function mount(definition, box) {
     view.complain(next.error);
     if (!next.error) {
       view.write(next.state);
-      view.point(hash.match(AT)?.[1]);
+      view.point?.(hash.match(AT)?.[1]); // a plot has no parts to point at
     }
     come(box, definition.title);
     return true;

@@ -40,7 +40,7 @@ const heading = (metric, x, y) => text(x, y + 14, metric.title, "vary-head") + t
 
 export function draw(result, { width = 720, uid = "variant_table", live = false, label = "The variants of attention, compared at one shape" } = {}) {
   const wide = width >= WIDE;
-  const at = { live, uid, wide, line: wide ? 46 : 32, entry: "cache-0" };
+  const at = { live, uid, wide, line: wide ? 46 : 31, entry: "cache-0" };
   const column = wide ? (width - LABEL) / METRICS.length : width / 2;
   const tall = 44 + result.rows.length * at.line;
   const parts = METRICS.map((metric, n) => {
