@@ -70,7 +70,7 @@ function mount(definition, box) {
   const model = pageModel(linked?.state ?? start);
   const view = show(definition, place, model, { link, error: linked?.error ?? built.error });
   box.classList.add("living-on");
-  if (linked && !linked.error) view.point?.(location.hash.match(AT)?.[1]);
+  if (linked && !linked.error) view.pointAt?.(location.hash.match(AT)?.[1]);
   if (definition.carries) lead(definition, view);
   if (definition.shares) share(definition, view);
   // Once there is enough below it to scroll.
@@ -82,7 +82,7 @@ function mount(definition, box) {
     view.complain(next.error);
     if (!next.error) {
       view.write(next.state);
-      view.point?.(hash.match(AT)?.[1]); // a plot has no parts to point at
+      view.pointAt?.(hash.match(AT)?.[1]); // a plot has no parts to point at
     }
     come(box, definition.title);
     return true;

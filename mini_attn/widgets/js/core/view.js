@@ -275,7 +275,7 @@ class View {
   }
 
   // Show what stands behind the part with this name, as if it were pointed at.
-  point(id) {
+  pointAt(id) {
     if (id) this.light(this.part("output").querySelector(`[data-id="${CSS.escape(id)}"]`));
   }
 
