@@ -16,7 +16,7 @@ import traitlets
 
 from mini_attn.errors import WidgetStateError
 
-__all__ = ["Checked", "LivingWidget", "load_schema"]
+__all__ = ["Checked", "LivingWidget", "carried", "load_schema"]
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -60,6 +60,12 @@ def fault(entry: dict[str, Any], value: Any) -> str | None:
     if not number or (kind == "int" and not whole):
         return words
     return None if entry["min"] <= value <= entry["max"] else words
+
+
+def carried(data: Any, mark: str = "") -> str:
+    """What a page carries for its script, in an element that "</script>" inside cannot end."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json"{mark}>{text}</script>'
 
 
 class Checked(traitlets.TraitType[Any, Any]):
@@ -157,13 +163,11 @@ class LivingWidget(anywidget.AnyWidget):
 
     def _html(self) -> str:
         """The picture, the state, and the place where the page's script mounts the widget."""
-        # "</script>" inside the state would end the element that carries it.
-        state = json.dumps(self.state).replace("<", "\\u003c")
         view = f"{self._widget}-{next(_numbers)}"
         picture = self._picture().replace(f"{self._widget}-", f"{view}-")  # its ids are its own
         return (
             f'<div class="living" data-widget="{self._widget}" id="living-{view}">'
-            f'<script type="application/json">{state}</script>{self._data()}'
+            f"{carried(self.state)}{self._data()}"
             f'<figure class="living-picture">{picture}</figure></div>'
         )
 

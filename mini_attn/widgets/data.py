@@ -93,7 +93,7 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``equal_bytes.json``, ``questions.json``, ``stories.json``, ``film.json``,
+        ``equal_bytes.json``, ``stories.json``, ``film.json``,
         ``inside_model.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
@@ -104,7 +104,6 @@ def generate() -> dict[str, Any]:
         "roofline.json": roofline(),
         "comparison.json": comparison(),
         "equal_bytes.json": equal_bytes(),
-        "questions.json": [asdict(item) for item in QUESTIONS.values()],
         "stories.json": language(),
         "film.json": _film(),
         "inside_model.json": inside_model(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import traitlets
 
 from mini_attn.errors import ConfigError, ShapeError, WidgetStateError
-from mini_attn.widgets.base import LivingWidget
+from mini_attn.widgets.base import LivingWidget, carried
 from mini_attn.widgets.panels import Bars, Curves, Grid
 from mini_attn.widgets.plot_axes import written
 from mini_attn.widgets.plot_picture import picture
@@ -160,6 +159,4 @@ class LivingPlot(LivingWidget):
         return f"{svg}<figcaption>{html.escape(where + sentence)}</figcaption>"
 
     def _data(self) -> str:
-        data = json.dumps(self._figure, ensure_ascii=False, separators=(",", ":"))
-        text = data.replace("<", "\\u003c")
-        return f'<script type="application/json" data-figure>{text}</script>'
+        return carried(self._figure, " data-figure")

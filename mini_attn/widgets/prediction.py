@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from mini_attn.widgets.base import LivingWidget
+import traitlets
+
+from mini_attn.widgets.base import LivingWidget, carried
 from mini_attn.widgets.questions import Question, inline
 from mini_attn.widgets.questions import question as find
 
@@ -49,13 +52,18 @@ class Prediction(LivingWidget):
     """
 
     _widget = "prediction"
+    _question = traitlets.Dict().tag(sync=True)
 
     def __init__(self, question: str, **state: Any) -> None:
         super().__init__(question=question, **state)
+        self._question = asdict(find(self.question))
 
     def __repr__(self) -> str:
         question = find(self.question)
         return f"Predict: {question.text}\nAnswer: {_answer(question)}"
+
+    def _data(self) -> str:
+        return carried(self._question, " data-question")
 
     def _picture(self) -> str:
         """The question and its closed answer, for a reader without JavaScript."""

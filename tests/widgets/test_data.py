@@ -11,7 +11,6 @@ from mini_attn import cost, example
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets import data
-from mini_attn.widgets.questions import QUESTIONS
 
 FILES = data.generate()
 
@@ -50,7 +49,6 @@ def test_every_entry_is_there():
         assert entry == shown | {"parameters": cost.parameter_count(MODELS[name])}
     assert [entry["name"] for entry in FILES["layouts.json"]] == list(REGISTRY)
     assert [entry["key"] for entry in FILES["devices.json"]] == list(cost.DEVICES)
-    assert len(FILES["questions.json"]) == len(QUESTIONS) > 0
     assert FILES["example.json"]["tokens"] == example.TOKENS
 
 

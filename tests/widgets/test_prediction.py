@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,14 @@ from tests.javascript import built, run
 from tools.browser import launched
 
 JUDGE = """
-const [key, texts] = input;
-const question = living.registry.prediction.questions.get(key);
+const [question, texts] = input;
 return texts.map((text) => living.judge(question, text));
 """
 
 
 def judge(key: str, *texts: str) -> list[dict[str, Any]]:
     """What the page says to each text typed as answer."""
-    return run(JUDGE, [key, texts])
+    return run(JUDGE, [asdict(question(key)), texts])
 
 
 def test_an_answer_is_told_alike_with_and_without_javascript() -> None:
@@ -238,7 +238,7 @@ def test_without_javascript_question_and_closed_answer_stand_in_the_page() -> No
     page = bundle["text/html"]
     assert "<code>k = np.concatenate([k, new_row])</code>" in page
     assert "<details><summary>The answer</summary><p>499,500 rows. " in page
-    assert page.count("</script>") == 1  # the state's own end, none from the attempt
+    assert page.count("</script>") == 2  # of the state and of the question, none from the attempt
     assert bundle["text/plain"].startswith("Predict: A cache grows to 1,000 rows")
     assert "Answer: 499,500 rows." in bundle["text/plain"]
     assert "image/png" not in bundle

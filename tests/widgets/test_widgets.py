@@ -278,7 +278,7 @@ def test_numbers_are_written_with_a_true_minus() -> None:
 
 
 SCRIPTS = {
-    "living.page.js": 132_000, "living.trained.js": 50_000, "living.progress.js": 8_000,
+    "living.page.js": 120_000, "living.trained.js": 50_000, "living.progress.js": 8_000,
     "living.pencil.js": 12_000, "living.notebook.js": 5_000, "living.scorm.js": 4_000,
     "living.python.js": 10_000, "living.worker.js": 1_000, "living.editor.js": 125_000,
 }  # fmt: skip
@@ -583,7 +583,7 @@ def test_state_cannot_end_its_script_element() -> None:
     attempt = "</script><b>x</b><!--"
     markup = html_of(Prediction("kv-cache/passes", attempt=attempt))
     page = Page(markup)
-    assert page.tags.count("script") == 1
+    assert page.tags.count("script") == 2  # its state, and its question
     assert attempt not in markup
     assert attempt in json.dumps(json.loads(page.scripts[0]))
 

@@ -195,13 +195,11 @@ def _larger() -> Question:
         mistakes=(
             Mistake(
                 4,
-                "That counts the query heads. They leave nothing in the cache; the key/value "
-                "heads do.",
+                "That counts the query heads, which leave nothing in the cache.",
             ),
             Mistake(
                 2,
-                "That is for the layers alone. The number of key/value heads in a layer has "
-                "changed too.",
+                "That is for the layers alone. The key/value heads have changed too.",
             ),
             Mistake(
                 larger.n_kv_heads / GPT2.n_kv_heads,
@@ -209,17 +207,12 @@ def _larger() -> Question:
             ),
             Mistake(
                 1,
-                "The layers and the key/value heads give ½. `d_model` does not count besides: a "
-                "key has `head_dim` numbers, however wide the tokens' vectors are.",
+                "The layers and the key/value heads give ½. `d_model` does not count: a key has "
+                "`head_dim` numbers.",
             ),
             Mistake(
                 8,
-                "So the weights of the layers would grow: a matrix has `d_model` rows and as many "
-                "columns. A cache holds rows of keys and values.",
-            ),
-            Mistake(
-                16,
-                "That multiplies everything that has doubled, and takes the sharing for nothing.",
+                "So the weights would grow. A cache holds rows of keys and values.",
             ),
         ),
     )

@@ -2,14 +2,12 @@
 // It has no picture, so it brings its own view; `judge` is the pure part.
 import { validate } from "../core/schema.js";
 import { escape } from "../core/text.js";
-import questions from "../data/questions.json" with { type: "json" };
 import { isAttempt } from "../progress/format.js";
 import { announce, forget, keep as store, readKept, whenKept } from "../progress/store.js";
 import { format, judge } from "./judge.js";
-import { attempt as ATTEMPT } from "./schema.json"; // the list of keys, which questions.json has, stays out
+import { attempt as ATTEMPT } from "./schema.json"; // the list of all keys stays out
 
-const QUESTIONS = new Map(questions.map((question) => [question.key, question]));
-const schema = { question: { type: "enum", values: [...QUESTIONS.keys()], default: questions[0].key }, attempt: ATTEMPT };
+const schema = { attempt: ATTEMPT };
 const LEADS = { right: "Right.", mistake: "Not yet.", wrong: "Not yet.", unread: "" };
 const SIGNS = { right: "✓", mistake: "✗", wrong: "✗", unread: "!", shown: "→" };
 let views = 0;
@@ -42,13 +40,12 @@ const frame = (question, id) => `<div class="living-app predict" role="group" ar
   <p class="predict-more"><button type="button" data-do="show" hidden>Show the answer</button>
     <button type="button" data-do="again" hidden>Start again</button></p></div>`;
 
-function mount(root, model) {
-  const checked = validate(schema, { question: model.get("question"), attempt: model.get("attempt") ?? "" });
+function mount(question, root, model) {
+  const checked = validate(schema, { attempt: model.get("attempt") ?? "" });
   if (checked.error) {
     root.textContent = `This prediction cannot be shown: ${checked.error}.`;
     return () => {};
   }
-  const question = QUESTIONS.get(checked.state.question);
   root.innerHTML = frame(question, `predict-${++views}`);
   const part = (selector) => root.querySelector(selector);
   const [input, feedback] = [part("input"), part(".predict-feedback")];
@@ -145,6 +142,16 @@ function mount(root, model) {
   };
 }
 
-export default {
-  name: "prediction", title: "Prediction", questions: QUESTIONS, inline, mount,
-};
+const made = (question) => ({ name: "prediction", title: "Prediction", mount: (root, model) => mount(question, root, model) });
+
+// A page or a notebook brings the question along; a page that holds none shows what was built.
+function given(box, model) {
+  if (model) return made(model.get("_question"));
+  try {
+    return made(JSON.parse(box.querySelector("script[data-question]").textContent));
+  } catch {
+    return null;
+  }
+}
+
+export default { name: "prediction", title: "Prediction", inline, given };
