@@ -59,19 +59,27 @@ def numbers_per_token(model: Any) -> int:
     return sum(field.numbers(model) for field in variant(model.attention).cache)
 
 
+# What groups of 32, or of 16 in NVFP4, take with their scales: 2 and 4 bits with a float16 scale
+# and zero, MXFP4, NVFP4, MXFP8.
+GROUPED = (0.375, 0.625, 0.53125, 0.5625, 1.03125)
+
+
 def check_dtype_bytes(dtype_bytes: float) -> None:
     """Refuse what no data type takes."""
-    if isinstance(dtype_bytes, bool) or dtype_bytes not in (0.5, 1, 2, 4, 8):
-        raise ConfigError(f"dtype_bytes must be 0.5, 1, 2, 4 or 8, got {dtype_bytes!r}")
+    if isinstance(dtype_bytes, bool) or dtype_bytes not in (0.5, 1, 2, 4, 8, *GROUPED):
+        raise ConfigError(
+            "dtype_bytes must be 0.5, 1, 2, 4 or 8, or for groups with their scales one of "
+            f"{', '.join(map(str, GROUPED))}, got {dtype_bytes!r}"
+        )
 
 
 def whole_bytes(numbers: int, dtype_bytes: float) -> int:
-    """Bytes of so many numbers; half a byte is allowed for 4 bits, a rest is not."""
+    """Bytes of so many numbers; a number may take a part of a byte, all together may not."""
     check_dtype_bytes(dtype_bytes)
-    halves = round(2 * dtype_bytes) * numbers
-    if halves % 2:
-        raise ConfigError(f"{numbers} numbers of half a byte do not fill whole bytes")
-    return halves // 2
+    size, rest = divmod(round(32 * dtype_bytes) * numbers, 32)  # quarters of a bit
+    if rest:
+        raise ConfigError(f"{numbers} numbers of {dtype_bytes} bytes do not fill whole bytes")
+    return size
 
 
 def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
@@ -84,7 +92,7 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     model : ModelConfig
         Sizes; windowed layers count as long as their window is not full.
     dtype_bytes : float
-        Bytes of a number: 0.5, 1, 2, 4 or 8.
+        Bytes of a number: 0.5, 1, 2, 4 or 8; groups with their scales 0.375 to 1.03125.
 
     Returns
     -------
@@ -124,12 +132,12 @@ def cache_bytes(
     batch, context : int
         Sequences, and tokens in each.
     dtype_bytes : float
-        Bytes of a number: 0.5, 1, 2, 4 or 8.
+        Bytes of a number: 0.5, 1, 2, 4 or 8; groups with their scales 0.375 to 1.03125.
     storage : Contiguous, Ring, Evicting, Paged or Quantized
         Slots that a layer holds. A ring keeps ``min(context, sink_tokens + window)`` in windowed
-        layers.
-        Only the last counts scales of quantised numbers; its ``dtype_bytes`` is that of the
-        numbers before.
+        layers; pages store a shared prefix once.
+        Only the last counts scales of quantised numbers by itself; its ``dtype_bytes`` is that of
+        the numbers before.
 
     Returns
     -------
@@ -160,12 +168,21 @@ def cache_bytes(
     check_count("context", context, least=0)
     if isinstance(storage, Quantized):
         return batch * model.n_layers * storage.layer_bytes(model, context, dtype_bytes)
-    slots = sum(layers * storage.slots(context, kept) for layers, kept in layer_kinds(model))
-    return whole_bytes(batch * slots * numbers_per_token(model), dtype_bytes)
+    slots = batch * sum(
+        layers * storage.slots(context, kept) for layers, kept in layer_kinds(model)
+    )
+    if isinstance(storage, Paged):
+        slots -= (batch - 1) * model.n_layers * storage.shared_slots(context)
+    return whole_bytes(slots * numbers_per_token(model), dtype_bytes)
 
 
 def cache_formula(
-    model: Any, *, batch: int, context: int, dtype_bytes: float = 2
+    model: Any,
+    *,
+    batch: int,
+    context: int,
+    dtype_bytes: float = 2,
+    storage: Ring | Paged = _RING,
 ) -> list[list[Factor]]:
     """The cache formula with its numbers put in: a sum of products.
 
@@ -179,11 +196,14 @@ def cache_formula(
         Sequences, and tokens in each.
     dtype_bytes : float
         Bytes of a number.
+    storage : Ring or Paged
+        Slots that a layer holds; with pages a shared prefix is a term of its own.
 
     Returns
     -------
     list of list of Factor
-        One term per kind of layer (all tokens, window); the products add up to `cache_bytes`.
+        One term per kind of layer (all tokens, window), or of tokens (of each sequence, shared);
+        the products add up to `cache_bytes`.
 
     Raises
     ------
@@ -197,21 +217,28 @@ def cache_formula(
     ...     MODELS["gpt2"], batch=1, context=100, dtype_bytes=4)[0]]
     [('numbers a token', 1536), ('layers', 12), ('tokens', 100), ('sequences', 1), ('bytes', 4)]
     """
-    cache_bytes(model, batch=batch, context=context, dtype_bytes=dtype_bytes)  # checks all
+    cache_bytes(  # checks all
+        model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
+    )
     full = model.n_full_layers
-    terms = [("layers", full, "tokens", context)] if full else []
-    if model.window is not None:
+    terms = [("layers", full, "tokens", context, batch)] if full else []
+    if isinstance(storage, Paged):
+        shared = storage.shared_slots(context)
+        own = storage.slots(context, None) - shared
+        terms = [("layers", model.n_layers, "slots of its own", own, batch)]
+        terms += [("layers", model.n_layers, "shared slots", shared, 1)] if shared else []
+    elif model.window is not None:
         kept = min(context, model.window + model.sink_tokens)
-        terms.append(("windowed layers", model.n_layers - full, "tokens kept", kept))
+        terms.append(("windowed layers", model.n_layers - full, "tokens kept", kept, batch))
     return [
         [
             Factor("numbers a token", numbers_per_token(model)),
             Factor(layers_label, layers),
             Factor(tokens_label, tokens),
-            Factor("sequences", batch),
+            Factor("sequences", sequences),
             Factor("bytes", dtype_bytes),
         ]
-        for layers_label, layers, tokens_label, tokens in terms
+        for layers_label, layers, tokens_label, tokens, sequences in terms
     ]
 
 

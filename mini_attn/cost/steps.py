@@ -214,7 +214,7 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     Raises
     ------
     ConfigError
-        If ``dtype_bytes`` is not 0.5, 1, 2, 4 or 8.
+        If ``dtype_bytes`` is what no data type takes.
 
     Notes
     -----

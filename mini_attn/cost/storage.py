@@ -83,22 +83,33 @@ class Paged:
     ----------
     block_size : int
         Slots of a block.
+    shared_tokens : int
+        Tokens with which all sequences begin; their full blocks are stored once. Each sequence
+        has a last token of its own, however many they share.
 
     Raises
     ------
     ConfigError
-        If the block size is below 1.
+        If the block size is below 1, or ``shared_tokens`` below 0.
 
     Examples
     --------
     >>> Paged(16).slots(100, None)
     112
+    >>> Paged(16, shared_tokens=50).shared_slots(100)
+    48
     """
 
     block_size: int = 16
+    shared_tokens: int = 0
 
     def __post_init__(self) -> None:
         check_count("block_size", self.block_size)
+        check_count("shared_tokens", self.shared_tokens, least=0)
+
+    def shared_slots(self, context: int) -> int:
+        """Slots at the front of every sequence that are stored once for all."""
+        return max(0, min(self.shared_tokens, context - 1)) // self.block_size * self.block_size
 
     def slots(self, context: int, window: int | None) -> int:
         """Slots of one sequence in a layer that keeps ``window`` keys; None means all."""

@@ -17,7 +17,13 @@ __all__ = ["CacheCalculator", "calculate"]
 
 NAME = "cache_calculator"
 OWN = "own"
-BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "float8": 8, "int8": 8, "int4": 4}
+# Bits of a number; in groups with their scales: 2 and 4 bits in groups of 32 with a float16 scale
+# and zero, NVFP4 and MXFP4.
+BITS = {
+    "float32": 32, "bfloat16": 16, "float16": 16, "float8": 8, "int8": 8, "int4": 4,
+    "nvfp4": 4.5, "mxfp4": 4.25, "int4-grouped": 5, "int2-grouped": 3,
+}  # fmt: skip
+BLOCK_SIZE = 16
 GB = 10**9
 
 # What a published model fills in; the second group only where the model has such a size.
@@ -61,13 +67,20 @@ def _config(state: dict[str, Any]) -> ModelConfig:
     )
 
 
-def _longest_context(config: ModelConfig, batch: int, bits: int, left: int) -> int | None:
-    """The longest context whose cache fits into the bytes left; None if any does."""
+def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
+    """Pages where a prefix is shared; a layer with a window writes over its prefix."""
+    return cost.Paged(BLOCK_SIZE, shared) if shared and config.window is None else cost.Ring()
+
+
+def _longest_context(
+    config: ModelConfig, storage: cost.Ring | cost.Paged, batch: int, most: int
+) -> int | None:
+    """The longest context whose cache has at most so many numbers; None if any has."""
 
     def fits(context: int) -> bool:
-        # One byte a number makes the bytes a count of numbers, which is never half a byte.
-        numbers = cost.cache_bytes(config, batch=batch, context=context, dtype_bytes=1)
-        return numbers * bits <= 8 * left
+        # One byte a number makes the bytes a count of numbers.
+        use = {"batch": batch, "context": context, "dtype_bytes": 1}
+        return cost.cache_bytes(config, **use, storage=storage) <= most
 
     if config.window is not None and not config.n_full_layers and fits(config.window):
         return None
@@ -106,7 +119,9 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
 
     Notes
     -----
-    Scales of quantised numbers are not counted.
+    Scales count in the types whose name says a group: ``nvfp4``, ``mxfp4``, ``int4-grouped`` and
+    ``int2-grouped`` (groups of 32, scale and zero in float16). Sequences that share a prefix are
+    kept in pages of 16 tokens.
 
     Examples
     --------
@@ -116,24 +131,29 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     config = _config(state)
     bits = BITS[state["dtype"]]
     use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": bits / 8}
+    storage = _storage(config, state["shared"])
     plain = replace(config, attention="mha", n_kv_heads=config.n_heads, window=None, full_every=0)
     own = state["model"] == OWN
     parameters = state["parameters"] if own else cost.parameter_count(config)
-    weights = -(-parameters * BITS[state["weight_dtype"]] // 8)
+    weights = -(-parameters * round(4 * BITS[state["weight_dtype"]]) // 32)
     device = cost.DEVICES.get(state["device"])
     memory = device.memory_bytes if device else state["device_gb"] * GB
     left = max(0, memory - weights)
-    numbers = cost.cache_bytes(config, batch=1, context=state["context"], dtype_bytes=1)
+    most = 32 * left // round(4 * bits)  # numbers, in quarters of a bit, beside the weights
+    one, two = (
+        cost.cache_bytes(config, **use | {"batch": n, "dtype_bytes": 1}, storage=storage)
+        for n in (1, 2)
+    )  # the first sequence brings the prefix
     return {
         "bytes_per_token": cost.cache_bytes_per_token(config, dtype_bytes=bits / 8),
-        "total_bytes": cost.cache_bytes(config, **use),
+        "total_bytes": cost.cache_bytes(config, **use, storage=storage),
         "weight_bytes": weights,
         "device_bytes": memory,
         "left_bytes": left,
         "mha_bytes": cost.cache_bytes(plain, **use),
-        "max_sequences": 8 * left // (numbers * bits),
-        "max_context": _longest_context(config, state["batch"], bits, left),
-        "formula": cost.cache_formula(config, **use),
+        "max_sequences": 1 + (most - one) // (two - one) if one <= most else 0,
+        "max_context": _longest_context(config, storage, state["batch"], most),
+        "formula": cost.cache_formula(config, **use, storage=storage),
     }
 
 
@@ -164,12 +184,16 @@ class CacheCalculator(LivingWidget):
         Every so many-th layer keeps all tokens, 0 to 512; none does with 0.
     parameters : int
         Weights of the model, 1 to 10,000,000,000,000.
-    dtype, weight_dtype : {"float32", "bfloat16", "float16", "float8", "int8", "int4"}
-        Data types of the cache and of the weights.
+    dtype, weight_dtype : str
+        Data types of the cache and of the weights: ``"float32"``, ``"bfloat16"``, ``"float16"``,
+        ``"float8"``, ``"int8"``, ``"int4"``; with scales ``"nvfp4"``, ``"mxfp4"``,
+        ``"int4-grouped"``, ``"int2-grouped"``.
     batch : int
         Sequences, 1 to 4,096.
     context : int
         Tokens in each, 1 to 1,048,576.
+    shared : int
+        Tokens with which all of them begin, 0 to 1,048,576; their full pages are stored once.
     device : {"a100", "h100", "h200", "b200", "tpu-v5e", "own"}
         Key of `mini_attn.cost.DEVICES`, or ``"own"``.
     device_gb : int

@@ -21,6 +21,7 @@ def _model(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "title": model.title,
+        "n_layers": model.n_layers,
         "n_heads": model.n_heads,
         "n_kv_heads": model.n_kv_heads,
         "parameters": cost.parameter_count(model),

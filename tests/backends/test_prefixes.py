@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from math import prod
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mini_attn import plain_serving
+from mini_attn import cost, plain_serving
 from mini_attn.caching import Blocks, Prefixes, Transaction, chain_hash
 from mini_attn.errors import (
     CacheOverflowError,
@@ -26,9 +27,11 @@ from mini_attn.errors import (
     ShapeError,
 )
 from tests.backends.block_counts import check_blocks
+from tests.backends.small import small
 from tests.conftest import Backend
 
 DIM = 2
+MODEL = small("mha", n_layers=1, n_heads=1, n_kv_heads=1, head_dim=DIM, v_head_dim=DIM)
 some = st.integers(0, 20)
 
 
@@ -212,6 +215,19 @@ def test_a_second_sequence_runs_the_rest_only(lib):
     np.testing.assert_array_equal(lib.numpy(second.view()[1]), -rows_of([1, 2, 3, 4, 6, 7]))
     assert second.contiguous
     assert lib.numpy(second.next_positions(1)).tolist() == [6]
+
+
+@pytest.mark.parametrize(("shared", "context"), [(5, 9), (4, 5), (4, 4), (1, 7), (0, 3)])
+def test_blocks_are_those_of_the_formula(lib, shared, context):
+    pool = pool_of(lib, n_blocks=40)
+    for batch in (1, 2, 3, 4):
+        run(lib, pool, [*range(shared), *(100 * batch + i for i in range(context - shared))])
+        held = 2 * (40 - pool.n_free) * 2 * DIM * 8  # slots, keys and values, float64
+        use = {"batch": batch, "context": context, "dtype_bytes": 8}
+        storage = cost.Paged(2, shared_tokens=shared)
+        assert held == cost.cache_bytes(MODEL, **use, storage=storage)
+        terms = cost.cache_formula(MODEL, **use, storage=storage)
+        assert held == sum(prod(factor.value for factor in term) for term in terms)
 
 
 def test_a_sequence_that_is_gone_is_revived(lib):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 from math import prod
 
 import numpy as np
@@ -389,10 +390,18 @@ def test_the_registry_is_the_one_layout(monkeypatch):
     assert cost.cache_formula(GPT2, **use)[0][0].value == 768
 
 
+@pytest.mark.parametrize("dtype_bytes", [0.375, 0.53125, 0.5625, 0.625, 1.03125])
+def test_groups_with_their_scales(dtype_bytes):
+    """Llama's and GPT-2's keys fill whole groups; the total is exact, not rounded."""
+    numbers = cost.cache_bytes_per_token(GPT2, dtype_bytes=1)
+    total = cost.cache_bytes_per_token(GPT2, dtype_bytes=dtype_bytes)
+    assert total == Fraction(dtype_bytes) * numbers
+
+
 def test_four_bit_numbers():
     assert cost.cache_bytes_per_token(GPT2, dtype_bytes=0.5) * 4 == cost.cache_bytes_per_token(GPT2)
     odd = small("mqa", n_layers=1, head_dim=1, v_head_dim=2)
-    with pytest.raises(ConfigError, match="3 numbers of half a byte"):
+    with pytest.raises(ConfigError, match=r"3 numbers of 0\.5 bytes"):
         cost.cache_bytes_per_token(odd, dtype_bytes=0.5)
 
 

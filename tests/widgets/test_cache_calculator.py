@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mini_attn import cost
+from mini_attn.config import weight_format
 from mini_attn.errors import ConfigError, WidgetStateError
 from mini_attn.models import MODELS
 from mini_attn.variants import REGISTRY
@@ -81,6 +82,7 @@ def random_state(source: random.Random) -> dict[str, Any]:
             low, high = max(entry["min"], 1), entry["max"]
             state[key] = int(low * (high / low) ** source.random())
     state["full_every"] = source.choice((0, 1, 2, 5, 512))
+    state["shared"] = source.choice((0, state["shared"], state["context"], 17))
     if source.random() < 0.8:
         state["n_heads"] = state["n_kv_heads"] * source.choice((1, 2, 3, 8))
         state["n_heads"] = min(state["n_heads"], 512)
@@ -90,7 +92,7 @@ def random_state(source: random.Random) -> dict[str, Any]:
 def test_javascript_equals_cost_on_own_numbers() -> None:
     source = random.Random(2024)
     largest = {key: entry.get("max", DEFAULTS[key]) for key, entry in SCHEMA.items()}
-    largest |= {"model": "own", "attention": "mha", "dtype": "float32"}
+    largest |= {"model": "own", "attention": "mha", "dtype": "float32", "shared": 0}
     figures = compare([*(random_state(source) for _ in range(1500)), largest])
     refused = sum("error" in figure for figure in figures)
     assert 50 < refused < 750  # both kinds were met
@@ -117,6 +119,38 @@ def test_every_model_against_its_published_sizes() -> None:
     states = [{**DEFAULTS, "model": name} for name in MODELS]
     for name, figures in zip(MODELS, run(COMPUTE, states), strict=True):
         assert int(figures["bytes_per_token"]) == published_per_token(name), name
+
+
+def test_a_shared_beginning_is_stored_once_in_whole_pages() -> None:
+    use = {**DEFAULTS, "batch": 16, "context": 8192}
+    states = [{**use, "shared": shared} for shared in (0, 15, 16, 4096, 8192, 1_048_576)]
+    alone, none, page, half, all_, more = run(COMPUTE, states)
+    token = 131_072
+    assert int(alone["total_bytes"]) == int(none["total_bytes"]) == token * 16 * 8192
+    assert int(page["total_bytes"]) == token * (16 * 8192 - 15 * 16)
+    assert int(half["total_bytes"]) == token * (16 * 4096 + 4096)
+    # The last token of each is its own, and so is the page in which it lies.
+    assert all_["total_bytes"] == more["total_bytes"]
+    assert int(all_["total_bytes"]) == token * (16 * 16 + 8176)
+    left = int(half["left_bytes"])
+    assert int(half["max_sequences"]) == (left - token * 4096) // (token * 4096)
+    [ragged] = run(COMPUTE, [{**use, "context": 8193, "shared": 16}])
+    assert int(ragged["total_bytes"]) == token * (16 * 8208 - 15 * 16)
+
+
+def test_groups_count_their_scales() -> None:
+    """As `mini_attn` stores them: codes, and a scale or a scale and a zero for each group."""
+    groups = {
+        "nvfp4": weight_format("nvfp4").bits,
+        "mxfp4": weight_format("mxfp4").bits,
+        "int4-grouped": (32 * 4 + 2 * 16) / 32,
+        "int2-grouped": (32 * 2 + 2 * 16) / 32,
+    }
+    assert groups == {name: bits for name, bits in BITS.items() if name in groups}
+    states = [{**DEFAULTS, "dtype": name, "weight_dtype": name} for name in groups]
+    for bits, figures in zip(groups.values(), run(COMPUTE, states), strict=True):
+        assert int(figures["bytes_per_token"]) == 2 * 32 * 8 * 128 * bits / 8
+        assert int(figures["weight_bytes"]) == -(-8_030_261_248 * bits // 8)
 
 
 def test_windows_bound_the_cache() -> None:
@@ -244,7 +278,7 @@ def test_numbers_of_half_a_byte_must_pair_up() -> None:
     odd = {"attention": "mqa", "n_layers": 1, "head_dim": 3, "v_head_dim": 4, "dtype": "int4",
            "batch": 1, "context": 1}  # fmt: skip
     widget = CacheCalculator(**odd)
-    with pytest.raises(ConfigError, match="half a byte"):
+    with pytest.raises(ConfigError, match=r"0\.5 bytes do not fill"):
         widget.result()
     assert run(COMPUTE, [widget.state])[0]["error"]
 

@@ -8,7 +8,12 @@ export const OWN = "own";
 export const MODELS = new Map(models.map((model) => [model.name, model]));
 export const LAYOUTS = new Map(layouts.map((layout) => [layout.name, layout]));
 export const DEVICES = new Map(devices.map((device) => [device.key, device]));
-export const BITS = { float32: 32, bfloat16: 16, float16: 16, float8: 8, int8: 8, int4: 4 };
+// With scales, where a group has one: 4.5 is sixteen codes of 4 bits and one of 8.
+export const BITS = {
+  float32: 32, bfloat16: 16, float16: 16, float8: 8, int8: 8, int4: 4,
+  nvfp4: 4.5, mxfp4: 4.25, "int4-grouped": 5, "int2-grouped": 3,
+};
+const BLOCK = 16; // tokens of a page, where sequences share a prefix
 const GB = 1_000_000_000;
 
 // State keys that a published model fills in. Where the model has no such size (no window, no
@@ -51,16 +56,20 @@ function effectiveSizes(state) {
   return { sizes, layout };
 }
 
-// One kind of layer each: how many of them, and how many tokens they keep.
+// The slots of a kind of layer: how many layers, tokens kept for each sequence, and tokens that
+// are stored once for all.
 function layerTerms(layout, sizes, context) {
   if (layout.length_rule !== "window") {
-    return [{ layers: sizes.n_layers, kept: context, rule: "all" }];
+    if (!sizes.shared) return [{ layers: sizes.n_layers, kept: context, once: 0, rule: "all" }];
+    // Whole pages; each sequence has at least its last token for itself.
+    const once = Math.floor(Math.min(sizes.shared, context - 1) / BLOCK) * BLOCK;
+    return [{ layers: sizes.n_layers, kept: Math.ceil(context / BLOCK) * BLOCK - once, once, rule: "pages" }];
   }
   const full = sizes.full_every ? Math.floor(sizes.n_layers / sizes.full_every) : 0;
   const terms = [];
-  if (full) terms.push({ layers: full, kept: context, rule: "all" });
+  if (full) terms.push({ layers: full, kept: context, once: 0, rule: "all" });
   terms.push({
-    layers: sizes.n_layers - full, kept: Math.min(context, sizes.window), rule: "window",
+    layers: sizes.n_layers - full, kept: Math.min(context, sizes.window), once: 0, rule: "window",
   });
   return terms.filter((term) => term.layers > 0);
 }
@@ -76,39 +85,37 @@ function fieldNumbers(layout, sizes) {
 }
 
 const sum = (values) => values.reduce((a, b) => a + b, 0n);
-const tokenLayers = (terms) => sum(terms.map((term) => product([term.layers, term.kept])));
+// Slots of a token in a layer, for so many sequences.
+const slotsOf = (terms, sequences) => sum(terms.map(({ layers, kept, once }) => BigInt(layers) * (sequences * BigInt(kept) + BigInt(once))));
+const quarters = (bits) => BigInt(4 * bits); // of a bit: NVFP4 has 4 ½, MXFP4 4 ¼
 
-function wholeBytes(bits) {
-  if (bits % 8n) {
-    throw new Contradiction(`${bits} bits do not fill whole bytes: with int4 the numbers pair up.`);
+function wholeBytes(numbers, bits) {
+  const size = numbers * quarters(bits);
+  if (size % 32n) {
+    throw new Contradiction(`${numbers} numbers of ${bits} bits do not fill whole bytes.`);
   }
-  return bits / 8n;
-}
-
-// Bits of one sequence's cache at a context.
-function sequenceBits(layout, sizes, bits) {
-  const numbers = sum(fieldNumbers(layout, sizes).map((field) => field.numbers));
-  return tokenLayers(layerTerms(layout, sizes, sizes.context)) * numbers * BigInt(bits);
+  return size / 32n;
 }
 
 // The same for a picture's line, where rounding does not show, in bytes of all sequences.
 function byteCurve(layout, sizes, bits) {
   const each = fieldNumbers(layout, sizes).reduce((all, field) => all + Number(field.numbers), 0);
-  const perSlot = (each * bits * sizes.batch) / 8;
   return (context) => layerTerms(layout, sizes, context)
-    .reduce((bytes, term) => bytes + term.layers * term.kept * perSlot, 0);
+    .reduce((bytes, { layers, kept, once }) => bytes + (layers * (sizes.batch * kept + once) * each * bits) / 8, 0);
 }
 
-// The longest context whose cache of `batch` sequences fits; null when no length is too long.
-function longestContext(layout, sizes, bitsPerSlot, freeBits) {
-  const terms = layerTerms(layout, sizes, 1);
-  const full = sum(terms.filter((t) => t.rule === "all").map((t) => BigInt(t.layers)));
-  const windowed = sum(terms.filter((t) => t.rule === "window").map((t) => BigInt(t.layers)));
-  const slots = freeBits / bitsPerSlot; // slots for one token in one layer
-  const window = BigInt(sizes.window);
-  if (!windowed) return slots / full;
-  if (slots < window * (full + windowed)) return slots / (full + windowed);
-  return full ? (slots - window * windowed) / full : null;
+// The longest context for which so many slots suffice; null when no length is too long.
+function longestContext(layout, sizes, slots) {
+  const fits = (context) => slotsOf(layerTerms(layout, sizes, context), BigInt(sizes.batch)) <= slots;
+  const bounded = layerTerms(layout, sizes, 1).every((term) => term.rule === "window");
+  if (bounded && fits(sizes.window)) return null;
+  let [low, high] = [0, 1];
+  while (fits(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    [low, high] = fits(middle) ? [middle, high] : [low, middle];
+  }
+  return BigInt(low);
 }
 
 export function cacheCost(state) {
@@ -117,30 +124,30 @@ export function cacheCost(state) {
   const fields = fieldNumbers(layout, sizes);
   const numbers = sum(fields.map((field) => field.numbers));
   const terms = layerTerms(layout, sizes, sizes.context);
-  const ofSequence = sequenceBits(layout, sizes, bits);
-  const total = wholeBytes(ofSequence * BigInt(sizes.batch));
-  const weightBits = product([sizes.parameters, BITS[sizes.weight_dtype]]);
-  const weights = (weightBits + 7n) / 8n; // an odd number of 4-bit weights fills its last byte
+  const total = wholeBytes(slotsOf(terms, BigInt(sizes.batch)) * numbers, bits);
+  const weights = (BigInt(sizes.parameters) * quarters(BITS[sizes.weight_dtype]) + 31n) / 32n; // the last byte is filled
   const device = DEVICES.get(sizes.device);
   const memory = device ? BigInt(device.memory_bytes) : product([sizes.device_gb, GB]);
   const left = memory > weights ? memory - weights : 0n;
-  const plain = { ...sizes, n_kv_heads: sizes.n_heads };
-  const mhaBits = sequenceBits(LAYOUTS.get("mha"), plain, bits);
-  const perSlot = numbers * BigInt(bits) * BigInt(sizes.batch);
+  const plain = { ...sizes, n_kv_heads: sizes.n_heads, shared: 0 };
+  const mha = LAYOUTS.get("mha");
+  const mhaNumbers = sum(fieldNumbers(mha, plain).map((field) => field.numbers));
+  const slots = (left * 32n) / quarters(bits) / numbers; // of a token in a layer, beside the weights
+  const one = slotsOf(terms, 1n); // the first sequence brings what all share
   return {
     sizes, layout, bits, fields, terms,
     title: MODELS.get(sizes.model)?.title ?? "Own numbers",
     device_name: device ? device.name : `${sizes.device_gb} GB of memory`,
     numbers_per_token: numbers,
-    bytes_per_token: wholeBytes(product([sizes.n_layers, bits]) * numbers),
+    bytes_per_token: wholeBytes(BigInt(sizes.n_layers) * numbers, bits),
     total_bytes: total,
     weight_bytes: weights,
     device_bytes: memory,
     left_bytes: left,
-    mha_bytes: wholeBytes(mhaBits * BigInt(sizes.batch)),
-    max_sequences: (left * 8n) / ofSequence,
-    max_context: longestContext(layout, sizes, perSlot, left * 8n),
+    mha_bytes: wholeBytes(product([sizes.n_layers, sizes.context, sizes.batch]) * mhaNumbers, bits),
+    max_sequences: one > slots ? 0n : 1n + (slots - one) / (slotsOf(terms, 2n) - one),
+    max_context: longestContext(layout, sizes, slots),
     bytesAt: byteCurve(layout, sizes, bits),
-    mhaBytesAt: byteCurve(LAYOUTS.get("mha"), plain, bits),
+    mhaBytesAt: byteCurve(mha, plain, bits),
   };
 }

@@ -23,6 +23,10 @@ const controls = [
   { key: "batch", label: "Sequences (batch)", kind: "log", group: "How it is used" },
   { key: "context", label: "Tokens in each (context)", kind: "log", group: "How it is used" },
   {
+    key: "shared", label: "Tokens with which all begin", kind: "number", group: "How it is used",
+    when: (state) => state.attention !== "sliding_window",
+  },
+  {
     key: "attention", label: "Attention", kind: "select", options: variants,
     group: "Sizes: edit one for a model of your own",
   },

@@ -23,6 +23,8 @@ const WHY = {
   tokens: "all that were read or written so far",
   "tokens kept": "as many as the window holds, however long the text is",
   sequences: "no two of them share a cache",
+  "slots of its own": "whole pages of 16 tokens, less those that all sequences share",
+  "shared slots": "the full pages of the common beginning, stored once",
 };
 
 export const grouped = (whole) => String(whole).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -90,7 +92,7 @@ function sameFactors(fields) {
 
 function layerWords(term, alone) {
   const kind = alone ? "layers" : term.rule === "all" ? "global layers" : "windowed layers";
-  const tokens = term.rule === "all" ? "tokens" : "tokens kept";
+  const tokens = { all: "tokens", window: "tokens kept", pages: "slots of its own" }[term.rule];
   return { layers: number(term.layers, kind), tokens: number(term.kept, tokens) };
 }
 
@@ -105,8 +107,13 @@ export function formula(result) {
   const perLayer = sameFactors(fields)
     ? [[number(2, "keys and values")], layers, ...factorWords(fields[0]).map((word) => [word])]
     : [inBrackets(fields.map((field) => join(factorWords(field).map((w) => [w]), "×")), "+"), layers];
-  const rest = [[each], ...(alone ? [[words[0].tokens]] : []), [number(sizes.batch, "sequences")]];
-  return join([...perLayer, ...rest], "×");
+  const sequences = number(sizes.batch, "sequences");
+  const { once } = terms[0];
+  if (once) {
+    const used = [[words[0].tokens, sign("×"), sequences], [number(once, "shared slots")]];
+    return join([...perLayer, [each], inBrackets(used, "+")], "×");
+  }
+  return join([...perLayer, [each], ...(alone ? [[words[0].tokens]] : []), [sequences]], "×");
 }
 
 const withUnit = ({ value, label }) => {
@@ -189,7 +196,8 @@ export function table(result) {
   };
 }
 
-export const dtypeLabel = (name) => `${name}, ${BITS[name] === 4 ? "½" : BITS[name] / 8} B`;
+export const dtypeLabel = (name) => (Number.isInteger(Math.log2(BITS[name]))
+  ? `${name}, ${BITS[name] === 4 ? "½" : BITS[name] / 8} B` : `${name.replace("-", ", ")}, ${BITS[name]} bits`);
 
 // "Grouped-query attention" under its common short name: "GQA: grouped-query".
 export function variantLabel({ name, title }) {
