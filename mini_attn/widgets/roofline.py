@@ -18,12 +18,9 @@ class Roofline(LivingWidget):
         Sequences, 1 to 1,024, and tokens of each, 128 to 32,768.
     model : {"llama-2-7b", "llama-3-8b", "starcoder-15b", "llama-3-70b"}
         Published model.
-    weight_dtype : {"bfloat16", "float8", "nvfp4"}
-        How weights are stored; products run in bfloat16.
-    cache_dtype : {"bfloat16", "float8", "int4-grouped"}
-        How keys and values are stored.
-    scores : {"fused", "stored"}
-        Whether attention runs in tiles or writes scores and weights to memory and reads them.
+    stored : {"bfloat16", "weights", "cache", "both", "scores"}
+        What differs from bfloat16 with attention in tiles: weights in 4.5 bits, the cache in 5,
+        both, or scores and weights that are written to memory and read. Products run in bfloat16.
     device : {"a100", "h100", "h200", "b200", "tpu-v5e"}
         Whose memory and rates count.
 

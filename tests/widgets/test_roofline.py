@@ -26,17 +26,12 @@ STATES = [
         SHOWN,
         (
             *({"device": device} for device in cost.DEVICES),
-            {"weight_dtype": "nvfp4", "cache_dtype": "float8"},
-            {"weight_dtype": "float8", "cache_dtype": "int4-grouped", "scores": "stored"},
+            *({"stored": stored} for stored in ("weights", "cache", "both", "scores")),
         ),
     )
 ]
-BYTES = {
-    "bfloat16": 2,
-    "float8": 1,
-    "nvfp4": weight_format("nvfp4").bits / 8,
-    "int4-grouped": (32 * 4 + 2 * 16) / 32 / 8,
-}
+NVFP4 = weight_format("nvfp4").bits / 8
+GROUPED = (32 * 4 + 2 * 16) / 32 / 8  # codes of 4 bits, a scale and a zero in float16
 
 
 def compute(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -51,8 +46,8 @@ def sizes_of(state: dict[str, Any]) -> dict[str, int]:
 
 def kept_as(state: dict[str, Any]) -> dict[str, float]:
     return {
-        "dtype_bytes": BYTES[state["weight_dtype"]],
-        "cache_dtype_bytes": BYTES[state["cache_dtype"]],
+        "dtype_bytes": NVFP4 if state["stored"] in {"weights", "both"} else 2,
+        "cache_dtype_bytes": GROUPED if state["stored"] in {"cache", "both"} else 2,
     }
 
 
@@ -60,7 +55,7 @@ def written(state: dict[str, Any]) -> int:
     """Bytes of scores and of weights, which a softmax that is not fused writes and reads."""
     model, sizes = MODELS[state["model"]], sizes_of(state)
     scores = model.n_layers * model.n_heads * sizes["batch"] * sizes["q_len"] * sizes["kv_len"]
-    return 2 * 4 * scores if state["scores"] == "stored" else 0
+    return 2 * 4 * scores if state["stored"] == "scores" else 0
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +93,7 @@ def test_work_and_time_equal_the_package(results: list[dict[str, Any]]) -> None:
             assert part["seconds"] == part[part["side"]] == max(part["reading"], part["computing"])
         seconds = sum(cost.roofline_seconds(*work, device) for work in operations.values())
         assert math.isclose(result["seconds"], seconds)
-        if kept_as(state) == {"dtype_bytes": 2, "cache_dtype_bytes": 2}:
+        if state["stored"] == "bfloat16":
             assert math.isclose(seconds, cost.step_seconds(model, device, **sizes))
         assert math.isclose(result["tokens_per_second"], result["tokens"] / seconds)
 
@@ -114,9 +109,9 @@ def test_the_comparison_can_fail() -> None:
 def test_memory_that_is_needed(results: list[dict[str, Any]]) -> None:
     for state, result in zip(STATES, results, strict=True):
         model = MODELS[state["model"]]
-        number = BYTES[state["cache_dtype"]]
+        weight, number = kept_as(state).values()
         use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": number}
-        weights = math.ceil(BYTES[state["weight_dtype"]] * cost.parameter_count(model))
+        weights = math.ceil(weight * cost.parameter_count(model))
         assert result["needed"] == weights + cost.cache_bytes(model, **use)
         memory = cost.DEVICES[state["device"]].memory_bytes
         assert result["fits"] == (result["needed"] <= memory)

@@ -1,18 +1,22 @@
 // FLOPs and bytes of a pass and its operations, and the time that a device needs for them.
 import roofline from "../data/roofline.json" with { type: "json" };
 
-export const BYTES = { bfloat16: 2, float8: 1, nvfp4: 4.5 / 8, "int4-grouped": 5 / 8 }; // with scales
-const SCORE_BYTES = 2; // scores that are written down stay bfloat16
+const NUMBER_BYTES = 2; // bfloat16
+const [WEIGHT_BYTES, CACHE_BYTES] = [4.5 / 8, 5 / 8]; // NVFP4; int4 in groups of 32, with scales and zeros
+const bytesOf = (stored) => ({
+  weight: ["weights", "both"].includes(stored) ? WEIGHT_BYTES : NUMBER_BYTES,
+  number: ["cache", "both"].includes(stored) ? CACHE_BYTES : NUMBER_BYTES,
+});
 export const MODELS = new Map(roofline.models.map((model) => [model.name, model]));
 export const DEVICES = new Map(roofline.devices.map((device) => [device.key, device]));
 
 // FLOPs of the operations of a pass, and the bytes that each has to read or write.
-function work(model, { phase, batch, context, weight_dtype, cache_dtype, scores }) {
+function work(model, { phase, batch, context, stored }) {
   const rows = phase === "decode" ? 1 : context; // new tokens of a sequence
   const pairs = rows * context - (rows * (rows - 1)) / 2; // visible pairs of a query and a key
-  const [weight, number] = [BYTES[weight_dtype], BYTES[cache_dtype]];
+  const { weight, number } = bytesOf(stored);
   // Scores and weights, each written and read; the softmax writes over neither.
-  const written = scores === "stored" ? 4 * SCORE_BYTES * batch * model.n_layers * model.n_heads * rows * context : 0;
+  const written = stored === "scores" ? 4 * NUMBER_BYTES * batch * model.n_layers * model.n_heads * rows * context : 0;
   return {
     weights: { flops: batch * rows * model.row_flops, bytes: Math.ceil(weight * model.read) },
     attention: {
@@ -48,7 +52,8 @@ export function compute(state) {
   for (const part of Object.values(parts)) part.share = part.computing / part.seconds; // of the peak
   const { seconds, side: bound } = parts.whole;
   const tokens = state.batch * (state.phase === "decode" ? 1 : state.context);
-  const needed = Math.ceil(BYTES[state.weight_dtype] * model.parameters) + BYTES[state.cache_dtype] * state.batch * state.context * model.kept;
+  const { weight, number } = bytesOf(state.stored);
+  const needed = Math.ceil(weight * model.parameters) + number * state.batch * state.context * model.kept;
   return {
     ...state, model, device, ridge: device.flops_per_second / device.bytes_per_second, parts,
     seconds, tokens, tokens_per_second: tokens / seconds, needed, fits: needed <= device.memory_bytes, bound,

@@ -5,8 +5,6 @@ import { drag, draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { STORED, describe, explain, table } from "./words.js";
 
-const stored = (key) => schema[key].values.map((name) => [name, STORED[name]]);
-
 export default {
   name: "roofline",
   title: "Where a pass lands",
@@ -17,9 +15,7 @@ export default {
     { key: "batch", kind: "log", label: "Sequences" },
     { key: "context", kind: "log", label: "Tokens of each" },
     { key: "model", kind: "select", label: "Model", options: [...MODELS.values()].map((model) => [model.name, model.title]) },
-    { key: "weight_dtype", kind: "select", label: "Weights stored as", options: stored("weight_dtype") },
-    { key: "cache_dtype", kind: "select", label: "Cache stored as", options: stored("cache_dtype") },
-    { key: "scores", kind: "choice", label: "Scores", options: [["fused", "in tiles, never written"], ["stored", "written down"]] },
+    { key: "stored", kind: "select", label: "Stored as", options: Object.entries(STORED) },
     { key: "device", kind: "select", label: "Device", options: [...DEVICES.values()].map((device) => [device.key, device.name]) },
   ],
   drag,

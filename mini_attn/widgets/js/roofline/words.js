@@ -4,7 +4,10 @@ import { duration, scaled } from "../core/units.js";
 
 export const OPERATIONS = { weights: "products with weights", attention: "attention with the cache", logits: "logits of the last token" };
 export const PARTS = { ...OPERATIONS, whole: "the whole pass" };
-export const STORED = { bfloat16: "bfloat16", float8: "float8", nvfp4: "NVFP4, 4.5 bits", "int4-grouped": "int4 in groups, 5 bits" };
+export const STORED = {
+  bfloat16: "bfloat16", weights: "weights in 4.5 bits (NVFP4)", cache: "cache in 5 bits (int4, grouped)",
+  both: "weights in 4.5, cache in 5 bits", scores: "bfloat16, scores written down",
+};
 export const SIDES = { reading: "reading", computing: "arithmetic" };
 
 export const intensity = (value) => (value >= 100 ? whole(Math.round(value)) : decimal(value, 1));
@@ -12,13 +15,6 @@ export const percent = (share) => (share >= 0.995 ? "100 %" : share >= 0.1 ? `${
 
 function pass({ phase, batch, context, model }) {
   return `${phase === "decode" ? "A decode step" : "A prefill"} of ${model.title}, ${count(batch, "sequence")} of ${whole(context)} tokens`;
-}
-
-// What is stored how: one word where all is bfloat16.
-function kept({ weight_dtype, cache_dtype, scores }) {
-  const numbers = weight_dtype === cache_dtype ? STORED[weight_dtype]
-    : `weights in ${STORED[weight_dtype]}, cache in ${STORED[cache_dtype]}`;
-  return scores === "stored" ? `${numbers}, scores written down` : numbers;
 }
 
 // One side where the other takes less than a twentieth; else both, each with its time.
@@ -34,7 +30,7 @@ const times = ({ parts }) => Object.keys(OPERATIONS).map((key) => duration(parts
 export function describe(result) {
   const { parts, device, seconds, tokens_per_second: rate, fits, needed } = result;
   const memory = fits ? "" : ` It does not fit: weights and cache take ${scaled(needed, "B")}, the device has ${scaled(device.memory_bytes, "B")}.`;
-  const numbers = kept(result) === "bfloat16" ? "" : `, ${kept(result)}`;
+  const numbers = result.stored === "bfloat16" ? "" : `, ${STORED[result.stored]}`;
   return `${pass(result)}${numbers}: its products with weights do ${intensity(parts.weights.intensity)} FLOPs per byte, its attention ${intensity(parts.attention.intensity)}, and the ridge of this device is at ${intensity(result.ridge)}. So it is ${binds(parts.whole)}: at least ${duration(seconds)}, at most ${whole(Math.round(rate))} tokens a second, with ${percent(parts.whole.share)} of the arithmetic in use.${memory}`;
 }
 
@@ -44,7 +40,7 @@ export function table(result) {
     return [PARTS[key], scaled(part.flops, "FLOP"), scaled(part.bytes, "B"), intensity(part.intensity), duration(part.reading), duration(part.computing), duration(part.seconds)];
   };
   return {
-    caption: `${pass(result)}, ${kept(result)}, on ${result.device.name}. An operation takes the longer of its two times; the pass takes the sum of its operations.`,
+    caption: `${pass(result)}, ${STORED[result.stored]}, on ${result.device.name}. An operation takes the longer of its two times; the pass takes the sum of its operations.`,
     head: ["", "FLOPs", "bytes", "FLOPs per byte", "reading takes", "arithmetic takes", "at least"],
     rows: Object.keys(PARTS).map(row),
   };
@@ -64,7 +60,7 @@ function explainRoof({ device, ridge }) {
 
 function explainBar(result, side, key) {
   const { flops, bytes, reading, computing, side: longer } = result.parts[key];
-  const what = { weights: "the layers' weights, once for all sequences", attention: `the cache of ${count(result.batch, "sequence")}${result.scores === "stored" ? ", and scores and weights, each written and read once" : ""}`, logits: "the logits' matrix, once for all sequences" }[key];
+  const what = { weights: "the layers' weights, once for all sequences", attention: `the cache of ${count(result.batch, "sequence")}${result.stored === "scores" ? ", and scores and weights, each written and read once" : ""}`, logits: "the logits' matrix, once for all sequences" }[key];
   const counts = side === longer ? "This is the longer of the two times: it counts." : "The other time is longer, and counts.";
   if (side === "reading") return `Reading ${what}: ${scaled(bytes, "B")} / ${scaled(result.device.bytes_per_second, "B/s")} = ${duration(reading)}. ${counts}`;
   return `Arithmetic of ${PARTS[key]}: ${scaled(flops, "FLOP")} / ${scaled(result.device.flops_per_second, "FLOP/s")} = ${duration(computing)}. ${counts}`;
