@@ -17,6 +17,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -193,22 +194,22 @@ def test_a_platform_says_of_a_pencil_exercise_what_its_check_says(asked: Asked) 
 
 
 def test_a_platform_says_of_a_prediction_what_the_page_says() -> None:
-    typed = {
-        asked.key: [
-            f"{v:.17g}" for k in (asked.right, *asked.wrong) for v in (k.value, k.value * 3.7)
-        ]
+    typed = [
+        [f"{v:.17g}" for k in (asked.right, *asked.wrong) for v in (k.value, k.value * 3.7)]
         for asked in PREDICTIONS
-    }
+    ]
     judged = run(
-        "return Object.fromEntries(Object.entries(input).map(([key, texts]) => {"
-        "const question = living.registry.prediction.questions.get(key);"
-        "return [key, texts.map((text) => living.judge(question, text))]; }));",
-        typed,
+        "return input.map(([question, texts]) =>"
+        " texts.map((text) => living.judge(question, text)));",
+        [
+            (asdict(QUESTIONS[asked.key]), texts)
+            for asked, texts in zip(PREDICTIONS, typed, strict=True)
+        ],
     )
     seen = {"right": 0, "mistake": 0, "wrong": 0, "unread": 0}
-    for asked in PREDICTIONS:
+    for asked, texts, pages in zip(PREDICTIONS, typed, judged, strict=True):
         for platform in both(asked):
-            for text, page in zip(typed[asked.key], judged[asked.key], strict=True):
+            for text, page in zip(texts, pages, strict=True):
                 points, words = platform(float(text))
                 assert bool(points) == (page["verdict"] == "right"), (asked.key, text)
                 if page["verdict"] in ("right", "mistake"):
