@@ -14,8 +14,8 @@ export function update(state, key, value) {
   const next = { ...state, [key]: value };
   const by = key === "step" && value - state.step;
   const { tile, tiles } = compute(state);
-  const moves = by * by === 1;
-  while (moves && next.step > 0 && next.step < STEPS && tileOf(next.step, tiles) === tile) next.step += by;
+  if (by * by !== 1 || state.step === STEPS) return next;
+  while (next.step % STEPS && tileOf(next.step, tiles) === tile) next.step += by;
   return next;
 }
 

@@ -10,7 +10,7 @@ const select = (key, label) => ({ key, label, kind: "select", options: schema[ke
 export default {
   name: "flash_tiles",
   title: "Attention in tiles",
-  hint: `Drag the end of the fast memory, or the tile to change its size. ${hint("a part")}`,
+  hint: `Drag the end of the fast memory, or the tile. ${hint("a part")}`,
   schema,
   controls: [
     { key: "step", kind: "range", label: "Tile", show: (_, state) => { const { tile, tiles } = compute(state); return `${tile} of ${tiles}`; } },

@@ -15,9 +15,9 @@ const target = targets("flash");
 
 function layout(width) {
   const wide = width >= WIDE;
-  const side = wide ? 236 : Math.min(200, width - 172);
+  const side = wide ? 236 : Math.min(140, width - 176);
   const right = X + side + (wide ? 50 : 34);
-  return { width, wide, side, right, left: wide ? right : 0, top: wide ? 13 : Y + side + 38, end: Y + side };
+  return { width, wide, side, right, left: wide ? right : 0, top: wide ? 13 : Y + side + 36, end: Y + side };
 }
 
 // Bytes of the fast memory along its bar; the bar stays while its end is dragged.
@@ -49,12 +49,12 @@ function strips({ nq, nk, row, column, tile, done, tokens, written }, at) {
   const strip = (name, n, from, many, z, down) => {
     const turned = (u, length, thick = 12, v = z) => (down ? [v, Y + u, thick, length] : [X + u, v, length, thick]);
     return box(...turned(0, side), `flash-strip flash-${name}`) + box(...turned((from * side) / n, (many * side) / n), `flash-full flash-${name}`)
-      + (down ? text(z + 6, Y - 6, name.toUpperCase(), "flash-head", MIDDLE) : text(X - 8, z + 11, name.toUpperCase(), "flash-head", END))
+      + (down ? text(z + (name === "q" ? -12 : 16), Y + 11, name.toUpperCase(), "flash-head") : text(X - 18, z + 11, name.toUpperCase(), "flash-head"))
       + target(at, name, ...turned(0, side, 24, z - (name === "k" || name === "o" ? 0 : 12)), `${name.toUpperCase()}, ${n} blocks`);
   };
   return strip("v", nk, column, held, 22) + strip("k", nk, column, held, 38) + strip("q", nq, row, held, X - 16, true)
-    + strip("o", nq, 0, done ? nq : row, X + side + 4, true) + text(0, 13, `Large memory, ${whole(tokens)} tokens`, "flash-head")
-    + text(X, at.end + 15, written ? "scores, weights: stored" : "scores: one tile at a time", "flash-quiet");
+    + strip("o", nq, 0, done ? nq : row, X + side + 4, true) + text(0, 13, "Large memory", "flash-head")
+    + text(X, at.end + 15, `${whole(tokens)} × ${whole(tokens)} scores, ${written ? "written down" : "a tile at a time"}`, "flash-quiet");
 }
 
 // The fast memory: what it holds as a bar to its end, and as a list.
@@ -69,10 +69,10 @@ function fast(result, at) {
     const [a, b] = [x(from), x(from += bytes)];
     const [u, v] = [at.right + (i % more) * column, (wide ? 66 : 6) + Math.floor(i / more) * 25];
     return box(a, y, b - a, 26, `flash-full flash-${name}`) + (b - a > 14 ? text((a + b) / 2, y + 18, name.toUpperCase(), "flash-in", MIDDLE) : "")
-      + box(u, v + 5, 12, 12, `flash-full flash-${name}`) + text(u + 17, v + 16, NAMES[name], "flash-small") + text(u + column - more * 5, v + 16, kilo(bytes), "flash-small", END)
+      + box(u, v + 5, 12, 12, `flash-full flash-${name}`) + text(u + 17, v + 16, NAMES[name], "flash-small") + text(u + column - more * 8, v + 16, kilo(bytes), "flash-small", END)
       + target(at, `part-${name}`, u - 2, v, column - 4, 24, `${NAMES[name]} in the fast memory`);
   });
-  return text(left, top, `Fast: ${room(result)}`, over ? "flash-head flash-alarm" : "flash-head") + inside.join("")
+  return text(left, top, `Fast memory: ${room(result)}`, over ? "flash-head flash-alarm" : "flash-head") + inside.join("")
     + box(left, y, end - left, 26, "flash-memory") + stroke(end, y - 3, end, y + 29, "flash-end")
     + `<circle cx="${round(end)}" cy="${y + 13}" r="6" class="flash-knob"/>`
     + grip("flash", at, "memory", Math.min(end, width - 12) - 12, y - 3, 24, 32, { key: "memory", entry: schema.memory, now: memory, label: "Fast memory", words: `${memory} kB` });
@@ -80,7 +80,7 @@ function fast(result, at) {
 
 // A pair of bars: in tiles, and with the scores written down; the fuller one is as far as the loop.
 function pair(at, y, [head, name, values, show], { share, written }) {
-  const x = scaleLinear([0, Math.max(...values)], [0, at.width - at.left - 148]);
+  const x = scaleLinear([0, Math.max(...values)], [0, at.width - at.left - 162]);
   return text(at.left, y, head, "flash-head") + values.map((value, i) => {
     const [top, wide, words] = [y + 7 + i * 25, x(value), ["tiles", "written"][i]];
     const own = i === Number(written) ? " flash-own" : "";
@@ -92,9 +92,9 @@ function pair(at, y, [head, name, values, show], { share, written }) {
 
 export function draw(result, { width = 720, live = false, label = "Attention in tiles" } = {}) {
   const at = { ...layout(width), live, entry: "tile" };
-  const y = at.wide ? 168 : at.top + 62;
-  const bars = pairs(result).map((one, i) => pair(at, y + i * 78, one, result)).join("");
-  return svg("flash", width, Math.max(y + 138, at.end + 24), { live, label }, square(result, at) + strips(result, at) + fast(result, at) + bars);
+  const y = at.wide ? 168 : at.top + 60;
+  const bars = pairs(result).map((one, i) => pair(at, y + i * 72, one, result)).join("");
+  return svg("flash", width, Math.max(y + 132, at.end + 24), { live, label }, square(result, at) + strips(result, at) + fast(result, at) + bars);
 }
 
 // The end of the fast memory, and the tile: to the right more keys in a block, down more queries.

@@ -3,36 +3,36 @@ import { decimal, whole } from "../core/text.js";
 import { scaled } from "../core/units.js";
 import { KILO } from "./compute.js";
 
-export const NAMES = { q: "Q", k: "K", v: "V", o: "sum for O", s: "scores", m: "m and l" };
-export const kilo = (bytes) => `${decimal(bytes / KILO, 1)} kB`;
+export const NAMES = { q: "Q", k: "K", v: "V", o: "sum", s: "scores", m: "m and l" };
+export const kilo = (bytes) => decimal(bytes / KILO, 1);
 const bytes = (n) => scaled(n, "B", decimal);
 const flops = (n) => scaled(n, "FLOP", decimal);
 const span = (i, size) => `${whole(i * size)} to ${whole((i + 1) * size - 1)}`;
 const counts = ({ tiles, masked, skipped }) => `${whole(tiles)} tiles computed, ${whole(masked)} of them masked in part, ${whole(skipped)} skipped`;
 
-export const room = ({ used, memory, over }) => `${kilo(used)} ${over ? "do not fit into" : "of"} ${memory} kB`;
+export const room = ({ used, memory, over }) => `${kilo(used)} of ${memory} kB${over ? ", too much" : ""}`;
 
 // The two pairs of bars: in tiles, and with the scores written down.
 export const pairs = ({ tiled, written_down: written, products, rescaling }) => [
-  ["Moved to and from the large memory", "moved", [tiled, written], bytes], ["Work", "work", [products + rescaling, products], flops],
+  ["Bytes moved", "moved", [tiled, written], bytes], ["FLOPs", "work", [products + rescaling, products], flops],
 ];
 
 export function describe(result) {
-  const { tile, tiles, done, row, column, block_q: bq, block_k: bk, over, written } = result;
-  if (over) return `${room(result)}: these blocks are too large.`;
+  const { tile, tiles, done, row, column, block_q: bq, block_k: bk, over, used, memory, written } = result;
+  if (over) return `These blocks need ${kilo(used)} kB, and the fast memory has ${memory}.`;
   const at = done || !tile ? `${counts(result)}.` : `Tile ${whole(tile)} of ${whole(tiles)}: queries ${span(row, bq)}, keys ${span(column, bk)}.`;
   const [moved, work] = pairs(result).map(([, , values, show]) => values.map(show));
   const own = Number(written);
-  return `${at} The whole loop moves ${moved[own]} and does ${work[own]}; ${own ? "in tiles alone" : "with the scores written down"} ${moved[1 - own]} and ${work[1 - own]}.`;
+  return `${at} The whole loop moves ${moved[own]} and does ${work[own]}; ${own ? "in tiles" : "with scores written down"} ${moved[1 - own]} and ${work[1 - own]}.`;
 }
 
 export function table(result) {
   const { moved, scores, parts } = result;
   return {
-    caption: `${counts(result)}; fast memory: ${parts.map(({ name, bytes: n }) => `${NAMES[name]} ${kilo(n)}`).join(", ")}`,
+    caption: `${counts(result)}; kB of fast memory: ${parts.map(({ name, bytes: n }) => `${NAMES[name]} ${kilo(n)}`).join(", ")}`,
     head: ["", "in tiles", "scores written down"],
     rows: [
-      ...Object.entries(moved).map(([name, n]) => [NAMES[name].at(-1), bytes(n), bytes(n)]), ["scores and weights", "none", bytes(scores)],
+      ...Object.entries(moved).map(([name, n]) => [name.toUpperCase(), bytes(n), bytes(n)]), ["scores and weights", "none", bytes(scores)],
       ...pairs(result).map(([head, , values, show]) => [head, ...values.map(show)]),
     ],
   };
@@ -43,7 +43,7 @@ function explained(result, id) {
   const [first, last] = id.split("-");
   if (first === "part") {
     const { size: [a, b, each], bytes: n } = result.parts.find(({ name }) => name === last);
-    return `${NAMES[last]}: ${a} × ${b} numbers of ${each} bytes = ${kilo(n)}.`;
+    return `${NAMES[last]}: ${a} × ${b} numbers of ${each} bytes = ${kilo(n)} kB.`;
   }
   const own = last === "tiles";
   if (first === "work") return `Products: ${whole(tiles)} · 4 · ${bq} · ${bk} · ${d}${own ? `; rescaling of the sum: ${whole(tiles)} · ${bq} · ${d}` : ""}.`;
@@ -51,7 +51,7 @@ function explained(result, id) {
   if (id === "memory") return room(result);
   if (id === "tile") return `${bq} × ${bk} scores${causal && (column + 1) * bk > row * bq + 1 ? ", masked in part" : ""}. ${counts(result)}: not loaded, not computed.`;
   const [size, many] = "kv".includes(id) ? [bk, `for each of ${whole(tiles)} tiles`] : [bq, "once"];
-  return `${NAMES[id].at(-1)}: ${whole(tokens)} × ${d}. A block of ${size} rows is moved ${many}: ${bytes(moved[id])}.`;
+  return `${id.toUpperCase()}: ${whole(tokens)} × ${d}. A block of ${size} rows is moved ${many}: ${bytes(moved[id])}.`;
 }
 
 // What stands behind a part of the picture, and the other parts that belong to it.
