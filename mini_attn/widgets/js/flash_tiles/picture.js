@@ -50,7 +50,7 @@ function strips({ nq, nk, row, column, tile, done, tokens, written }, at) {
     const turned = (u, length, thick = 12, v = z) => (down ? [v, Y + u, thick, length] : [X + u, v, length, thick]);
     return box(...turned(0, side), `flash-strip flash-${name}`) + box(...turned((from * side) / n, (many * side) / n), `flash-full flash-${name}`)
       + (down ? text(z + (name === "q" ? -12 : 16), Y + 11, name.toUpperCase(), "flash-head") : text(X - 18, z + 11, name.toUpperCase(), "flash-head"))
-      + target(at, name, ...turned(0, side, 24, z - (name === "k" || name === "o" ? 0 : 12)), `${name.toUpperCase()}, ${n} blocks`);
+      + target(at, name, ...turned(0, side, 24, z - { v: 12, k: 4, q: 12, o: 0 }[name]), `${name.toUpperCase()}, ${n} blocks`);
   };
   return strip("v", nk, column, held, 22) + strip("k", nk, column, held, 38) + strip("q", nq, row, held, X - 16, true)
     + strip("o", nq, 0, done ? nq : row, X + side + 4, true) + text(0, 13, "Large memory", "flash-head")
