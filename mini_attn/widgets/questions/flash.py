@@ -215,8 +215,8 @@ def _programs() -> Question:
             ),
             Mistake(units - 1, f"There is one text, but it has {kv_heads} key/value heads."),
             Mistake(
-                units - heads * kv_heads,
-                "Query heads and key/value heads do not multiply: a group reads one of them.",
+                units // kv_heads,
+                "That is how many multiprocessors there are for each program. How many have none?",
             ),
             Mistake(units, "Eight programs do run."),
         ),
