@@ -39,7 +39,7 @@ def block_attention(q, k, v, seen, block):
 
 
 keys = np.array([[3.0], [2.0], [1.0], [0.0]])      # four keys, and their values
-block_attention(np.ones((4, 1)), keys, keys, np.tri(4, dtype=bool), 2)   # looks right
+block_attention(np.ones((4, 1)), keys, keys, np.tri(4, dtype=bool), 2)  # fine
 '''
 
 Array = np.ndarray
