@@ -92,11 +92,10 @@ def right(inputs: Inputs) -> dict[str, Array]:
     return {"rest": rest, "rest_lse": inputs["lse"] + np.log1p(-share)}
 
 
-def slips(inputs: Inputs) -> Slips:
-    """What the outputs or sums would be with one idea missing."""
+def _outs(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Outputs with one idea missing."""
     share, out, part = _share(inputs)[:, None], inputs["out"], inputs["part"]
-    lse, part_lse = inputs["lse"], inputs["part_lse"]
-    outs = [
+    return [
         (out - part,
          "The part is taken off whole. In the output it counts by its share of the weight alone."),
         (out - share * part,
@@ -117,11 +116,16 @@ def slips(inputs: Inputs) -> Slips:
          "remains has been multiplied by 1 − share."),
         (out, "The output is as it was."),
     ]  # fmt: skip
+
+
+def _sums(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Sums with one idea missing."""
+    lse, part_lse = inputs["lse"], inputs["part_lse"]
     with np.errstate(all="ignore"):
         gone = np.isneginf(part_lse)
         plain = np.log(np.exp(lse) - np.exp(part_lse))
         finite = np.where(gone, 0.0, part_lse)
-    sums = [
+    return [
         (plain,
          "Exponentials of scores in the thousands overflow, or all of them vanish. Only the "
          "difference of two such logarithms has a sensible exponential."),
@@ -134,9 +138,13 @@ def slips(inputs: Inputs) -> Slips:
         (np.log(np.abs(lse - finite) + 1e-300), "Logarithms are subtracted, and a logarithm is "
          "taken again. It is their exponentials that add up."),
     ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the outputs or sums would be with one idea missing."""
     return [
-        *(({"rest": one}, idea) for one, idea in outs),
-        *(({"rest_lse": one}, idea) for one, idea in sums),
+        *(({"rest": one}, idea) for one, idea in _outs(inputs)),
+        *(({"rest_lse": one}, idea) for one, idea in _sums(inputs)),
     ]
 
 
