@@ -36,6 +36,7 @@ from mini_attn.cost.steps import (
     step_seconds,
 )
 from mini_attn.cost.storage import Contiguous, Evicting, Paged, Quantized, Ring
+from mini_attn.cost.tiled import computed_tiles, tile_bytes, tiled_pairs, tiled_traffic
 from mini_attn.cost.work import (
     attention_flops,
     decode_step_flops,
@@ -68,6 +69,7 @@ __all__ = [
     "cache_formula",
     "cache_intensity",
     "cheaper_form",
+    "computed_tiles",
     "copied_rows",
     "decode_step_flops",
     "elementwise_ops",
@@ -90,6 +92,9 @@ __all__ = [
     "step_bytes",
     "step_operations",
     "step_seconds",
+    "tile_bytes",
+    "tiled_pairs",
+    "tiled_traffic",
     "token_passes",
     "visible_pairs",
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.decode_stepper import DecodeStepper
     from mini_attn.widgets.equal_bytes import EqualBytes
     from mini_attn.widgets.first_look import FirstLook
+    from mini_attn.widgets.flash_tiles import FlashTiles
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.inside_model import InsideModel
@@ -41,6 +42,7 @@ __all__ = [
     "DecodeStepper",
     "EqualBytes",
     "FirstLook",
+    "FlashTiles",
     "HeadStepper",
     "HeadWiring",
     "InsideModel",

@@ -29,6 +29,7 @@ OPENING = [
     "roofline",
     "head_wiring",
     "ring_cache",
+    "flash_tiles",
     "latent_explorer",
     "variant_table",
 ]

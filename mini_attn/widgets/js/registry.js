@@ -5,6 +5,7 @@ import costExplorer from "./cost_explorer/index.js";
 import decodeStepper from "./decode_stepper/index.js";
 import equalBytes from "./equal_bytes/index.js";
 import firstLook from "./first_look/index.js";
+import flashTiles from "./flash_tiles/index.js";
 import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
 import latentExplorer from "./latent_explorer/index.js";
@@ -23,8 +24,9 @@ import variantTable from "./variant_table/index.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook, headStepper,
-    headWiring, latentExplorer, livingPlot, phaseFilm, positionEncodings, prediction, ringCache, roofline,
-    ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper, variantTable,
+    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook, flashTiles,
+    headStepper, headWiring, latentExplorer, livingPlot, phaseFilm, positionEncodings, prediction,
+    ringCache, roofline, ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper,
+    variantTable,
   ].map((definition) => [definition.name, definition]),
 );

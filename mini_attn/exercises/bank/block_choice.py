@@ -1,0 +1,46 @@
+"""Open: bytes that fall, and time that does not."""
+
+from __future__ import annotations
+
+from mini_attn.exercises.spec import Exercise
+
+EXERCISE = Exercise(
+    id="block_choice",
+    page="flash",
+    title="Half the bytes, the same time",
+    kind="open",
+    minutes=15,
+    difficulty=3,
+    stage="transfer",
+    assessed=False,
+    section="How much it saves depends on the fast memory",
+    text="""
+A colleague has written a kernel that attends in tiles. Doubling its blocks of queries from 64 to
+128 made prefill of 8,192 tokens faster. Doubling them again, to 256, still halves the bytes of keys
+and values that are read, and the blocks fit; but prefill takes as long as before, prefill of 512
+tokens has become slower, and a decode step takes just as long with any of the three.
+
+Explain the four observations in six to ten sentences. Then say what you would count or measure
+to find out whether your explanation of the third one is right.
+""",
+    rubric={
+        "Says why prefill of long texts gains at first, and why it stops gaining.": 2,
+        "Says what larger blocks cost where there are few tokens.": 2,
+        "Says why a decode step does not notice, and what would help there.": 1,
+        "Proposes a count or a measurement that could refute the explanation.": 1,
+    },
+    hints=(
+        (
+            "What bounds a kernel when it is not the bytes? And how many programs does a head of "
+            "512 tokens give, with 64 and with 256 queries each?"
+        ),
+        (
+            "Under a causal mask, which part of the square is computed with tiles of 256 on 512 "
+            "tokens? How many queries does a block have in a decode step?"
+        ),
+    ),
+    common_errors=(
+        "Taking bytes for time: they bound it from below, and so do the FLOPs.",
+        "Forgetting that fewer blocks are fewer programs.",
+    ),
+)

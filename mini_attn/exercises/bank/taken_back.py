@@ -1,0 +1,186 @@
+"""Take some keys out of an attention that has been merged already."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+A server has attended to a long text and keeps, for each query, `out` `(q_len, v_head_dim)` and
+`lse` `(q_len,)`, the natural logarithm of the sum of the exponentials of its scores. Then it turns
+out that some of the keys should not have been there. Over these keys alone the same queries have
+`part` `(q_len, v_head_dim)` and `part_lse` `(q_len,)`. Return `rest` and `rest_lse`: what the
+output and the log-sum-exp are over the keys that remain. All other keys, values and queries are
+gone. Scores may be in the thousands. Where a query has seen none of the keys in question,
+`part_lse` is −inf and `part` is 0; of the others every query sees at least one.
+"""
+STARTER = '''
+def taken_back(out, lse, part, part_lse):
+    """Attention over the keys that remain: (rest, rest_lse)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+
+
+def _case(q: Array, k: Array, v: Array, away: Array) -> Inputs:
+    """What is kept of all keys, and of those that go."""
+    scores = q @ k.T * q.shape[1] ** -0.5
+    out, lse = _attend(scores, v, np.ones_like(away))
+    part, part_lse = _attend(scores, v, away)
+    return {"out": out, "lse": lse, "part": part, "part_lse": part_lse}
+
+
+def _attend(scores: Array, v: Array, seen: Array) -> tuple[Array, Array]:
+    masked = np.where(seen, scores, -np.inf)
+    return ma.softmax(masked) @ v, ma.logsumexp(masked)
+
+
+def _drawn(rng: np.random.Generator, q_len: int, away: Array, height: float = 0.0) -> Inputs:
+    """Random heads; the keys that go, for all queries or for each."""
+    q, k = (rng.standard_normal((n, 4)) for n in (q_len, away.shape[-1]))
+    q[:, 0], k[:, 0] = 2.0, k[:, 0] + height
+    return _case(q, k, rng.standard_normal((away.shape[-1], 3)),
+                 np.broadcast_to(away, (q_len, away.shape[-1])))  # fmt: skip
+
+
+def _trained(rng: np.random.Generator, first: int, last: int) -> Inputs:
+    q, k, v = (part[1] for part in trained_heads(rng, 32))
+    away = np.zeros((len(q), len(k)), bool)
+    away[:, first:last] = True
+    return _case(q, k, v, away)
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a sum of 8 of which 2 go. The property: a real head, some of its keys taken."""
+    hand = {
+        "out": np.array([[7.0, 1.0]]), "lse": np.log([8.0]), "part": np.array([[4.0, -2.0]]),
+        "part_lse": np.log([2.0]),
+    }  # fmt: skip
+    some = np.arange(9) < 4
+    each = rng.random((6, 9)) < 0.4
+    each[:, 8], each[0] = False, False
+    apart = _drawn(rng, 2, some)
+    for name in ("lse", "part_lse"):
+        apart[name] = apart[name] + np.array([2000.0, -2000.0])
+    return {
+        "by hand": [hand],
+        "random": [_drawn(rng, 4, some), _drawn(rng, 3, np.arange(7) == 6)],
+        "property": [_trained(rng, 5, 12), _trained(rng, 20, 30)],
+        "edges": [_drawn(rng, 6, each), _drawn(rng, 3, some, 1000.0), _drawn(rng, 3, some, -1000.0),
+                  apart, _drawn(rng, 2, np.zeros(5, bool))],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Of the shapes of what is given."""
+    return {"rest": (inputs["out"].shape, "f"), "rest_lse": (inputs["lse"].shape, "f")}
+
+
+def _share(inputs: Inputs) -> Array:
+    """The part of the weight that goes."""
+    return np.asarray(np.exp(inputs["part_lse"] - inputs["lse"]))
+
+
+def right(inputs: Inputs) -> dict[str, Array]:
+    """The merge, solved for the other part."""
+    share = _share(inputs)
+    rest = (inputs["out"] - share[:, None] * inputs["part"]) / (1 - share)[:, None]
+    return {"rest": rest, "rest_lse": inputs["lse"] + np.log1p(-share)}
+
+
+def _outs(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Outputs with one idea missing."""
+    share, out, part = _share(inputs)[:, None], inputs["out"], inputs["part"]
+    return [
+        (out - part,
+         "The part is taken off whole. In the output it counts by its share of the weight alone."),
+        (out - share * part,
+         "What is left has weights that sum to less than 1. Divide by the share that remains."),
+        ((out - part) / (1 - share),
+         "The part is taken off whole, before the division. Take off its share of it."),
+        (share * part + (1 - share) * out,
+         "The part is merged once more. It has to be taken out."),
+        ((out - (1 - share) * part) / share,
+         "The shares are exchanged: exp(part_lse − lse) is the weight that goes, not what stays."),
+        ((out - share * part) / share, "Divided by the share that goes. Divide by what remains."),
+        (out * (1 - share), "The values of the keys that go are still in it."),
+        (out / (1 - share), "The weights have grown, and the values of the keys that go are still "
+         "in it."),
+        (out + share * (part - out), "The part is merged once more. It has to be taken out."),
+        ((1 + share) * out - share * part,
+         "The difference is multiplied by the share once. Solve the merge for the other part: what "
+         "remains has been multiplied by 1 − share."),
+        (out, "The output is as it was."),
+    ]  # fmt: skip
+
+
+def _sums(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Sums with one idea missing."""
+    lse, part_lse = inputs["lse"], inputs["part_lse"]
+    with np.errstate(all="ignore"):
+        gone = np.isneginf(part_lse)
+        plain = np.log(np.exp(lse) - np.exp(part_lse))
+        finite = np.where(gone, 0.0, part_lse)
+    return [
+        (plain,
+         "Exponentials of scores in the thousands overflow, or all of them vanish. Only the "
+         "difference of two such logarithms has a sensible exponential."),
+        (lse - np.where(gone, 0.0, part_lse),
+         "Logarithms are subtracted. It is their exponentials that add up."),
+        (np.logaddexp(lse, part_lse), "The part is added once more: the sum has to shrink."),
+        (np.log1p(-_share(inputs)), "That is how much lse changes. Add it to lse."),
+        (lse - np.log1p(-_share(inputs)), "lse has grown. Taking keys away makes the sum smaller."),
+        (lse, "lse is as it was. The sum of exponentials has become smaller."),
+        (np.log(np.abs(lse - finite) + 1e-300), "Logarithms are subtracted, and a logarithm is "
+         "taken again. It is their exponentials that add up."),
+    ]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the outputs or sums would be with one idea missing."""
+    return [
+        *(({"rest": one}, idea) for one, idea in _outs(inputs)),
+        *(({"rest_lse": one}, idea) for one, idea in _sums(inputs)),
+    ]
+
+
+SHOULD_BE = {
+    "rest": "The output over all keys is that over the rest and that over the part, by shares.",
+    "rest_lse": "exp(lse) is the sum over all keys: that over the rest, and that over the part.",
+}
+
+
+EXERCISE = Exercise(
+    id="taken_back",
+    page="flash",
+    title="Keys taken back",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 2},
+    minutes=15,
+    difficulty=3,
+    stage="invent",
+    assessed=False,
+    section="Two numbers stand for many keys",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Write the merge of two parts, and look at which of its letters you know here. What share "
+        "of the weight did the keys have that go?",
+        "share = exp(part_lse − lse). out = share · part + (1 − share) · rest; and of the sum of "
+        "exponentials 1 − share remains.",
+    ),
+    common_errors=(
+        "Subtracting outputs, or logarithms, as if they were sums.",
+        "Forgetting that the weights of what remains have to sum to 1 again.",
+        "Exponentials of scores in the thousands.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=SHOULD_BE,
+)

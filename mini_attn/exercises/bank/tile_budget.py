@@ -1,0 +1,173 @@
+"""Pencil: the largest block of queries that fits, and what it reads."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from mini_attn import cost
+from mini_attn.exercises.guesses import explain
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
+
+EACH, SUMS, STEP = 2, 4, 16
+CHOICES = {
+    "tokens": (8192, 10_240, 16_384),
+    "size": (96, 128),
+    "block_k": (48, 64),
+    "fast": (190_000, 220_000, 240_000, 250_000, 260_000, 270_000, 290_000),
+}
+
+
+class Numbers(NamedTuple):
+    """Tokens, head_dim, keys of a tile, and bytes of the fast memory."""
+
+    tokens: int = 8192
+    size: int = 128
+    block_k: int = 64
+    fast: int = 220_000
+
+    def fitting(self, *, out: bool = True, scores: bool = True, keys: int = 2) -> float:
+        """Queries that fit beside the keys, with or without some part."""
+        left = self.fast - keys * EACH * self.block_k * self.size
+        row = EACH * self.size + SUMS * (out * self.size + scores * self.block_k)
+        return left / row
+
+    def read(self, block_q: float, *, keys: int = 2) -> int:
+        """Bytes of keys and values, for so many queries at a time."""
+        return -(-self.tokens // int(block_q)) * self.once(keys)
+
+    def once(self, keys: int = 2) -> int:
+        """Bytes of all keys and values."""
+        return keys * EACH * self.tokens * self.size
+
+    @property
+    def block_q(self) -> int:
+        """The largest multiple of 16 queries that fits."""
+        return int(self.fitting()) // STEP * STEP
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.read(self.block_q)
+
+
+def _counted(n: Numbers) -> int:
+    moved = cost.tiled_traffic(
+        n.tokens, n.tokens, head_dim=n.size, block_q=n.block_q, block_k=n.block_k
+    )
+    return EACH * (moved["k"] + moved["v"])
+
+
+assert Numbers().right == _counted(Numbers())
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: one head of size {n.size}, {n.tokens:,} tokens, no mask. A tile has
+{n.block_k} keys. It holds its queries, keys and values in bfloat16, and the running output of its
+queries and the scores of the tile in float32; leave the maxima and sums out. All that may take
+{n.fast:,} bytes. Blocks of queries are multiples of {STEP}. Take the largest that fits. How many
+bytes of keys and values does the head read from the large memory?
+"""
+
+
+def _floor(value: float) -> int:
+    """A multiple of 16, at least one of them."""
+    return max(STEP, int(value) // STEP * STEP)
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    power = 1 << (n.block_q.bit_length() - 1)
+    found: dict[float, str] = {
+        n.once(): (
+            "Keys and values are read once there. Every block of queries reads all of them again."
+        ),
+        n.read(_floor(n.fitting(out=False))): (
+            "The running output stays in the fast memory as well: a row of float32 for each query."
+        ),
+        n.read(_floor(n.fitting(scores=False))): (
+            f"The scores of the tile take room too: {n.block_k} numbers of float32 for each query."
+        ),
+        n.read(_floor(n.fitting(keys=1))): (
+            "The values of a tile take as much room as its keys."
+        ),
+        n.read(_floor(n.fitting(keys=0))): "A tile's keys and values take room as well.",
+        n.read(n.fitting()): f"Blocks of queries are multiples of {STEP}: round down.",
+        round(n.once() * n.tokens / n.block_q): (
+            "The last block of queries is not full, but it reads all keys: round the number of "
+            "blocks up."
+        ),
+        n.read(power): f"{power} queries fit, and more do: the largest multiple of {STEP} counts.",
+        n.read(n.block_k): (
+            f"{n.block_k} is how many keys a tile has. Keys are read again for each block of "
+            "queries."
+        ),
+        n.right // 2: "Half of it is missing: keys and values are both read, 2 bytes a number.",
+        8 * n.right: "Those are bits.",
+        n.tokens * n.once(): (
+            "That reads all keys for every single query. A block of them shares a read."
+        ),
+        n.block_q: "Those are the queries of a block. The bytes that are read are asked for.",
+    }  # fmt: skip
+    return {value: idea for value, idea in found.items() if not _near(value, n.right)}
+
+
+def _near(value: float, number: float) -> bool:
+    return abs(value - number) <= 0.005 * number
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if _near(value, n.right):
+        return None
+    if idea := explain(value, _mistakes(n).items(), _near):
+        return idea
+    if 0 < value < 1e5:
+        return "The answer is in bytes: write the number out, or as 1.23e9."
+    far = max(value / n.right, n.right / value) if value > 0 else float("inf")
+    side = "large" if value > n.right else "small"
+    return (
+        f"{value:,.6g} bytes is {far:,.3g} times too {side}. First the queries of a block, then "
+        "how often keys and values are read, then their bytes."
+    )
+
+
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="tile_budget",
+        page="flash",
+        title="A block that fits",
+        kind="pencil",
+        groups={"by hand": 3},
+        minutes=10,
+        difficulty=2,
+        stage="warm-up",
+        assessed=False,
+        section="How much it saves depends on the fast memory",
+        text=_text(n),
+        starter="answer = ...  # your number of bytes",
+        unit="bytes",
+        mistakes=_mistakes(n),
+        hints=(
+            "How many bytes does one more query take in the fast memory, and how many do the keys "
+            "and values of a tile take whatever the queries are?",
+            f"A query takes {n.size} numbers of 2 bytes, {n.size} of 4 bytes for its output and "
+            f"{n.block_k} of 4 bytes for its scores. Keys and values are read once for each block "
+            "of queries, the last one included.",
+        ),
+        common_errors=(
+            "Forgetting what stays in the fast memory beside the inputs.",
+            "Dividing by the keys of a tile instead of the queries.",
+            "Not rounding: blocks are whole, and the last one reads all keys too.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

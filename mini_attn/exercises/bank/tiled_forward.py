@@ -1,0 +1,217 @@
+"""Attention in tiles with its log-sum-exp, where dead tiles are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+from mini_attn.exercises.trained import trained_heads
+
+TEXT = """
+Causal attention of one head in tiles. `q` is `(q_len, head_dim)`; the queries are the last of the
+keys, so that query `i` sees the keys 0 to `kv_len - q_len + i`. `k` is `(kv_len, head_dim)` and `v`
+is `(kv_len, v_head_dim)`. Go through blocks of `block_q` queries and, for each, of `block_k` keys;
+the last of either may be smaller. Return `out` `(q_len, v_head_dim)`, `lse` `(q_len,)`, the natural
+logarithm of the sum of the exponentials of the scores that a query sees, and `tiles`, an integer
+array: how many tiles you computed for each block of queries. A tile in which nobody sees anything
+must not be computed, and the scores of all keys must not exist at one time. Scores may be in the
+thousands.
+"""
+STARTER = '''
+def tiled_forward(q, k, v, block_q, block_k):
+    """Causal attention in tiles: (out, lse, tiles)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+
+
+def _case(q: Array, k: Array, v: Array, block_q: int, block_k: int) -> Inputs:
+    return {"q": q, "k": k, "v": v, "block_q": block_q, "block_k": block_k}
+
+
+def _drawn(
+    rng: np.random.Generator, q_len: int, kv_len: int, blocks: tuple[int, int], height: float = 0.0
+) -> Inputs:
+    size = 4
+    q, k = (rng.standard_normal((n, size)) for n in (q_len, kv_len))
+    k[:, 0] += height
+    q[:, 0] = np.abs(q[:, 0]) + 0.5
+    return _case(q, k, rng.standard_normal((kv_len, 3)), *blocks)
+
+
+def _trained(rng: np.random.Generator, blocks: tuple[int, int]) -> Inputs:
+    q, k, v = (part[0] for part in trained_heads(rng, 40))
+    return _case(q, k, v, *blocks)
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: four tokens, two by two. The property: which tiles are computed."""
+    hand = _case(
+        np.ones((4, 1)), np.log([[1.0], [2.0], [3.0], [2.0]]),
+        np.array([[6.0], [3.0], [8.0], [4.0]]), 2, 2,
+    )  # fmt: skip
+    return {
+        "by hand": [hand],
+        "random": [_drawn(rng, 6, 6, (2, 3)), _drawn(rng, 5, 9, (2, 2))],
+        # And rows so long that all scores at once are seen to take room.
+        "property": [
+            _drawn(rng, 9, 9, (4, 2)), _drawn(rng, 4, 14, (2, 4)), _trained(rng, (8, 8)),
+            _drawn(rng, 256, 1024, (16, 64)),
+        ],
+        "edges": [
+            _drawn(rng, 5, 7, (3, 2), 2000.0), _drawn(rng, 5, 7, (2, 3), -2000.0),
+            _drawn(rng, 3, 5, (8, 8)), _drawn(rng, 4, 6, (1, 1)), _drawn(rng, 1, 1, (2, 2)),
+        ],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Outputs, sums, and one count."""
+    rows = len(inputs["q"])
+    blocks = -(-rows // inputs["block_q"])
+    out = (rows, inputs["v"].shape[1])
+    return {"out": (out, "f"), "lse": ((rows,), "f"), "tiles": ((blocks,), "i")}
+
+
+def room(inputs: Inputs) -> tuple[int, str]:
+    """Half of what the scores of all keys take; short rows do not matter."""
+    rows, keys = len(inputs["q"]), len(inputs["k"])
+    return max(4 * rows * keys, 300_000), (
+        f"Scores of all {keys:,} keys exist at the same time, for {rows} queries. A tile has "
+        f"{inputs['block_q']} × {inputs['block_k']} of them."
+    )
+
+
+def _whole(
+    inputs: Inputs, *, past: int | None = None, blind: int = 0, scaled: bool = True,
+    lse: str = "right",
+) -> dict[str, Array]:  # fmt: skip
+    """All scores at once, with the mask moved, and another thing for lse."""
+    q, k, v = inputs["q"], inputs["k"], inputs["v"]
+    ahead = len(k) - len(q) if past is None else past
+    mask = np.tri(len(q), len(k), ahead - blind, dtype=bool)
+    scores = np.where(mask, q @ k.T * (q.shape[1] ** -0.5 if scaled else 1.0), -np.inf)
+    top = scores.max(axis=1, keepdims=True)
+    safe = np.where(np.isneginf(top), 0.0, top)
+    weights = np.exp(scores - safe)
+    total = weights.sum(axis=1, keepdims=True)
+    whole = np.where(total == 0, 1.0, total)
+    sums = {
+        "right": safe + np.log(whole), "top": safe, "sum": whole, "log of sum": np.log(whole),
+        "base 2": (safe + np.log(whole)) / np.log(2), "minus": safe - np.log(whole),
+    }[lse]  # fmt: skip
+    return {"out": weights @ v / whole, "lse": sums[:, 0]}
+
+
+def _ends(inputs: Inputs) -> tuple[Array, Array]:
+    """The first and the last query of each block, counted from the first query."""
+    first = np.arange(0, len(inputs["q"]), inputs["block_q"])
+    return first, np.minimum(first + inputs["block_q"], len(inputs["q"])) - 1
+
+
+def _counts(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Tiles of each block that would be counted with one idea missing."""
+    kv_len, block_k = len(inputs["k"]), inputs["block_k"]
+    past, most = kv_len - len(inputs["q"]), -(-kv_len // block_k)
+    first, last = _ends(inputs)
+
+    def tiles(keys: Array) -> Array:
+        return np.clip(-(-keys // block_k), 0, most)
+
+    return [
+        (np.full_like(last, most),
+         "All tiles are computed. Tiles in which every key comes after every query are dead: leave "
+         "them out."),
+        (tiles(last + 1),
+         "The queries are taken for the first tokens. They are the last ones: query i stands at "
+         "kv_len − q_len + i."),
+        (tiles(past + first + 1),
+         "A tile is left out if the first of its queries sees nothing in it. The last one sees "
+         "most: ask that one."),
+        (tiles(past + last),
+         "The key of the last query itself is forgotten. Where it begins a tile, that tile is "
+         "needed too."),
+        ((past + last + 1) // block_k,
+         "Tiles that are masked in part are not counted. They are computed too."),
+        (np.clip((past + last + 1) // block_k + 1, 0, most),
+         "One tile too many where the last query's own key ends a tile: the next one is dead."),
+        (np.cumsum(tiles(past + last + 1)),
+         "The count runs on from block to block. Begin again with each block of queries."),
+    ]  # fmt: skip
+
+
+def right(inputs: Inputs) -> dict[str, Array]:
+    """Attention, its sums, and the tiles that somebody sees."""
+    seen = len(inputs["k"]) - len(inputs["q"]) + _ends(inputs)[1] + 1
+    return _whole(inputs) | {"tiles": -(-seen // inputs["block_k"])}
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the outputs, the sums or the count would be with one idea missing."""
+    far = len(inputs["k"])
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"past": far}, "Later keys are seen: a tile on the edge needs the causal mask."),
+        ({"past": 0},
+         "The queries are taken for the first tokens. They are the last ones: query i stands at "
+         "kv_len − q_len + i."),
+        ({"blind": 1}, "A query does not see its own key, the one at kv_len − q_len + i."),
+        ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+    ]  # fmt: skip
+    outs = with_pairs(lambda **wrong: {"out": _whole(inputs, **wrong)["out"]}, mistakes)
+    sums = [
+        ("top", "lse is the largest score alone. The logarithm of the sum belongs to it."),
+        ("log of sum", "The sum is relative to the maximum: add the maximum to its logarithm."),
+        ("sum", "That is the sum itself, relative to the maximum. Its logarithm is asked for."),
+        ("base 2", "lse is to the base 2. Natural logarithms are asked for."),
+        ("minus", "The logarithm of the sum is added to the maximum, not subtracted."),
+    ]
+    return [
+        *outs,
+        *(({"lse": _whole(inputs, lse=kind)["lse"]}, idea) for kind, idea in sums),
+        *(({"tiles": count}, idea) for count, idea in _counts(inputs)),
+    ]
+
+
+SHOULD_BE = {
+    "out": "out is the softmax over the keys that a query sees, times their values.",
+    "lse": "lse is the logarithm of the sum of exponentials of a query's visible scores.",
+    "tiles": "tiles counts those in which some query of the block sees some key.",
+}
+
+
+EXERCISE = Exercise(
+    id="tiled_forward",
+    page="flash",
+    title="The whole loop",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 2},
+    minutes=25,
+    difficulty=3,
+    stage="transfer",
+    assessed=False,
+    section="What the tiles move",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "For a block of queries, where does the last of them stand, and which is the first key "
+        "that it does not see? No tile that begins there or later is needed.",
+        "Outer loop over queries; μ = −∞, ℓ = 0, o = 0; inner loop over keys up to the last "
+        "query's own; mask the tile, then join it. At the end o / ℓ and μ + ln ℓ. Key 0 is seen by "
+        "every query, so that no row is without a maximum after its first tile.",
+    ),
+    common_errors=(
+        "Counting queries from 0 where there are keys before them.",
+        "Leaving out a tile because its first query sees nothing in it.",
+        "Returning the maximum or the sum in place of their logarithm together.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=SHOULD_BE,
+    room=room,
+)

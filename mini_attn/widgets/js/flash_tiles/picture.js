@@ -1,0 +1,106 @@
+// The picture of the tiles: the large memory with the square of scores, the fast one as a bar, and
+// what is moved and computed. Pure: numbers in, SVG out, in CSS pixels of the width that it is given.
+import { scaleLinear } from "d3-scale";
+import { nearest } from "../core/drag.js";
+import { END, MIDDLE, box, grip, round, stroke, svg, targets, text } from "../core/svg.js";
+import { whole } from "../core/text.js";
+import { KILO } from "./compute.js";
+import schema from "./schema.json" with { type: "json" };
+import { NAMES, kilo, pairs, room } from "./words.js";
+
+const WIDE = 600; // from here on the bars stand beside the square
+const X = 34;
+const Y = 54; // corner of the square
+const target = targets("flash");
+
+function layout(width) {
+  const wide = width >= WIDE;
+  const side = wide ? 236 : Math.min(140, width - 176);
+  const right = X + side + (wide ? 50 : 34);
+  return { width, wide, side, right, left: wide ? right : 0, top: wide ? 13 : Y + side + 36, end: Y + side };
+}
+
+// Bytes of the fast memory along its bar; the bar stays while its end is dragged.
+const along = ({ used }, { left, width }) => scaleLinear([0, Math.max(schema.memory.max * KILO, used)], [left, width - 8]);
+
+const block = (x, y, w, h) => `M${round(x)},${round(y)}h${round(w)}v${round(h)}h${round(-w)}z`;
+const path = (parts, style) => `<path d="${parts.join("")}" class="${style}"/>`;
+
+// The square of scores: computed tiles, those that are done, the one at hand, and those skipped.
+function square({ rows, row, column, done, tile, nq, nk, skipped, causal, written }, { side, ...at }) {
+  const [w, h] = [side / nk, side / nq];
+  const stored = written ? "flash-stored" : "";
+  const past = rows.slice(0, row + 1).map((n, i) => block(X, Y + i * h, w * (done || i < row ? n : column), h));
+  const grid = Math.min(w, h) < 4 ? [] : rows.flatMap((n, i) => Array.from({ length: n }, (_, j) => block(X + j * w, Y + i * h, w, h)));
+  const rest = rows.map((n, i) => block(X + n * w, Y + i * h, side - n * w, h));
+  const [x, y] = [X + column * w, Y + row * h];
+  return path(past, `flash-done ${stored}`) + path(grid, "flash-grid")
+    + (causal ? path([`M${X},${Y}h${side}v${side}z`], "flash-mask") + path(rest, "flash-skip") : "")
+    + (skipped ? text(X + side - 5, Y + 16, "skipped", "flash-quiet", END) : "")
+    + path([block(X, Y, side, side)], `flash-frame ${stored}`)
+    + (tile && !done ? box(x, y, w, h, "flash-now") + `<circle cx="${round(x + w)}" cy="${round(y + h)}" r="4" class="flash-knob"/>` : "")
+    + target(at, "tile", x + w / 2 - Math.max(12, w / 2), y + h / 2 - Math.max(12, h / 2), Math.max(24, w), Math.max(24, h), `tile ${whole(tile)}`);
+}
+
+// Q and O beside the square, K and V above it: each with its blocks, and the one that is held.
+function strips({ nq, nk, row, column, tile, done, tokens, written }, at) {
+  const { side } = at;
+  const held = tile && !done ? 1 : 0;
+  const strip = (name, n, from, many, z, down) => {
+    const turned = (u, length, thick = 12, v = z) => (down ? [v, Y + u, thick, length] : [X + u, v, length, thick]);
+    return box(...turned(0, side), `flash-strip flash-${name}`) + box(...turned((from * side) / n, (many * side) / n), `flash-full flash-${name}`)
+      + (down ? text(z + (name === "q" ? -12 : 16), Y + 11, name.toUpperCase(), "flash-head") : text(X - 18, z + 11, name.toUpperCase(), "flash-head"))
+      + target(at, name, ...turned(0, side, 24, z - { v: 12, k: 4, q: 12, o: 0 }[name]), `${name.toUpperCase()}, ${n} blocks`);
+  };
+  return strip("v", nk, column, held, 22) + strip("k", nk, column, held, 38) + strip("q", nq, row, held, X - 16, true)
+    + strip("o", nq, 0, done ? nq : row, X + side + 4, true) + text(0, 13, "Large memory", "flash-head")
+    + text(X, at.end + 15, `${whole(tokens)} × ${whole(tokens)} scores, ${written ? "written down" : "a tile at a time"}`, "flash-quiet");
+}
+
+// The fast memory: what it holds as a bar to its end, and as a list.
+function fast(result, at) {
+  const { parts, memory, over } = result;
+  const { left, top, wide, width } = at;
+  const x = along(result, at);
+  const [y, end] = [top + 10, x(memory * KILO)];
+  const [more, column] = wide ? [2, (width - left) / 2] : [1, width - at.right];
+  let from = 0;
+  const inside = parts.map(({ name, bytes }, i) => {
+    const [a, b] = [x(from), x(from += bytes)];
+    const [u, v] = [at.right + (i % more) * column, (wide ? 66 : 6) + Math.floor(i / more) * 25];
+    return box(a, y, b - a, 26, `flash-full flash-${name}`) + (b - a > 14 ? text((a + b) / 2, y + 18, name.toUpperCase(), "flash-in", MIDDLE) : "")
+      + box(u, v + 5, 12, 12, `flash-full flash-${name}`) + text(u + 17, v + 16, NAMES[name], "flash-small") + text(u + column - more * 8, v + 16, kilo(bytes), "flash-small", END)
+      + target(at, `part-${name}`, u - 2, v, column - 4, 24, `${NAMES[name]} in the fast memory`);
+  });
+  return text(left, top, `Fast memory: ${room(result)}`, over ? "flash-head flash-alarm" : "flash-head") + inside.join("")
+    + box(left, y, end - left, 26, "flash-memory") + stroke(end, y - 3, end, y + 29, "flash-end")
+    + `<circle cx="${round(end)}" cy="${y + 13}" r="6" class="flash-knob"/>`
+    + grip("flash", at, "memory", Math.min(end, width - 12) - 12, y - 3, 24, 32, { key: "memory", entry: schema.memory, now: memory, label: "Fast memory", words: `${memory} kB` });
+}
+
+// A pair of bars: in tiles, and with the scores written down; the fuller one is as far as the loop.
+function pair(at, y, [head, name, values, show], { share, written }) {
+  const x = scaleLinear([0, Math.max(...values)], [0, at.width - at.left - 162]);
+  return text(at.left, y, head, "flash-head") + values.map((value, i) => {
+    const [top, wide, words] = [y + 7 + i * 25, x(value), ["tiles", "written"][i]];
+    const own = i === Number(written) ? " flash-own" : "";
+    return text(at.left, top + 15, words, `flash-small${own}`) + box(at.left + 60, top + 2, wide, 18, "flash-bar")
+      + (own && box(at.left + 60, top + 2, wide * share, 18, "flash-sofar")) + text(at.width, top + 15, show(value), `flash-small${own}`, END)
+      + target(at, `${name}-${words}`, at.left, top, at.width - at.left, 24, `${words}: ${show(value)}`);
+  }).join("");
+}
+
+export function draw(result, { width = 720, live = false, label = "Attention in tiles" } = {}) {
+  const at = { ...layout(width), live, entry: "tile" };
+  const y = at.wide ? 168 : at.top + 60;
+  const bars = pairs(result).map((one, i) => pair(at, y + i * 72, one, result)).join("");
+  return svg("flash", width, Math.max(y + 132, at.end + 24), { live, label }, square(result, at) + strips(result, at) + fast(result, at) + bars);
+}
+
+// The end of the fast memory, and the tile: to the right more keys in a block, down more queries.
+export function drag(result, id, { width, state }) {
+  const at = layout(width);
+  if (id === "memory") return ({ dx }) => ({ memory: state.memory + along(result, at).invert(dx + at.left) / KILO });
+  const size = (key, by) => ({ [key]: nearest(schema[key], state[key] + (by * state.tokens) / at.side) });
+  return id === "tile" && (({ dx, dy }) => ({ ...size("block_q", dy), ...size("block_k", dx) }));
+}

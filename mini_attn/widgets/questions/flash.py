@@ -1,0 +1,226 @@
+"""The predictions of the chapter on attention in tiles: what is read, skipped and merged."""
+
+from __future__ import annotations
+
+from mini_attn import cost
+from mini_attn.widgets.questions.question import Mistake, Question
+
+__all__ = ["ALL"]
+
+
+def _passes() -> Question:
+    tokens, block_q, block_k = 4096, 128, 64
+    passes = tokens // block_q
+    return Question(
+        key="flash/passes",
+        text=f"One head, {tokens:,} tokens, no mask. Tiles have {block_q} queries and {block_k} "
+        "keys. A block of queries stays in fast memory until all keys have passed, then comes the "
+        "next block. How often is each key read from the large memory?",
+        answer=passes,
+        unit="times",
+        kind="quotient",
+        explanation=f"Once for each block of queries: {tokens:,} / {block_q} = {passes}. The "
+        "size of the blocks of keys does not enter.",
+        mistakes=(
+            Mistake(
+                tokens // block_k,
+                f"That is how many blocks of keys there are. Each of them is read again for every "
+                f"block of {block_q} queries.",
+            ),
+            Mistake(
+                tokens,
+                "That would be once for each query, as without blocks of queries. A block of them "
+                "shares what is read.",
+            ),
+            Mistake(
+                tokens // block_q * (tokens // block_k),
+                "Those are all tiles. One key lies in one column of them only.",
+            ),
+            Mistake(1, "Only if all queries stayed in fast memory at once."),
+            Mistake(block_q, "That is how many queries share a key while it is there."),
+            Mistake(
+                passes // 2,
+                "Half of the tiles can be skipped under a causal mask; here there is none.",
+            ),
+        ),
+    )
+
+
+def _merge() -> Question:
+    sums, outs = (2, 6), (4, 8)
+    answer = (sums[0] * outs[0] + sums[1] * outs[1]) / sum(sums)
+    return Question(
+        key="flash/merge",
+        text=f"One query, its keys in two parts. Over the first part the output is {outs[0]} and "
+        f"lse = ln {sums[0]}, over the second the output is {outs[1]} and lse = ln {sums[1]}. What "
+        "is the output over all keys?",
+        answer=answer,
+        unit="units",
+        kind="quotient",
+        signed=True,
+        explanation=f"The sums of exponentials are {sums[0]} and {sums[1]}: ({sums[0]} × {outs[0]} "
+        f"+ {sums[1]} × {outs[1]}) / {sum(sums)} = {answer:g}.",
+        mistakes=(
+            Mistake(
+                sum(outs) / 2,
+                "That is the plain mean. The second part has more of the sum of exponentials.",
+            ),
+            Mistake(sum(outs), "The parts share the weight 1, so their outputs are averaged."),
+            Mistake(
+                (sums[1] * outs[0] + sums[0] * outs[1]) / sum(sums),
+                "The weights are exchanged: each part counts by its own sum.",
+            ),
+            Mistake(
+                sums[0] * outs[0] + sums[1] * outs[1],
+                f"Divide by the whole sum, {sum(sums)}.",
+            ),
+            Mistake(
+                0.693147 * outs[0] / 2.484907 + 1.791759 * outs[1] / 2.484907,
+                "The parts count by the sums of exponentials, not by the logarithms of them.",
+            ),
+            Mistake(outs[1], "The part with the larger lse gets most of the weight, not all."),
+        ),
+    )
+
+
+def _bytes() -> Question:
+    tokens, size, block, each = 4096, 128, 128, 2
+    moved = cost.tiled_traffic(tokens, tokens, head_dim=size, block_q=block, block_k=block)
+    answer = each * (moved["k"] + moved["v"])
+    once = each * 2 * tokens * size
+    return Question(
+        key="flash/bytes",
+        text=f"The same loop: {tokens:,} tokens, head_dim {size}, blocks of {block} queries, no "
+        "mask, bfloat16. How many bytes of keys and values does one head read from the large "
+        "memory?",
+        answer=answer,
+        unit="bytes",
+        kind="product",
+        tolerance=0.005,
+        explanation=f"Keys and values are 2 × {tokens:,} × {size} numbers of {each} bytes, "
+        f"{once:,} bytes, and they are read {tokens // block} times: {answer:,}.",
+        mistakes=(
+            Mistake(once, f"That is once. Each of the {tokens // block} blocks of queries reads "
+                    "them again."),
+            Mistake(answer // 2, "Keys and values are both read, in 2 bytes a number."),
+            Mistake(2 * answer, "A bfloat16 number has 2 bytes, not 4."),
+            Mistake(8 * answer, "Those are bits."),
+            Mistake(
+                each * 2 * tokens * size * tokens,
+                "That reads all keys for every single query. A block of them shares a read.",
+            ),
+            Mistake(
+                each * 4 * tokens * tokens * 2,
+                "Scores are not moved at all here: they stay where they are computed.",
+            ),
+            Mistake(answer // size, f"A key has {size} numbers, and so has a value."),
+        ),
+    )  # fmt: skip
+
+
+def _dead() -> Question:
+    tokens, block = 2048, 128
+    side = tokens // block
+    kept = cost.computed_tiles(tokens, tokens, block_q=block, block_k=block, causal=True)
+    return Question(
+        key="flash/dead",
+        text=f"{tokens:,} tokens attend causally, in tiles of {block} × {block}. How many tiles "
+        "can be skipped because nobody sees anything in them?",
+        answer=side * side - kept,
+        unit="tiles",
+        kind="count",
+        explanation=f"There are {side} × {side} tiles. Those above the diagonal are dead: "
+        f"{side} × {side - 1} / 2 = {side * side - kept}.",
+        mistakes=(
+            Mistake(
+                side * side // 2,
+                "Half of the square, but the tiles on the diagonal are needed: in each of them "
+                "somebody sees something.",
+            ),
+            Mistake(
+                kept,
+                "That counts the tiles of the diagonal as well. In each of them somebody sees "
+                "something: they are computed, and masked.",
+            ),
+            Mistake(side * side, "Those are all tiles."),
+            Mistake(side, "Those are the tiles on the diagonal. They are masked, not skipped."),
+            Mistake(
+                (side - 1) * (side - 2) // 2,
+                f"A row of tiles too few: the first row has {side - 1} dead ones.",
+            ),
+            Mistake(
+                tokens * (tokens - 1) // 2,
+                "Those are pairs of a query and a key. Tiles are asked for.",
+            ),
+        ),
+    )
+
+
+def _again() -> Question:
+    plain, again = 6, 7
+    answer = 100 * (again - plain) / plain
+    return Question(
+        key="flash/again",
+        text="Forward, attention has two products over all pairs, backward four. A kernel that "
+        "kept no weights makes the scores a second time in the backward pass. By how many percent "
+        "does this raise the FLOPs of products, forward and backward together?",
+        answer=answer,
+        unit="percent",
+        kind="ratio",
+        tolerance=0.02,
+        explanation=f"The products are of one size. {again} instead of {plain} is "
+        f"{answer:.1f} % more.",
+        mistakes=(
+            Mistake(50, "That would be one product more than two. The backward pass has four."),
+            Mistake(25, "That is one product more than the four of the backward pass alone."),
+            Mistake(
+                100 * 2 / 6,
+                "Only the scores are made again. The weighted sum is not: its result was kept.",
+            ),
+            Mistake(
+                100 / 7,
+                "One of seven is the share in the new total. Compare with the old total, 6.",
+            ),
+            Mistake(
+                again / plain, "That is the factor. By how many percent is it above 1?",
+            ),
+            Mistake(100, "Only one of the six products is done twice, not all of them."),
+        ),
+    )  # fmt: skip
+
+
+def _programs() -> Question:
+    batch, heads, kv_heads, units = 1, 32, 8, 132
+    return Question(
+        key="flash/programs",
+        text=f"A decode step: {batch} text, {heads} query heads that share {kv_heads} key/value "
+        f"heads, one query each. One program takes a key/value head, the queries of its group as "
+        f"one block, and walks over all keys. A device has {units} multiprocessors. How many of "
+        "them stay without work?",
+        answer=units - kv_heads,
+        unit="multiprocessors",
+        kind="count",
+        explanation=f"There is one program for each key/value head: {kv_heads} of {units} work, "
+        f"{units - kv_heads} do not, however long the text is.",
+        mistakes=(
+            Mistake(
+                units - heads,
+                "The query heads of a group are one block: there is a program for each key/value "
+                "head.",
+            ),
+            Mistake(kv_heads, "Those are the multiprocessors that have work."),
+            Mistake(
+                units - heads // kv_heads,
+                f"{heads // kv_heads} is the size of a group. There are {kv_heads} groups.",
+            ),
+            Mistake(units - 1, f"There is one text, but it has {kv_heads} key/value heads."),
+            Mistake(
+                units // kv_heads,
+                "That is how many multiprocessors there are for each program. How many have none?",
+            ),
+            Mistake(units, "Eight programs do run."),
+        ),
+    )
+
+
+ALL = (_passes(), _merge(), _bytes(), _dead(), _again(), _programs())

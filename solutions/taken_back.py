@@ -1,0 +1,80 @@
+"""The merge of two parts, solved for one of them."""
+
+import numpy as np
+
+
+def taken_back(out, lse, part, part_lse):
+    share = np.exp(part_lse - lse)[:, None]  # of the weight, what goes
+    rest = (out - share * part) / (1 - share)
+    return rest, lse + np.log1p(-share[:, 0])
+
+
+REFERENCE = taken_back
+
+
+def _starter(out, lse, part, part_lse):
+    raise NotImplementedError
+
+
+def _out(make):
+    """Another output, the right sum."""
+
+    def answer(out, lse, part, part_lse):
+        _, rest_lse = taken_back(out, lse, part, part_lse)
+        with np.errstate(all="ignore"):
+            return make(out, part, np.exp(part_lse - lse)[:, None]), rest_lse
+
+    return answer
+
+
+def _sum(make):
+    """Another sum, the right output."""
+
+    def answer(out, lse, part, part_lse):
+        rest, _ = taken_back(out, lse, part, part_lse)
+        with np.errstate(all="ignore"):
+            return rest, make(lse, part_lse)
+
+    return answer
+
+
+def _column(out, lse, part, part_lse):
+    rest, rest_lse = taken_back(out, lse, part, part_lse)
+    return rest, rest_lse[:, None]
+
+
+def _no_axis(out, lse, part, part_lse):
+    share = np.exp(part_lse - lse)
+    return (out - share * part) / (1 - share), lse + np.log1p(-share)
+
+
+WRONG = [
+    ("starter", _starter, "attempted", "NotImplementedError"),
+    ("output alone", lambda **given: taken_back(**given)[0], "type", "Return 2 arrays"),
+    ("a column", _column, "shape", "rest_lse should have shape"),
+    ("along the values", _no_axis, "runs", "broadcast"),
+    ("the part whole", _out(lambda out, part, share: out - part), "by hand", "taken off whole"),
+    ("not divided", _out(lambda out, part, share: out - share * part), "by hand", "sum to less"),
+    ("the part whole, divided", _out(lambda out, part, share: (out - part) / (1 - share)),
+     "by hand", "before the division"),
+    ("exchanged", _out(lambda out, part, share: (out - (1 - share) * part) / share),
+     "by hand", "exchanged"),
+    ("merged again", _out(lambda out, part, share: share * part + (1 - share) * out), "by hand",
+     "once more"),
+    ("divided by what goes", _out(lambda out, part, share: (out - share * part)
+                                  / share), "by hand", "share that goes"),
+    ("only smaller", _out(lambda out, part, share: out * (1 - share)), "by hand", "still in it"),
+    ("only larger", _out(lambda out, part, share: out / (1 - share)), "by hand", "have grown"),
+    ("as it was", _out(lambda out, part, share: out), "by hand", "as it was"),
+    ("once the difference", _out(lambda out, part, share: out + share * (out - part)), "by hand",
+     "Solve the merge"),
+    ("overflow", _sum(lambda lse, part: np.log(np.exp(lse) - np.exp(part))), "finite",
+     "in the thousands"),
+    ("logarithms", _sum(lambda lse, part: lse - np.where(np.isinf(part), 0, part)), "by hand",
+     "Logarithms are subtracted"),
+    ("added", _sum(np.logaddexp), "by hand", "added once more"),
+    ("the change", _sum(lambda lse, part: np.log1p(-np.exp(part - lse))), "by hand",
+     "how much lse changes"),
+    ("grown", _sum(lambda lse, part: lse - np.log1p(-np.exp(part - lse))), "by hand", "has grown"),
+    ("lse as it was", _sum(lambda lse, part: lse), "by hand", "has become smaller"),
+]  # fmt: skip
