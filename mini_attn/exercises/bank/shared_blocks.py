@@ -56,24 +56,18 @@ def _drawn(rng: np.random.Generator, size: int, blocks: int, words: int) -> Inpu
 def cases(rng: np.random.Generator) -> Cases:
     """By hand: blocks of two. The property: tokens of a large vocabulary, and other beginnings."""
     known = [[5, 6, 7, 8], [9, 6, 1, 2]]
-    whole = _drawn(rng, 3, 2, 300)
-    whole["prompt"] = whole["texts"][2]  # known to its last token
     far = [[300, 44, 7, 8, 70_000, 9], [44, 300, 7, 8, 5, 6]]
+    drawn = [_drawn(rng, *sizes) for sizes in ((3, 3, 40), (2, 4, 7), (2, 3, 5), (3, 2, 300))]
+    whole = drawn[3] | {"prompt": drawn[3]["texts"][2]}  # known to its last token
+    large = [[44, 300, 7, 8, 5, 262, 1], [300, 44, 7, 8, 4464, 9, 0], [556, 44, 7, 8, 1]]
+    small = [[5, 6, 1, 2, 4], [9, 6, 1, 5, 4], [1, 1, 7, 8, 4]]
+    short = [_case(prompt, known, 2) for prompt in ([5, 6, 7, 8], [5, 6], [5])]
     return {
         "by hand": [_case([5, 6, 7, 8, 3], known, 2)],
-        "random": [_drawn(rng, 3, 3, 40), _drawn(rng, 2, 4, 7)],
-        "property": [
-            _case([44, 300, 7, 8, 5, 262, 1], far, 2),
-            _case([300, 44, 7, 8, 4464, 9, 0], far, 2),
-            _case([556, 44, 7, 8, 1], far, 2),
-            _case([5, 6, 1, 2, 4], known, 2),
-            _case([9, 6, 1, 5, 4], known, 2),
-            _case([1, 1, 7, 8, 4], known, 2),
-        ],
-        "edges": [
-            _case([5, 6, 7, 8], known, 2), _case([5, 6], known, 2), _case([5], known, 2),
-            _case([1, 1, 1, 1, 1], [[1, 1, 1, 1], [1, 1, 1, 1]], 2), whole,
-        ],
+        "random": drawn[:2],
+        "property": [*(_case(prompt, far, 2) for prompt in large), drawn[2],
+                     *(_case(prompt, known, 2) for prompt in small)],
+        "edges": [*short, _case([1, 1, 1, 1, 1], [[1, 1, 1, 1], [1, 1, 1, 1]], 2), whole],
     }  # fmt: skip
 
 
