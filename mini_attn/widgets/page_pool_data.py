@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from mini_attn.caching import Blocks, Scheduler, Step
@@ -172,7 +172,7 @@ def page_pool() -> dict[str, Any]:
     Returns
     -------
     dict
-        The sizes, and a row for each request without what it does not have.
+        The sizes, and for each request the fields of `Request` in their order.
     """
-    rows = [{key: value for key, value in asdict(one).items() if value} for one in TRACE]
+    rows = [list(astuple(request)) for request in TRACE]
     return {"slots": SLOTS, "longest": LONGEST, "steps": STEPS, "requests": rows}

@@ -53,11 +53,11 @@ def test_tables_and_references_equal_the_schedulers(results: list[dict[str, Any]
         runs = {row["name"]: row for row in result["rows"] if row["state"] == "runs"}
         assert {name: tuple(row["table"]) for name, row in runs.items()} == shot.tables, state
         assert {name: row["done"] for name, row in runs.items()} == shot.filled
-        counts = tuple(block["references"] for block in result["blocks"])
+        counts = tuple(len(block["holders"]) for block in result["blocks"])
         assert counts == shot.references, state
         waits = [row["name"] for row in result["rows"] if row["state"] == "waits"]
         assert waits == list(shot.waiting)
-        over = {row["name"] for row in result["rows"] if row["state"] == "ended"}
+        over = {row["name"] for row in result["rows"] if row["state"] == "done"}
         assert over == set(shot.ended)
         assert tuple(result["preempted"]) == shot.preempted
         assert tuple(map(tuple, result["copied"])) == shot.copies
@@ -78,7 +78,7 @@ def test_slots_of_a_block_are_counted_by_hand(results: list[dict[str, Any]]) -> 
         for number, block in enumerate(result["blocks"]):
             holders = [name for name, table in shot.tables.items() if number in table]
             assert block["holders"] == holders
-            assert block["references"] == len(holders)
+            assert len(block["holders"]) == len(holders)
             filled = {
                 min(size, shot.filled[name] - shot.tables[name].index(number) * size)
                 for name in holders
@@ -139,8 +139,9 @@ def test_words_carry_the_numbers() -> None:
         shot, size = shot_of(state), size_of(state)
         assert f"{len(shot.running)} running" in sentence
         assert f"{len(shot.waiting)} waiting" in sentence
-        assert f"{shot.used} of {SLOTS} slots" in sentence
-        assert f": {int(100 * shot.utilisation + 0.5)} %." in sentence
+        tokens = sum(shot.filled.values())
+        assert f"{tokens} tokens in {shot.used} of {SLOTS} slots" in sentence
+        assert f": {int(100 * shot.utilisation + 0.5)} %;" in sentence
         for name in shot.preempted:
             assert f"{name} " in sentence.split("Too few blocks:")[1]
         for name, shared, _ in shot.copies:
@@ -150,29 +151,27 @@ def test_words_carry_the_numbers() -> None:
         table = shot.tables.get(state["request"], ())
         assert len(entries) == len(table)
         for i, words in enumerate(entries):
-            assert f"block {table[i]};" in words
-            token = int(words.split()[1])
+            token, where = int(words.split()[1].strip(" of")), f"so block {table[i]};"
             assert token // size == i
+            assert f"{token} div {size} = {i}, {where}" in words
+            assert f"{token} mod {size} = {token % size} of it" in words
         if state["request"] in shot.waiting:
-            assert "waits" in own
-        assert rows[TRACE.index(next(r for r in TRACE if r.name == state["request"]))][2] == (
-            " ".join(map(str, table)) or "–"
-        )
+            assert f"{shot.references.count(0)} free" in own
+        shown = [f"{block} ×{shot.references[block]}" for block in table]
+        names = [request.name for request in TRACE]
+        assert rows[names.index(state["request"])][2] == (", ".join(shown) or "–")
 
 
 def test_pressing_chooses() -> None:
     body = """
-      const { choose, drag } = living.registry.page_pool;
+      const { choose } = living.registry.page_pool;
       const state = { scheme: "pages", step: 7, block_size: 4, request: "B" };
-      return [choose(null, state, "request-E"), choose(null, state, "step-3"),
-              Boolean(choose(null, state, "block-3")), drag(null, "request-E", { width: 700 }),
-              drag(null, "step-3", { width: 700 })({ dx: 0 })];"""
-    request, step, block, none, drag = run(body)
+      return input.map((id) => choose(null, state, id));"""
+    request, step, block, entry = run(body, ["request-E", "step-3", "block-3", "entry-0"])
     assert request == {"scheme": "pages", "step": 7, "block_size": 4, "request": "E"}
-    assert step["step"] == 3
+    assert step == {"scheme": "pages", "step": 3, "block_size": 4, "request": "B"}
     assert not block
-    assert none is None
-    assert drag == {"step": 3}
+    assert not entry
 
 
 def test_the_default_does_not_answer_the_guess() -> None:

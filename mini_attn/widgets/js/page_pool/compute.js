@@ -6,16 +6,16 @@ const { longest, requests, slots } = pool;
 const all = {}; // each scheme and size is served once
 
 // Each block with its holders, in which line of their tables it stands, and its tokens.
-function laid({ runs, references, ...shot }, size) {
-  const blocks = references.map((count) => ({ references: count, holders: [], filled: 0 }));
+function laid({ runs, ...shot }, size) {
+  const blocks = Array.from({ length: slots / size }, () => ({ holders: [], filled: 0 }));
   for (const { name, table, done } of runs) {
     table.forEach((b, index) => {
       const filled = Math.min(size, done - index * size);
       blocks[b] = { ...blocks[b], holders: [...blocks[b].holders, name], filled, index };
     });
   }
-  const free = references.filter((count) => !count).length;
-  const rows = requests.map(({ name }, i) => runs[i] ?? { name, state: "later", table: [], done: 0 });
+  const free = blocks.filter(({ filled }) => !filled).length;
+  const rows = requests.map(([name], i) => runs[i] ?? { name, state: "later", table: [], done: 0 });
   return { ...shot, blocks, free, rows, used: blocks.reduce((sum, { filled }) => sum + filled, 0) };
 }
 

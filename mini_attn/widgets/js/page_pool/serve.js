@@ -18,7 +18,7 @@ export function serve(shared, size) {
   const lacks = (run, n) => Math.ceil((run.done + n) / size) - run.table.length + (copies(run) ? 1 : 0);
   let copied;
 
-  function come({ name, prompt, new: fresh, prefix, parent }) {
+  function come([name, , prompt, fresh, prefix, parent]) {
     const from = runs.find((run) => run.name === parent);
     if (shared && from) {
       from.table.forEach(hold);
@@ -55,19 +55,21 @@ export function serve(shared, size) {
   function admit(run) {
     const { tokens } = run;
     const table = [];
-    while ((table.length + 1) * size < tokens.length && upTo(tokens, table.length) in found) table.push(found[upTo(tokens, table.length)]);
-    const begun = { ...run, table, done: table.length * size, state: "runs" };
-    const left = tokens.length - begun.done;
-    if (lacks(begun, left) + table.filter((block) => !references[block]).length > line.length) return false;
-    table.forEach(hold);
-    give(Object.assign(run, begun), left);
-    return true;
+    for (let i = 0; (i + 1) * size < tokens.length && upTo(tokens, i) in found; i += 1) table.push(found[upTo(tokens, i)]);
+    const done = table.length * size;
+    const left = tokens.length - done;
+    const fits = lacks({ table, done }, left) + table.filter((block) => !references[block]).length <= line.length;
+    if (fits) {
+      table.forEach(hold);
+      give(Object.assign(run, { table, done, state: "runs" }), left);
+    }
+    return fits;
   }
 
   return Array.from({ length: pool.steps }, (_, i) => {
     const preempted = [];
     copied = [];
-    pool.requests.filter(({ step }) => step === i + 1).forEach(come);
+    pool.requests.filter(([, step]) => step === i + 1).forEach(come);
     for (const run of are("runs")) {
       while (run.state === "runs" && lacks(run, 1) > line.length) {
         const latest = are("runs").at(-1); // gives way
@@ -87,7 +89,7 @@ export function serve(shared, size) {
       });
       run.tokens = [...run.tokens, run.name + run.tokens.length];
     }
-    for (const run of are("runs")) if (run.tokens.length === run.limit) empty(run, "ended");
-    return { runs: runs.map((run) => ({ ...run })), references: [...references], copied, preempted };
+    for (const run of are("runs")) if (run.tokens.length === run.limit) empty(run, "done");
+    return { runs: runs.map((run) => ({ ...run })), copied, preempted };
   });
 }
