@@ -6,7 +6,7 @@ import { explain, percent, sizeOf, stateOf } from "./words.js";
 export const WIDE = 600; // below this the utilisation goes apart
 const COLUMNS = 16;
 const TOP = 68; // of the slots
-const AXIS = 38;
+const AXIS = 46;
 const LEGEND = { own: "chosen request", other: "another", several: "shared", spare: "reserved and empty", frame: "free" };
 
 const target = targets("pool");
@@ -62,7 +62,7 @@ function table({ chosen }, y, at) {
 
 // A bar for each step: the share of all slots that hold a token.
 function chart({ shares, step }, y, tall, at) {
-  const left = AXIS + (at.wide ? COLUMNS * at.cell + 30 : 0);
+  const left = AXIS + (at.wide ? COLUMNS * at.cell + 20 : 0);
   const w = (at.width - left) / shares.length;
   const level = (share) => y + 12 + tall * (1 - share);
   const grid = [0, 0.5, 1].map((share) => stroke(left, level(share), at.width, level(share), "pool-grid") + text(left - 5, level(share) + 4, percent(share), "", END));

@@ -29,10 +29,10 @@ export function explain({ rows, blocks, chosen, size, free, shares }, id) {
     const more = done ? ` in ${count(held.length, "block")}, ends at ${limit}` : state === "waits" ? ` for ${count(Math.ceil(tokens.length / size), "block")}, ${free} free` : "";
     return { text: `${key}: ${stateOf(row)}${more}.`, also: held.map((b) => `block-${b}`) };
   }
-  if (kind === "step") return { text: `Step ${key}: ${percent(shares[key - 1])} of the slots hold a token.`, also: [] };
+  if (kind === "step") return { text: `Step ${key}: ${percent(shares[key - 1])} of the slots.`, also: [] };
   if (kind === "block") {
     const { holders, filled, index } = blocks[key];
-    const held = `tokens from ${index * size} on of ${holders.join(", ")}; reference count ${holders.length}; ${filled} of ${size} slots hold a token`;
+    const held = `tokens from ${index * size} on of ${holders.join(", ")}; reference count ${holders.length}; ${filled} of ${size} slots filled`;
     return { text: `Block ${key}: ${filled ? held : "free"}.`, also: holders.map((name) => `request-${name}`) };
   }
   const t = Math.min(chosen.done, key * size + size) - 1;
