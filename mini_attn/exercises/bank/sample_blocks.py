@@ -84,12 +84,16 @@ def _mistakes(n: Numbers) -> dict[int, str]:
     return mistakes
 
 
+def _same(value: float, number: float) -> bool:
+    return value == number
+
+
 def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     """The idea behind a foreseen wrong number, or how far off another one is."""
     value = float(outputs["answer"])
     if value == n.right:
         return None
-    if idea := explain(value, _mistakes(n).items(), float.__eq__):
+    if idea := explain(value, _mistakes(n).items(), _same):
         return idea
     if value <= 0:
         return "At least one block is held."

@@ -54,6 +54,7 @@ def cases(rng: np.random.Generator) -> Cases:
         "edges": [
             _case([8, 8], [1, 1], 1, 5, 4), _case([7], [3], 8, 0, 4), _case([6], [2], 8, 0, 4),
             _case([3, 3], [2, 2], 3, 9, 1), _case([0, 0, 0], [4, 4, 4], 4, 9, 16),
+            _case([6, 9, 3], [1, 5, 4], 9, 2, 3),
             _drawn(rng, 9, 1, 2), _drawn(rng, 1, 30, 9),
         ],
     }  # fmt: skip
