@@ -8,7 +8,7 @@ import { describe, explain, table } from "./words.js";
 
 export default {
   name: "page_pool",
-  title: "Requests in one pool of memory",
+  title: "Requests in one pool",
   hint: hint("a request, a block or a step", "what is in it"),
   schema,
   controls: [

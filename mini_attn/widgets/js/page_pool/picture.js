@@ -72,7 +72,7 @@ function chart({ shares, step }, y, tall, at) {
     + grid.join("") + field(at, surface(at, left, level(1), at.width - left, tall) + bars.join(""));
 }
 
-export function draw(result, { width = 720, uid = "page_pool", live = false, part, label = "Requests in one pool of memory" } = {}) {
+export function draw(result, { width = 720, uid = "page_pool", live = false, part, label = "Requests in one pool" } = {}) {
   const at = layout(result, { width, uid, live, part });
   const below = TOP + at.tall + 26;
   const first = () => {

