@@ -49,7 +49,7 @@ def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: {n.samples} answers are sampled for one prompt of {n.prompt} tokens, in
 blocks of {n.size} slots. After the prompt was run, the sequence was forked, and each of the
-{n.samples} has {n.answer} tokens of its own behind the prompt by now. How many blocks do they hold
+{n.samples} has {n.answer} tokens of its own after the prompt by now. How many blocks do they hold
 in all, each block counted once?
 """
 

@@ -19,7 +19,7 @@ A provider serves many companies with one model and one pool of blocks, and ever
 the known blocks of every other. Blocks are compared before they are shared, so nobody ever gets
 keys or values of other tokens than their own.
 
-A customer objects that another company can find out what stands in its prompts all the same.
+A customer objects that another company can find out what its prompts contain all the same.
 Explain how, although not a single token is shown. Then say which requests you would let share
 their prefixes, what that costs, and who pays. Six to ten sentences.
 """,
