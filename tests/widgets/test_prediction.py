@@ -120,7 +120,7 @@ BY_HAND = {
     "paged/held": 100 * 350 / 2048,
     "paged/empty": 50 * 15,
     "paged/fork": 4 - 1,
-    "paged/hit": 64 - 48,
+    "paged/hit": 128 - 96,
     "paged/steps": 9 + 1,
     "paged/slower": 7.8,
     "sliding-window/pairs": 1 + 2 + 8 * 3,

@@ -9,7 +9,7 @@ __all__ = ["ALL"]
 
 
 def _hit() -> Question:
-    tokens, size = list(range(64)), 16
+    tokens, size = list(range(128)), 32
     known = Prefixes(8, size)
     known.learn(tokens, table=range(4))
     found = len(known.find(tokens))
