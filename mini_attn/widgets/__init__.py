@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.inside_model import InsideModel
     from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.living_plot import LivingPlot
+    from mini_attn.widgets.page_pool import PagePool
     from mini_attn.widgets.phase_film import PhaseFilm
     from mini_attn.widgets.position_encodings import PositionEncodings
     from mini_attn.widgets.prediction import Prediction
@@ -48,6 +49,7 @@ __all__ = [
     "InsideModel",
     "LatentExplorer",
     "LivingPlot",
+    "PagePool",
     "PhaseFilm",
     "PositionEncodings",
     "Prediction",

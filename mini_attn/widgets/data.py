@@ -20,6 +20,7 @@ from mini_attn.variants import REGISTRY
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import inside_model
+from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -92,8 +93,8 @@ def generate() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``equal_bytes.json``, ``stories.json``, ``film.json``,
+        ``models.json``, ``layouts.json``, ``devices.json``, ``page_pool.json``, ``roofline.json``,
+        ``comparison.json``, ``equal_bytes.json``, ``stories.json``, ``film.json``,
         ``inside_model.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
@@ -101,6 +102,7 @@ def generate() -> dict[str, Any]:
         "models.json": _models(),
         "layouts.json": _layouts(),
         "devices.json": _devices(),
+        "page_pool.json": page_pool(),
         "roofline.json": roofline(),
         "comparison.json": comparison(),
         "equal_bytes.json": equal_bytes(),

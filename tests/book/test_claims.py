@@ -104,7 +104,7 @@ def test_a_verdict_waits_for_the_reader_s_and_both_are_kept(visit: Visit, protoc
     assert kept(page) == {
         "claim-1": right, "claim-5": {"attempt": "agree", "shown": False, "verdict": "wrong"},
     }  # fmt: skip
-    expect(page.locator(".kept-sum")).to_have_text("1 of 28 predictions right")
+    expect(page.locator(".kept-sum")).to_have_text(f"1 of {CLAIMS.COUNT} predictions right")
     page.reload()
     assert not is_covered(one)
     expect(button).to_have_attribute("aria-pressed", "true")
@@ -124,10 +124,10 @@ def test_what_was_right_once_counts_and_the_first_page_knows(visit: Visit) -> No
     expect(one.get_by_role("status")).to_have_text(
         "→ You say that it depends; this book disagrees."
     )
-    expect(page.locator(".kept-sum")).to_have_text("1 of 28 predictions right")
+    expect(page.locator(".kept-sum")).to_have_text(f"1 of {CLAIMS.COUNT} predictions right")
     page.goto(page.url.replace("claims", "index"))
     row = page.locator(".kept").get_by_role("row", name="What is often said")
-    expect(row).to_contain_text("1 of 28")
+    expect(row).to_contain_text(f"1 of {CLAIMS.COUNT}")
     expect(row).to_contain_text("none")
 
 

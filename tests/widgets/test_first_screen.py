@@ -32,6 +32,7 @@ OPENING = [
     "flash_tiles",
     "latent_explorer",
     "variant_table",
+    "page_pool",
 ]
 ROOM = 560  # pixels below the head, the title and the question, on both screens
 SCREENS = [(1440, 800, 688), (390, 844, 358)]  # window, and the book's column in it

@@ -26,7 +26,8 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     folder: Path = tmp_path_factory.mktemp("handling")
     for name in ("living.page.js", "living.trained.js", "living.css"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
-    bodies = {name: WIDGETS[name]()._html() for name in {*TAKEN, *SHARING, "latent_explorer"}}
+    alone = {*TAKEN, *SHARING, "latent_explorer", "page_pool"}
+    bodies = {name: WIDGETS[name]()._html() for name in alone}
     bodies["both"] = bodies["roofline"] + bodies["variant_table"]
     bodies["asked"] = CacheCalculator(model="mistral-nemo")._html()
     for name, body in bodies.items():
@@ -73,6 +74,24 @@ def test_a_tap_changes_nothing(open_page: Visit) -> None:
     pull(page, page.locator("[data-id='s-1']"), 1)
     expect(page.get_by_label("Score of “upon”")).to_have_value("0")
     expect(page.locator(".living-detail")).to_contain_text("upon")
+
+
+def test_a_request_and_a_step_are_pressed(open_page: Visit) -> None:
+    """By mouse and by key; the native controls follow."""
+    page = open_page.look("page_pool.html")
+    page.locator("[data-id='request-C']").click()
+    expect(page.get_by_label("Request", exact=True)).to_have_value("C")
+    page.mouse.move(5, 5)
+    page.locator("[data-id='request-C']").press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Request", exact=True)).to_have_value("D")
+    expect(page.locator(".living-detail")).to_contain_text("D: waits")
+    pull(page, page.locator("[data-id='step-3']"), 0)
+    expect(page.get_by_role("slider", name="Step")).to_have_value("3")
+    page.get_by_label("pages", exact=True).check(force=True)
+    expect(page.locator(".living-say")).to_contain_text("24 pages of 4 slots: 5 running")
+    pull(page, page.locator("[data-id='block-9']"), 0)
+    expect(page.locator(".living-detail")).to_contain_text("tokens from 0 on of D")
 
 
 def test_a_hand_is_turned(open_page: Visit) -> None:

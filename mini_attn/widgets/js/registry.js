@@ -10,6 +10,7 @@ import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
 import latentExplorer from "./latent_explorer/index.js";
 import livingPlot from "./living_plot/index.js";
+import pagePool from "./page_pool/index.js";
 import phaseFilm from "./phase_film/index.js";
 import positionEncodings from "./position_encodings/index.js";
 import prediction from "./prediction/index.js";
@@ -25,8 +26,8 @@ import variantTable from "./variant_table/index.js";
 export default Object.fromEntries(
   [
     attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook, flashTiles,
-    headStepper, headWiring, latentExplorer, livingPlot, phaseFilm, positionEncodings, prediction,
-    ringCache, roofline, ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper,
+    headStepper, headWiring, latentExplorer, livingPlot, pagePool, phaseFilm, positionEncodings,
+    prediction, ringCache, roofline, ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper,
     variantTable,
   ].map((definition) => [definition.name, definition]),
 );

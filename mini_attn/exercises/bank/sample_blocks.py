@@ -1,0 +1,140 @@
+"""Pencil: the blocks of several samples of one prompt."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from mini_attn.exercises.guesses import explain, times_too_many
+from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.variants import drawn
+
+CHOICES = {
+    "size": (16, 32),
+    "samples": (4, 5, 7, 8),
+    "prompt": (75, 106, 151, 202),
+    "answer": (52, 61, 72, 88),
+}
+
+
+class Numbers(NamedTuple):
+    """Slots of a block, samples, tokens of the prompt and of each answer so far."""
+
+    size: int = 16
+    samples: int = 6
+    prompt: int = 90
+    answer: int = 40
+
+    def blocks(self, tokens: int) -> int:
+        """Blocks for so many tokens."""
+        return -(-tokens // self.size)
+
+    @property
+    def full(self) -> int:
+        """Blocks that the prompt fills."""
+        return self.prompt // self.size
+
+    @property
+    def each(self) -> int:
+        """Blocks of one sample."""
+        return self.blocks(self.prompt + self.answer)
+
+    @property
+    def right(self) -> int:
+        """The answer."""
+        return self.full + self.samples * (self.each - self.full)
+
+
+def _text(n: Numbers) -> str:
+    return f"""
+With pencil and paper: {n.samples} answers are sampled for one prompt of {n.prompt} tokens, in
+blocks of {n.size} slots. After the prompt was run, the sequence was forked, and each of the
+{n.samples} has {n.answer} tokens of its own after the prompt by now. How many blocks do they hold
+in all, each block counted once?
+"""
+
+
+def _mistakes(n: Numbers) -> dict[int, str]:
+    apart, first = n.blocks(n.answer), n.blocks(n.prompt)
+    found = [
+        (n.samples * n.each, "Nothing is shared in that: the blocks that the prompt fills are "
+         "held by all samples, and count once."),
+        (n.full + n.samples * apart, "The tokens of an answer do not begin in a new block: they "
+         "go on in a copy of the block where the prompt ends."),
+        (first + n.samples * apart, "The prompt's last block is counted once, and the answers "
+         "begin in blocks of their own. But each sample writes into a copy of that block."),
+        (first + n.samples * (n.each - first), "The prompt's last block is not full: each sample "
+         "writes into it, so each has its own copy."),
+        (n.right + 1, "The old last block is counted besides its copies. The last sample to write "
+         "is alone with it and keeps it."),
+        (n.right - 1, "Of the last block of the prompt the first sample's is missing: as many "
+         "samples, as many such blocks."),
+        (n.each, "That is one sample."),
+        (n.each - n.full, "Those are the blocks that one sample has for itself."),
+        (n.samples * (n.each - n.full), "The blocks that the prompt fills are missing: all hold "
+         "them, and they count once."),
+        (n.blocks(n.prompt + n.samples * n.answer), "Tokens of different samples do not share a "
+         "block: from the fork on each sample writes into its own."),
+        (n.right * n.size, "Those are slots. How many blocks?"),
+    ]  # fmt: skip
+    mistakes: dict[int, str] = {}
+    for value, idea in found:
+        if value != n.right:
+            mistakes.setdefault(value, idea)
+    return mistakes
+
+
+def _same(value: float, number: float) -> bool:
+    return value == number
+
+
+def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
+    """The idea behind a foreseen wrong number, or how far off another one is."""
+    value = float(outputs["answer"])
+    if value == n.right:
+        return None
+    if idea := explain(value, _mistakes(n).items(), _same):
+        return idea
+    if value <= 0:
+        return "At least one block is held."
+    return (
+        f"That is {times_too_many(value, n.right)}. Which blocks does nobody write into after the "
+        "fork, and how many has each sample behind them?"
+    )
+
+
+def made(**numbers: Any) -> Exercise:
+    """The exercise with these numbers, or with the book's."""
+    n = Numbers(**numbers)
+    return Exercise(
+        id="sample_blocks",
+        page="paged",
+        title="Six answers to one prompt",
+        kind="pencil",
+        groups={"by hand": 2},
+        minutes=8,
+        difficulty=2,
+        stage="transfer",
+        assessed=False,
+        section="Who holds a block",
+        text=_text(n),
+        starter="answer = ...  # your number of blocks",
+        unit="blocks",
+        mistakes=_mistakes(n),
+        hints=(
+            "Which blocks does the prompt fill? Nobody writes into those any more.",
+            f"A sample has {n.prompt + n.answer} tokens. How many blocks is that, and how many of "
+            "them are the shared ones? Add the rest for each sample.",
+        ),
+        common_errors=(
+            "Sharing the block in which the prompt ends, too: every sample writes into it.",
+            "Letting each answer begin in a new block.",
+            "Counting the shared blocks once for each sample.",
+        ),
+        right=lambda inputs: n.right,
+        judge=partial(_judge, n),
+        draw=partial(drawn, made, CHOICES),
+    )
+
+
+EXERCISE = made()

@@ -1,0 +1,28 @@
+// A pool of memory under three schemes: reservations, pages, and pages that are shared.
+import { read } from "../core/schema.js";
+import { hint } from "../core/text.js";
+import { compute } from "./compute.js";
+import { WIDE, draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { describe, explain, table } from "./words.js";
+
+export default {
+  name: "page_pool",
+  title: "Requests in one pool",
+  hint: hint("a request, a block or a step", "what is in it"),
+  schema,
+  controls: [
+    { key: "scheme", kind: "choice", label: "Scheme", options: [["contiguous", "reserve"], ["pages", "pages"], ["shared", "shared pages"]] },
+    { key: "block_size", kind: "choice", label: "Slots of a block", options: schema.block_size.values, disabled: ({ scheme }) => scheme === "contiguous" },
+    { key: "request", kind: "select", label: "Request", options: schema.request.values },
+    { key: "step", kind: "range", label: "Step", show: (step) => `${step} of ${schema.step.max}` },
+  ],
+  second: { title: "Slots that hold a token, by step", upTo: WIDE },
+  play: { key: "step", milliseconds: 1200 },
+  // A request that is pressed is chosen, and a step.
+  choose(_, state, id) {
+    const [key, value] = id.split("-");
+    return key in state && { ...state, [key]: read(schema[key], value) };
+  },
+  compute, draw, describe, table, explain,
+};
