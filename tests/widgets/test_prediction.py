@@ -124,6 +124,12 @@ BY_HAND = {
     "sliding-window/bytes": 2 * 32 * 8 * 128 * 2 * 4096,
     "sliding-window/hybrid": 10 * 131_072 + 52 * 1024,
     "sliding-window/copy": 39 + 1,
+    "bits/step": 3.6 / 15 / 2,
+    "bits/outlier": 2,  # codes 0 and 1, which stand for -1 and 2
+    "bits/largest": 2**8 * 1.75,
+    "bits/block": 4 + 8 / 16,
+    "bits/compensate": 0.5 - 0.8 * 0.3,
+    "bits/pattern": 100 * (16 + 2 + 16 + 2) / 64,
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/table": 1024 * 768,
     "position/length": 512 // 2,
