@@ -6,7 +6,7 @@ import { GROUP } from "./compute.js";
 import { lossOf, percent } from "./words.js";
 
 const SHADES = 8;
-const SIDE = 38; // what a panel has beside its tokens
+const SIDE = 44; // what a panel has beside its tokens
 const HEAD = 20; // and above them
 
 const target = targets("dial", 0);
@@ -42,7 +42,7 @@ function map(result, id, title, at, x, y) {
   const most = Math.max(...sizes);
   const hits = sizes.map((size, c) => [`${id}-${c}`, x, top + c * at.row, at.tokens, at.row, `channel ${c}, up to ${decimal(size)}`]);
   return shaded(result, key, at, x, top) + split(result.axis, at, x, top, at.map)
-    + sizes.map((size, c) => box(x + at.tokens + 4, top + c * at.row + 1, (size / most) * 32, at.row - 2, "dial-size")).join("")
+    + sizes.map((size, c) => box(x + at.tokens + 4, top + c * at.row + 1, (size / most) * 38, at.row - 2, "dial-size")).join("")
     + text(x + at.tokens + 4, y + 13, decimal(most, 1), "dial-quiet")
     + box(x, top + result.channel * at.row - 1, at.tokens, at.row + 2, "dial-chosen") + panel(at, x, y, at.map, title, id === "b" ? "small: negative" : "bars: largest", hits);
 }
