@@ -21,9 +21,9 @@ def _compensate() -> Question:
         unit="units",
         kind="formula",
         tolerance=0.005,
-        explanation=f"With errors a = {change:g} and b the mean square is a² + 2·{alike}·a·b + b², "
-        f"smallest at b = −{alike} × {change:g} = −{alike * change:g}: the weight becomes "
-        f"{second} − {alike * change:g} = {answer:g}.",
+        explanation=f"If the weights are off by {change:g} and δ, the mean square is "
+        f"{change**2:g} + 2·{alike}·{change:g}·δ + δ². It is smallest at δ = −{alike} × "
+        f"{change:g} = −{alike * change:g}, so the weight becomes {answer:g}.",
         mistakes=(
             Mistake(
                 second,
