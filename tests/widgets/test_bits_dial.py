@@ -22,12 +22,13 @@ from mini_attn.widgets.equal_bytes_data import KEY, SIZE
 from tests.javascript import run
 from tests.widgets.test_widgets_browser import FRAME
 from tools.site import visiting
-from training.keeping import CODES, GROUP
 
 SCHEMA = load_schema("bits_dial")
 DEFAULT = {key: entry["default"] for key, entry in SCHEMA.items()}
 BITS = SCHEMA["k_bits"]["values"]
 DATA = bits_dial()
+GROUP = stored(KEY)["group"]  # as the stored points were measured
+CODES = {"group_size": GROUP, "residual": 0, "scale_dtype": "float16"}
 K, V = (np.array([row.split() for row in DATA[name]], dtype=float) / 100 for name in "kv")
 QUERY = np.array(DATA["q"].split(), dtype=float) / 100
 STATES = [
