@@ -124,7 +124,7 @@ BY_HAND = {
     "sliding-window/bytes": 2 * 32 * 8 * 128 * 2 * 4096,
     "sliding-window/hybrid": 10 * 131_072 + 52 * 1024,
     "sliding-window/copy": 39 + 1,
-    "bits/step": 3.6 / 15 / 2,
+    "bits/step": 0.12,  # half of 3.6 / 15
     "bits/outlier": 2,  # codes 0 and 1, which stand for -1 and 2
     "bits/largest": 2**8 * 1.75,
     "bits/block": 4 + 8 / 16,
