@@ -19,6 +19,7 @@ import torch
 
 import mini_attn.torch as mt
 from benchmarks import machine
+from benchmarks.quoted import quote
 from mini_attn.config import WEIGHT_FORMATS, Pattern, WeightFormat
 from mini_attn.shapes import check_count
 from mini_attn.stories import load, sample_rows
@@ -28,6 +29,7 @@ from training.measure import measured
 from training.run import RESULTS, written
 
 STORED = RESULTS / "fewer.json"
+KEY = "bits/fewer"
 MEMBERS = ("mha", "gqa", "mla")
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PATTERNS = (Pattern(2, 4), Pattern(4, 8), Pattern(1, 4))
@@ -133,6 +135,20 @@ def points(member: str, before: list[Point], *, rows: int) -> Iterator[Point]:
         yield known
 
 
+def summary(found: list[Point]) -> list[Point]:
+    """What the chapter quotes: the matrix products in each format, weights pruned, heads off."""
+    out = []
+    for point in found:
+        if point.get("embeddings"):
+            continue
+        names = ("member", "way", "format", "bits", "scores", "within", "share", "n", "m", "off")
+        told = {name: point[name] for name in names if point.get(name) is not None}
+        excess = point["excess"]
+        told["excess"] = [float(f"{excess[name]:.4g}") for name in ("nats", "standard_error")]
+        out.append(told | {"copying": float(f"{point['copying']['nats']:.4g}")})
+    return out
+
+
 def main() -> None:
     """Measure the members and write all of it; what a stop leaves is not measured again."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -150,6 +166,7 @@ def main() -> None:
             later = [other for other in before if other not in found]
             record = {**machine.describe(), "command": "make fewer", "context": LONGEST}
             written(STORED, {**record, "points": found + later})
+        quote(KEY, {**record, "rows": rows, "points": summary(found)})
         print(f"[fewer] {member}: {len(found)} points so far", flush=True)
     print(f"[fewer] {len(found)} points in {STORED.relative_to(ROOT)}")
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.numpy.quantized_layers import with_each
 from mini_attn.shapes import check_count
 
-__all__ = ["attention_maps", "without_heads", "word_losses"]
+__all__ = ["attention_maps", "matrix_inputs", "without_heads", "word_losses"]
 
 Array = NDArray[Any]
 
@@ -133,6 +134,67 @@ def word_losses(model: ma.Decoder, rows: Array) -> Array:
     top = logits.max(axis=-1, keepdims=True)
     lse = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
     return np.asarray(lse - np.take_along_axis(logits, rows[:, 1:, None], axis=2)[..., 0])
+
+
+def matrix_inputs(model: ma.Decoder, tokens: Array) -> dict[str, Array]:
+    """What each matrix of a decoder is multiplied with while it reads some tokens.
+
+    ``y = x @ weight.T``
+
+    Parameters
+    ----------
+    model : Decoder
+        Of `mini_attn.numpy`; it stays as it is.
+    tokens : integer array (batch, seq)
+        What it reads.
+
+    Returns
+    -------
+    dict of str to array (batch * seq, columns)
+        ``x`` of each matrix product by its name, without ``.weight``.
+
+    Raises
+    ------
+    ShapeError
+        If tokens are not (batch, seq).
+    DTypeError
+        If they are no integers, or the model is no module of the backend.
+
+    Notes
+    -----
+    One pass. `mini_attn.numpy.feature_norms` keeps the norm of each column alone.
+
+    References
+    ----------
+    frantar2023gptq, section 3
+
+    Examples
+    --------
+    >>> from mini_attn.stories.members import MEMBERS
+    >>> model = ma.Decoder(MEMBERS["mha"].config(88))
+    >>> matrix_inputs(model, np.array([[0, 5, 7]]))["layers.1.mlp.down_proj"].shape
+    (3, 256)
+    """
+    found: dict[str, list[Array]] = {}
+
+    def watched(name: str, layer: Any) -> Any:
+        return (
+            _Watched(layer, found.setdefault(name, [])) if isinstance(layer, ma.Linear) else layer
+        )
+
+    with_each(model, watched)(tokens)
+    return {name: np.concatenate(parts) for name, parts in found.items() if parts}
+
+
+class _Watched(ma.Linear):
+    """A matrix product that keeps what it is given."""
+
+    def __init__(self, layer: ma.Linear, given: list[Array]) -> None:
+        self.weight, self.bias, self.given = layer.weight, layer.bias, given
+
+    def _run(self, x: Array) -> Array:
+        self.given.append(x.reshape(-1, x.shape[-1]))
+        return super()._run(x)
 
 
 def without_heads(model: ma.Decoder, heads: Iterable[tuple[int, int]]) -> ma.Decoder:

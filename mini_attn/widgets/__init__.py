@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mini_attn.widgets.attention_explorer import AttentionExplorer
+    from mini_attn.widgets.bits_dial import BitsDial
     from mini_attn.widgets.cache_calculator import CacheCalculator
     from mini_attn.widgets.cost_explorer import CostExplorer
     from mini_attn.widgets.decode_stepper import DecodeStepper
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttentionExplorer",
+    "BitsDial",
     "CacheCalculator",
     "CostExplorer",
     "DecodeStepper",

@@ -17,6 +17,7 @@ from mini_attn.stories.data import language
 from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
+from mini_attn.widgets.bits_dial_data import bits_dial
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import inside_model
@@ -95,6 +96,8 @@ def generate() -> dict[str, Any]:
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``page_pool.json``, ``roofline.json``,
         ``comparison.json``, ``equal_bytes.json``, ``stories.json``, ``film.json``,
+        ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
+        ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``, ``film.json``,
         ``inside_model.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
@@ -106,6 +109,7 @@ def generate() -> dict[str, Any]:
         "roofline.json": roofline(),
         "comparison.json": comparison(),
         "equal_bytes.json": equal_bytes(),
+        "bits_dial.json": bits_dial(),
         "stories.json": language(),
         "film.json": _film(),
         "inside_model.json": inside_model(),

@@ -20,19 +20,54 @@ from mini_attn.numpy import (
 from mini_attn.stories import START, encode, load
 from mini_attn.stories.members import MEMBERS
 
-__all__ = ["attention_maps", "inside_model"]
+__all__ = ["attention_maps", "inside_model", "rotated", "wide"]
 
 SCHEMA = Path(__file__).with_name("js") / "inside_model" / "schema.json"
 
 Array = NDArray[Any]
 
 
-def _wide(name: str) -> Decoder:
-    """A member that computes in float64, as JavaScript does."""
+def wide(name: str) -> Decoder:
+    """A member that computes in float64, as JavaScript does.
+
+    Parameters
+    ----------
+    name : str
+        What `load` takes.
+
+    Returns
+    -------
+    Decoder
+        With the member's weights.
+    """
     model = load(name)
-    wide = Decoder(model.config, dtype="float64")
-    wide.load_state_dict(model.state_dict())
-    return wide
+    same = Decoder(model.config, dtype="float64")
+    same.load_state_dict(model.state_dict())
+    return same
+
+
+def rotated(layer: Any, x: Array) -> tuple[Array, Array, Array]:
+    """Queries and keys, rotated by their positions, and values of a layer's heads.
+
+    Parameters
+    ----------
+    layer : DecoderLayer
+        With rotary embeddings, in float64.
+    x : array (batch, seq, d_model)
+        What comes into the layer.
+
+    Returns
+    -------
+    tuple of arrays
+        Queries, keys and values, each (batch, heads, seq, head_dim).
+    """
+    h = layer.input_layernorm(x)
+    q, k, v = layer.self_attn.project(h, h)
+    rope = layer.self_attn.config.rope
+    inv_freq, _, _ = rope_frequencies(q.shape[-1], theta=rope.theta)
+    cos, sin = rope_table(np.arange(x.shape[1]), inv_freq, dtype="float64")
+    q, k = (apply_rope(part, cos, sin, layout=rope.layout) for part in (q, k))
+    return q, k, v
 
 
 def attention_maps(model: Decoder, ids: Array) -> Array:
@@ -61,12 +96,7 @@ def attention_maps(model: Decoder, ids: Array) -> Array:
     """
     x, found = model.embed_tokens(ids[None]), []
     for layer in model.layers:
-        h = layer.input_layernorm(x)
-        q, k, v = layer.self_attn.project(h, h)
-        rope = layer.self_attn.config.rope
-        inv_freq, _, _ = rope_frequencies(q.shape[-1], theta=rope.theta)
-        cos, sin = rope_table(np.arange(ids.size), inv_freq, dtype="float64")
-        q, k = (apply_rope(part, cos, sin, layout=rope.layout) for part in (q, k))
+        q, k, v = rotated(layer, x)
         found.append(scaled_dot_product_attention(q, k, v, causal=True, return_weights=True)[1][0])
         x = layer(x)
     return np.stack(found)
@@ -87,7 +117,7 @@ def inside_model() -> dict[str, Any]:
     'multi-head attention, RoPE'
     """
     text = json.loads(SCHEMA.read_text(encoding="utf-8"))["text"]["default"]
-    model, ids = _wide("mha"), encode(f"{START} {text}")
+    model, ids = wide("mha"), encode(f"{START} {text}")
     logits = model(ids[None])[0]
     nats = logsumexp(logits)[:, None] - logits
     costs = nats[np.arange(ids.size - 1), ids[1:]]

@@ -116,6 +116,7 @@ def test_a_dead_link_leads_into_the_book(visit: Visit, address: str) -> None:
             "document.open(); document.write(text); document.close(); }"
         )
     assert page.locator("li a").count() == 16
+    assert page.locator("li a").count() == len(STEMS)
     page.evaluate("() => document.fonts.ready")
     assert page.evaluate("() => document.fonts.check('1em \"Source Serif 4\"')") is True
     page.get_by_role("link", name="first page").click()

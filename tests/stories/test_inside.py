@@ -8,7 +8,7 @@ import pytest
 import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.stories import WORDS, sample_rows
-from mini_attn.stories.inside import attention_maps, without_heads, word_losses
+from mini_attn.stories.inside import attention_maps, matrix_inputs, without_heads, word_losses
 from mini_attn.stories.members import MEMBERS
 
 OPEN = [name for name, member in MEMBERS.items() if member.latent is None]
@@ -87,3 +87,19 @@ def test_rows_are_checked(call) -> None:
             call(decoder(), rows)
     with pytest.raises(ShapeError, match="seq >= 2"):
         word_losses(decoder(), ROWS[:, :1])
+
+
+def test_inputs_of_matrices_make_their_outputs() -> None:
+    model = decoder()
+    inputs = matrix_inputs(model, ROWS)
+    norms = ma.feature_norms(model, ROWS)
+    assert inputs.keys() == norms.keys()
+    for name, x in inputs.items():
+        assert len(x) == ROWS.size
+        np.testing.assert_allclose(np.linalg.norm(x, axis=0), norms[name], rtol=1e-4)
+    attn = model.layers[0].self_attn
+    hidden = inputs["layers.0.self_attn.q_proj"]
+    np.testing.assert_array_equal(hidden, inputs["layers.0.self_attn.k_proj"])
+    q, _, _ = attn.project(*(hidden.reshape(*ROWS.shape, -1),) * 2)
+    whole = hidden @ attn.q_proj.weight.T  # (tokens, n_heads * head_dim)
+    np.testing.assert_allclose(ma.merge_heads(q).reshape(whole.shape), whole, atol=1e-5)

@@ -12,6 +12,7 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.config import WEIGHT_FORMATS
+from mini_attn.notebook import stored
 from mini_attn.stories import load, sample_rows
 from training import fewer
 
@@ -96,6 +97,8 @@ def test_a_part_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fewer_measured = fewer.measured
     monkeypatch.setattr(fewer, "ways", some)
     monkeypatch.setattr(fewer, "measured", counted)
+    quoted: dict[str, Any] = {}
+    monkeypatch.setattr(fewer, "quote", quoted.__setitem__)
     monkeypatch.setattr(fewer, "STORED", fewer.ROOT / ".cache" / f"{tmp_path.name}-fewer.json")
     monkeypatch.setattr("sys.argv", ["fewer", "--rows", "4", "--members", "mha"])
     try:
@@ -106,12 +109,20 @@ def test_a_part_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         fewer.STORED.unlink(missing_ok=True)
     assert len(calls) == len(record["points"]) == 5
     assert {"machine", "versions", "date", "command"} <= record.keys()
+    assert quoted["bits/fewer"]["points"] == fewer.summary(record["points"])
     shipped, eight, four, little, most = record["points"]
     excess = [p["excess"]["nats"] for p in (shipped, eight, four, little, most)]
     assert excess[1] == pytest.approx(excess[0], abs=1e-5)
     assert excess[0] < excess[2] < excess[4]
     assert excess[3] < excess[4]
     assert shipped["stored_bytes"] > eight["stored_bytes"] > four["stored_bytes"]
+
+
+def test_what_the_chapter_quotes_is_what_was_measured() -> None:
+    record = json.loads((fewer.RESULTS / "fewer.json").read_text(encoding="utf-8"))
+    told = stored(fewer.KEY)
+    assert told["points"] == fewer.summary(record["points"])
+    assert (told["command"], told["rows"]) == ("make fewer", 128)
 
 
 def test_what_is_stored_is_whole() -> None:

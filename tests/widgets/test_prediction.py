@@ -136,6 +136,12 @@ BY_HAND = {
     "flash/dead": 15 * 16 // 2,
     "flash/again": 100 / 6,
     "flash/programs": 132 - 8,
+    "bits/step": 0.12,  # half of 3.6 / 15
+    "bits/outlier": 2,  # codes 0 and 1, which stand for -1 and 2
+    "bits/largest": 2**8 * 1.75,
+    "bits/block": 4 + 8 / 16,
+    "bits/compensate": 0.5 - 0.8 * 0.3,
+    "bits/pattern": 100 * (16 + 2 + 16 + 2) / 64,
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/table": 1024 * 768,
     "position/length": 512 // 2,

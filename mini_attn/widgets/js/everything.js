@@ -1,5 +1,8 @@
 // The pictures of all pages and those with a trained decoder, where one file holds them together.
+import { put } from "./bits_dial/compute.js";
+import head from "./data/bits_dial.json" with { type: "json" };
 import insideModel from "./inside_model/index.js";
 import registry from "./registry.js";
 
+put(head);
 export default { ...registry, [insideModel.name]: insideModel };

@@ -1,5 +1,6 @@
 // Every widget under its name.
 import attentionExplorer from "./attention_explorer/index.js";
+import bitsDial from "./bits_dial/index.js";
 import cacheCalculator from "./cache_calculator/index.js";
 import costExplorer from "./cost_explorer/index.js";
 import decodeStepper from "./decode_stepper/index.js";
@@ -25,9 +26,9 @@ import variantTable from "./variant_table/index.js";
 
 export default Object.fromEntries(
   [
-    attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook, flashTiles,
-    headStepper, headWiring, latentExplorer, livingPlot, pagePool, phaseFilm, positionEncodings,
-    prediction, ringCache, roofline, ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper,
-    variantTable,
+    attentionExplorer, bitsDial, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook,
+    flashTiles, headStepper, headWiring, latentExplorer, livingPlot, pagePool, phaseFilm,
+    positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor, softmaxChoice,
+    softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),
 );
