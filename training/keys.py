@@ -18,6 +18,7 @@ from typing import Any
 
 import mini_attn.torch as mt
 from benchmarks import machine
+from benchmarks.quoted import quote
 from mini_attn.shapes import check_count
 from mini_attn.stories import WORDS
 from mini_attn.stories.members import LONGEST, MEMBERS
@@ -29,6 +30,7 @@ from training.plan import Plan
 from training.run import RESULTS, written
 
 STORED = RESULTS / "keys.json"
+KEY = "fewer-keys/budget"
 FAMILY = ("mha", "gqa", "sinks", "window")
 EVICTED = ("recent", "first", "heavy")
 BETWEEN = (24, 40, 48)  # budgets with fewer points
@@ -120,6 +122,7 @@ def main() -> None:
         later = [point for point in before if point not in found]
         written(STORED, {**record, "points": found + later})
         print(f"[keys] {plan.name}: {len(found)} points so far", flush=True)
+    quote(KEY, {**record, "rows": rows, "points": summary(found)})
     print(f"[keys] {len(found)} points in {STORED.relative_to(ROOT)}")
 
 
