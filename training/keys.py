@@ -30,7 +30,7 @@ from training.plan import Plan
 from training.run import RESULTS, written
 
 STORED = RESULTS / "keys.json"
-KEY = "fewer-keys/budget"
+KEY = "fewer-keys/budgets"
 FAMILY = ("mha", "gqa", "sinks", "window")
 EVICTED = ("recent", "first", "heavy")
 BETWEEN = (24, 40, 48)  # budgets with fewer points

@@ -180,11 +180,11 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "First one row of totals for each key/value head, the new key with 0 before its own weight. "
-        "Then ask which slots are safe, and rank the others.",
-        "Reshape the weights to (n_kv_heads, n_heads // n_kv_heads, kv_len) and sum over the middle "
-        "axis. Give the newest an infinite rank, sort by descending rank with a stable sort, cut, "
-        "and sort the slots that are left.",
+        "First one row of totals for each key/value head, the new key with 0 before its own "
+        "weight. Then ask which slots are safe, and rank the others.",
+        "Reshape the weights to (n_kv_heads, n_heads // n_kv_heads, kv_len) and sum over the "
+        "middle axis. Give the newest an infinite rank, sort by descending rank with a stable "
+        "sort, cut, and sort the slots that are left.",
     ),
     common_errors=(
         "Leaving the newest keys to compete: they have had no time to get anything.",

@@ -72,7 +72,8 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": [hand],
         "random": [_case(rng, [0, 1, 17, 18, 19], 20, 2, 4), _case(rng, [3, 40, 41], 42, 3, 6)],
-        "property": [_case(rng, _some(rng, 30, 6), 30, 3, 4), _case(rng, _some(rng, 90, 5), 90, 2, 6)],
+        "property": [_case(rng, _some(rng, 30, 6), 30, 3, 4),
+                     _case(rng, _some(rng, 90, 5), 90, 2, 6)],
         "edges": [_case(rng, [0, 1, 2, 3], 4, 3, 4), _case(rng, [0], 50, 1, 4)],
     }  # fmt: skip
 
@@ -152,8 +153,8 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first row that is wrong, and what it should be like."""
     i = wrong_along(outputs["out"], right(inputs))[0]
     return (
-        f"Row {i} of the chunk is wrong. Between it and a key that is held at position p should lie "
-        "as many positions as in the text."
+        f"Row {i} of the chunk is wrong. Between it and a key that is held at position p should "
+        "lie as many positions as in the text."
     )
 
 

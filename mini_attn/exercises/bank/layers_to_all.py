@@ -50,8 +50,8 @@ def cases(rng: np.random.Generator) -> Cases:
     return {
         "by hand": [{"mask": _window(4, 2)}],
         "random": [{"mask": _window(13, 4)}, {"mask": _drawn(rng, 12)}, {"mask": _drawn(rng, 17)}],
-        "property": [{"mask": _window(25, 5, 5)}, {"mask": _first(12, 1)}, {"mask": _first(20, 2, 3)},
-                     {"mask": _window(16, 4, 4) & ~np.eye(16, dtype=bool)}],
+        "property": [{"mask": _window(25, 5, 5)}, {"mask": _first(12, 1)},
+                     {"mask": _first(20, 2, 3)}, {"mask": _window(16, 4, 4) & ~np.eye(16, dtype=bool)}],
         "edges": [{"mask": np.ones((1, 1), bool)}, {"mask": np.zeros((1, 1), bool)},
                   {"mask": np.tri(6, dtype=bool)}, {"mask": lonely}, {"mask": _window(30, 2)},
                   {"mask": np.zeros((3, 3), bool)}],
@@ -137,7 +137,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     mask, wanted = inputs["mask"], right(inputs)
     i = int(np.flatnonzero(outputs["layers"] != wanted)[0])
     layers = int(outputs["layers"][i])
-    if 0 <= layers and (layers < wanted[i] or wanted[i] < 0):
+    if layers >= 0 and (layers < wanted[i] or wanted[i] < 0):
         heard = _reached(mask, min(layers, len(mask)))[i, : i + 1]
         return f"After {layers} layers token {i} has not heard of token {int(heard.argmin())}."
     return f"Token {i} has heard of all before it after {wanted[i]} layers."
@@ -159,9 +159,9 @@ EXERCISE = Exercise(
     hints=(
         "Write down, for four tokens and a window of 2, of whom each has heard after one layer and "
         "after two. How does the second table follow from the first?",
-        "Keep a table `heard[i, j]`, at first True on the diagonal. After a layer token i has heard "
-        "of j if it had before, or if some token that it sees had. Note for each row when it is full, "
-        "and stop when nothing changes.",
+        "Keep a table `heard[i, j]`, at first True on the diagonal. After a layer token i has "
+        "heard of j if it had before, or if some token that it sees had. Note for each row when it "
+        "is full, and stop when nothing changes.",
     ),
     common_errors=(
         "Forgetting that a token keeps what it has, whether it sees itself or not.",

@@ -18,10 +18,10 @@ def _strided() -> Question:
     side = tokens // block
     return Question(
         key="fewer-keys/strided",
-        text=f"{tokens} tokens; each sees itself and every {stride}th token before it, so about one "
-        f"pair in {stride} of the triangle is left. A kernel walks over the square in blocks of "
-        f"{block} × {block} and skips those in which nobody sees anything. How many blocks does it "
-        "compute?",
+        text=f"{tokens} tokens; each sees itself and every {stride}th token before it, so about "
+        f"one pair in {stride} of the triangle is left. A kernel walks over the square in blocks "
+        f"of {block} × {block} and skips those in which nobody sees anything. How many blocks does "
+        "it compute?",
         answer=seen,
         unit="blocks",
         kind="count",
@@ -35,8 +35,8 @@ def _strided() -> Question:
                     "before."),
             Mistake(seen / stride, "An eighth of the pairs is left. But where do they lie? A block "
                     "is computed if there is one pair in it."),
-            Mistake(round(seen / stride), "An eighth of the pairs is left. But where do they lie? A "
-                    "block is computed if there is one pair in it."),
+            Mistake(round(seen / stride), "An eighth of the pairs is left. But where do they lie? "
+                    "A block is computed if there is one pair in it."),
             Mistake(int(mask.sum()), "Those are the pairs. The question is about blocks."),
         ),
     )  # fmt: skip
@@ -54,11 +54,11 @@ def _sink() -> Question:
         unit="times",
         kind="ratio",
         tolerance=0.005,
-        explanation=f"The others had {1 - weight:.0%} together and now share everything: each weight "
-        f"is divided by {1 - weight:.2f}, which is {answer} times as much.",
+        explanation=f"The others had {1 - weight:.0%} together and now share everything: each "
+        f"weight is divided by {1 - weight:.2f}, which is {answer} times as much.",
         mistakes=(
-            Mistake(round(weight / (1 - weight)), "That is the weight that went divided by what was "
-                    "left. What was left becomes everything: 1, not 0.95."),
+            Mistake(round(weight / (1 - weight)), "That is the weight that went divided by what "
+                    "was left. What was left becomes everything: 1, not 0.95."),
             Mistake(1, "A softmax always sums to 1: what the key had goes to the others."),
             Mistake(1 + weight, "The weight that is free is not given to each of them; they share "
                     "it in proportion to what they had."),
@@ -84,8 +84,8 @@ def _heavy() -> Question:
     return Question(
         key="fewer-keys/heavy",
         text="Four queries gave the keys before them, and their own, these weights, row by row: "
-        f"{rows}. The cache adds up what each key has got and has room for 3 keys. The newest stays "
-        "in any case. At which position, counted from 0, does the key stand that leaves?",
+        f"{rows}. The cache adds up what each key has got and has room for 3 keys. The newest "
+        "stays in any case. At which position, counted from 0, does the key stand that leaves?",
         answer=leaves,
         unit="positions",
         kind="place",
@@ -100,8 +100,8 @@ def _heavy() -> Question:
             Mistake(int(means.argmin()), "It has the least for each query that saw it. The rule "
                     "takes the sum, which favours keys that have been there for long."),
             Mistake(len(ROWS), "Positions are counted from 0: there is none of that number."),
-            Mistake(float(totals[leaves].round(1)), "That is what the key has got. Asked is where it "
-                    "stands."),
+            Mistake(float(totals[leaves].round(1)), "That is what the key has got. Asked is where "
+                    "it stands."),
         ),
     )  # fmt: skip
 
@@ -110,9 +110,9 @@ def _position() -> Question:
     prompt, budget = 1000, 128
     return Question(
         key="fewer-keys/position",
-        text=f"A prompt of {prompt:,} tokens, counted from position 0, has been read, and the cache "
-        f"has kept {budget} keys of each head. By which position are the query and the key of the "
-        "next token rotated?",
+        text=f"A prompt of {prompt:,} tokens, counted from position 0, has been read, and the "
+        f"cache has kept {budget} keys of each head. By which position are the query and the key "
+        "of the next token rotated?",
         answer=prompt,
         unit="positions",
         kind="place",

@@ -21,8 +21,8 @@ def _blocks() -> Question:
     return Question(
         key="fewer-keys/blocks",
         text=f"At {context:,} tokens a query reads one compressed key for each span of {span} "
-        f"tokens, where a span begins every {stride}; the {blocks} best blocks of {block} keys; and "
-        f"the last {window} keys. How many keys is that?",
+        f"tokens, where a span begins every {stride}; the {blocks} best blocks of {block} keys; "
+        f"and the last {window} keys. How many keys is that?",
         answer=answer,
         unit="keys",
         kind="sum",
@@ -32,8 +32,8 @@ def _blocks() -> Question:
         mistakes=(
             Mistake(answer + 1, f"Nearly. The last span has to end with the text: there are "
                     f"{short:,} of them, not {short + 1:,}."),
-            Mistake(chosen + window, "To know which blocks are best, the query reads the compressed "
-                    "keys first."),
+            Mistake(chosen + window, "To know which blocks are best, the query reads the "
+                    "compressed keys first."),
             Mistake(context // span + chosen + window, f"Spans overlap: one begins every {stride} "
                     "tokens."),
             Mistake(short + blocks + window, f"Of a chosen block all {block} keys are read."),
@@ -53,16 +53,16 @@ def _indexer() -> Question:
     return Question(
         key="fewer-keys/indexer",
         text=f"A step at {context:,} tokens. The indexer scores every key, at "
-        f"{cost.indexer_flops(heads, width):,} FLOPs a key and layer. Attention then reads the best "
-        f"{topk:,}, at {pair:,} FLOPs a key. What percentage of both together does the indexer "
-        "take?",
+        f"{cost.indexer_flops(heads, width):,} FLOPs a key and layer. Attention then reads the "
+        f"best {topk:,}, at {pair:,} FLOPs a key. What percentage of both together does the "
+        "indexer take?",
         answer=round(share),
         unit="percent",
         kind="share",
         tolerance=0.02,
-        explanation=f"{choice / 1e9:.2f} of {(choice + read) / 1e9:.2f} GFLOP, {share:.0f} %: a key "
-        f"is {pair * context / choice:.0f} times cheaper, but there are {context // topk} times as "
-        "many.",
+        explanation=f"{choice / 1e9:.2f} of {(choice + read) / 1e9:.2f} GFLOP, {share:.0f} %: a "
+        f"key is {pair * context / choice:.0f} times cheaper, but there are {context // topk} "
+        "times as many.",
         mistakes=(
             Mistake(100 - share, "That is the share of the attention to the chosen keys."),
             Mistake(100 * choice / (context * pair), "That compares the indexer with attention to "
