@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.inside_model import InsideModel
+    from mini_attn.widgets.key_budget import KeyBudget
     from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.living_plot import LivingPlot
     from mini_attn.widgets.phase_film import PhaseFilm
@@ -44,6 +45,7 @@ __all__ = [
     "HeadStepper",
     "HeadWiring",
     "InsideModel",
+    "KeyBudget",
     "LatentExplorer",
     "LivingPlot",
     "PhaseFilm",

@@ -27,7 +27,7 @@ SCHEMA = Path(__file__).with_name("js") / "inside_model" / "schema.json"
 Array = NDArray[Any]
 
 
-def _wide(name: str) -> Decoder:
+def wide(name: str) -> Decoder:
     """A member that computes in float64, as JavaScript does."""
     model = load(name)
     wide = Decoder(model.config, dtype="float64")
@@ -87,7 +87,7 @@ def inside_model() -> dict[str, Any]:
     'multi-head attention, RoPE'
     """
     text = json.loads(SCHEMA.read_text(encoding="utf-8"))["text"]["default"]
-    model, ids = _wide("mha"), encode(f"{START} {text}")
+    model, ids = wide("mha"), encode(f"{START} {text}")
     logits = model(ids[None])[0]
     nats = logsumexp(logits)[:, None] - logits
     costs = nats[np.arange(ids.size - 1), ids[1:]]

@@ -31,6 +31,7 @@ OPENING = [
     "ring_cache",
     "latent_explorer",
     "variant_table",
+    "key_budget",
 ]
 ROOM = 560  # pixels below the head, the title and the question, on both screens
 SCREENS = [(1440, 800, 688), (390, 844, 358)]  # window, and the book's column in it

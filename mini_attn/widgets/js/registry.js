@@ -7,6 +7,7 @@ import equalBytes from "./equal_bytes/index.js";
 import firstLook from "./first_look/index.js";
 import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
+import keyBudget from "./key_budget/index.js";
 import latentExplorer from "./latent_explorer/index.js";
 import livingPlot from "./living_plot/index.js";
 import phaseFilm from "./phase_film/index.js";
@@ -24,7 +25,7 @@ import variantTable from "./variant_table/index.js";
 export default Object.fromEntries(
   [
     attentionExplorer, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook, headStepper,
-    headWiring, latentExplorer, livingPlot, phaseFilm, positionEncodings, prediction, ringCache, roofline,
+    headWiring, keyBudget, latentExplorer, livingPlot, phaseFilm, positionEncodings, prediction, ringCache, roofline,
     ropeScaling, rotor, softmaxChoice, softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),
 );
