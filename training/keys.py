@@ -47,7 +47,9 @@ def holdings(member: str) -> Iterator[tuple[str, Holding]]:
         return
     whole = member == FAMILY[0]
     for budget in BUDGETS if whole else FEWER:
-        policies = EVICTED if budget in BETWEEN or not whole else (*EVICTED, "random", "best")
+        policies: tuple[str, ...] = (
+            EVICTED if budget in BETWEEN or not whole else (*EVICTED, "random", "best")
+        )
         for policy in policies:
             yield "stream", Holding(policy, budget)
     if not whole:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import eq
 from typing import Any, NamedTuple
 
 from mini_attn import cost
@@ -87,7 +88,7 @@ def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == n.right:
         return None
-    if idea := explain(value, _mistakes(n).items(), lambda value, number: value == number):
+    if idea := explain(value, _mistakes(n).items(), eq):
         return idea
     side = "many" if value > n.right else "few"
     return (
