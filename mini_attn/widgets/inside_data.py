@@ -30,9 +30,9 @@ Array = NDArray[Any]
 def wide(name: str) -> Decoder:
     """A member that computes in float64, as JavaScript does."""
     model = load(name)
-    wide = Decoder(model.config, dtype="float64")
-    wide.load_state_dict(model.state_dict())
-    return wide
+    exact = Decoder(model.config, dtype="float64")
+    exact.load_state_dict(model.state_dict())
+    return exact
 
 
 def attention_maps(model: Decoder, ids: Array) -> Array:
