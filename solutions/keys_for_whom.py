@@ -14,11 +14,11 @@ facts from the beginning, the middle and the end.
 
 (b) is the one for which nothing that forgets is right. The questions come after the choice: a key
 that nobody has looked at yet gets no weight, and it may be the one clause that is asked for.
-Received weight says what was needed, not what will be. Here I would keep all keys and let each query choose
-which to read, so that a step reads 2,048 but nothing is lost; that takes memory for the whole
-contract. If the memory is not there, then fewer bits for each key, or keys outside of the device,
-not fewer keys. The test asks for single clauses at known places, with questions that are not in
-the prompt.
+Received weight says what was needed, not what will be. Here I would keep all keys and let each
+query choose which to read, so that a step reads 2,048 but nothing is lost; that takes memory for
+the whole contract. If the memory is not there, then fewer bits for each key, or keys outside of
+the device, not fewer keys. The test asks for single clauses at known places, with questions that
+are not in the prompt.
 """
 
 SAMPLES = [
