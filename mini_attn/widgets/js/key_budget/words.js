@@ -1,5 +1,5 @@
 // Which keys stay, in words: the sentence, the table, and what stands behind words and bars.
-import { count, decimal, quote } from "../core/text.js";
+import { decimal, quote } from "../core/text.js";
 
 export const MEASURES = [
   ["loss, stories", "nats per word above the floor"],
@@ -11,7 +11,9 @@ export const POLICIES = { recent: "recent", first: "first 4 + recent", heavy: "h
 const STATES = { gone: "gone", later: "not read yet", new: "its own" };
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
-export const amount = (i, point) => (point ? (i < 2 ? decimal(point[i][0]) : percent(point[i][0])) : "not measured");
+const number = (i, value) => (i < 2 ? decimal(value) : percent(value));
+export const amount = (i, point) => (point ? number(i, point[i][0]) : "not measured");
+const spread = (i, point) => amount(i, point) + (point?.[i][1] ? ` ± ${number(i, point[i][1])}` : "");
 export const says = ({ kind, weight, full }) => (STATES[kind] ?? `there, weight ${percent(weight)}`) + (kind === "gone" ? `, would get ${percent(full)}` : "");
 
 // Which keys are left.
@@ -25,7 +27,7 @@ const rule = ({ policy, budget, observe }) => ({
 export function describe(result) {
   const { rows, newest, step, places, gone, heads, policy, said, done, answer, prompt } = result;
   const whole = policy === "observed" && step > 1 && step <= prompt ? `, as the prompt's ${prompt} words are read whole` : "";
-  const reads = `${quote(rows[newest].word)} at position ${newest} reads ${gone ? `${places.length} of ${step} keys: ${rule(result)}` : `${step > 1 ? "all " : ""}${count(step, "key")}${whole}`}.`;
+  const reads = `${quote(rows[newest].word)} at position ${newest} reads ${gone ? `${places.length} of ${step} keys: ${rule(result)}` : `${step > 1 ? `all ${step} keys` : "its own key"}${whole}`}.`;
   const [one, other] = heads.map(({ lost }) => percent(lost));
   const lost = gone ? ` Keys that are gone would get ${one} of the ${HEADS[0]}'s weight, and ${other} of the ${HEADS[1]}'s.` : "";
   return reads + lost + (done ? ` The answer is ${quote(answer)}; with such a cache in every head the model says ${said ? `${quote(said[0])} (${said[1]} %)` : "what has not been tried"}.` : "");
@@ -48,13 +50,13 @@ function explainWord({ rows, newest, head }, { word, kind, position, full, weigh
 
 export function explain(result, id) {
   const [kind, n] = id.split("-");
-  const { rows, heads, now, all, budget, gone } = result;
+  const { rows, heads, now, all, budget } = result;
   const text = {
     word: () => explainWord(result, rows[n]),
-    next: () => "Who goes back for the cup under the tree? The model says it behind the last word.",
-    room: () => `${count(budget, "key")} of a head stay after each word. The new word's own key comes on top while it is read.`,
-    head: () => `With all keys the ${HEADS[n]} would give ${percent(heads[n].lost)} of its weight to the ${count(gone, "key")} that it has lost.`,
-    measure: () => `${MEASURES[n][0]}, ${MEASURES[n][1]}: ${amount(n, now)}; with all keys ${amount(n, all)}.`,
+    next: () => "Who goes back for the cup? The model says it at the end.",
+    room: () => `${budget} keys of a head stay after each word. The new word's own key comes on top while it is read.`,
+    head: () => `With all keys the ${HEADS[n]} would give ${percent(heads[n].lost)} of its weight to keys that are gone.`,
+    measure: () => `${MEASURES[n].join(" (")}): ${spread(n, now)}; with all keys ${spread(n, all)}.`,
   }[kind]();
   return { text, also: [] };
 }
