@@ -83,7 +83,7 @@ WRONG = [
      "by hand", "before any layer"),
     ("one number for all", _one_number, "by hand", "of its own"),
     ("the whole square", _square, "by hand", "only the triangle"),
-    ("decimal numbers", lambda mask: layers_to_all(mask) * 1.0, "dtype", "integer"),
+    ("decimal numbers", lambda mask: layers_to_all(mask) * 1.0, "dtype", "whole numbers"),
     ("one number", lambda mask: layers_to_all(mask).max(), "shape", "shape"),
     ("too few", lambda mask: np.maximum(layers_to_all(mask) - 1, 0), "by hand", "has not heard"),
 ]  # fmt: skip
