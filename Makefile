@@ -11,7 +11,7 @@ OWN := $(if $(ROSTER),--roster '$(ROSTER)') $(if $(DRAW),--draw '$(DRAW)')
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
-.PHONY: help book serve pdf lab check test soak release handout grade totals lms export class nbgrader otter graders hub public bench train after bytes fewer gpu table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test soak release handout grade totals lms export class nbgrader otter graders hub public bench train after bytes fewer keys gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -101,6 +101,9 @@ bytes: $(READY)  ## measure what each way of keeping the cache costs the trained
 
 fewer: $(READY)  ## measure what fewer bits a weight and fewer weights cost the trained family, into training/results (ROWS=; 15 min)
 	@$(BIN)/python -m training.fewer $(if $(ROWS),--rows $(ROWS))
+
+keys: $(READY)  ## measure what a budget of keys in the cache costs the trained family, into training/results (ROWS=; 15 min)
+	@$(BIN)/python -m training.keys $(if $(ROWS),--rows $(ROWS))
 
 gpu: $(READY)  ## test and measure on this machine's NVIDIA GPU within 9 minutes, into benchmarks/results
 	@$(BIN)/python -m benchmarks.on_gpu

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mini_attn.stories import row_probabilities, sample_rows, who_has
+from mini_attn.stories import Recall, row_probabilities, sample_rows, who_has
 from training.loop import Model, word_losses
 
 __all__ = ["measured"]
@@ -48,9 +48,12 @@ def _spread(values: NDArray[Any]) -> dict[str, float]:
     }
 
 
-def _recall(guesses: NDArray[Any], rows: NDArray[Any]) -> dict[str, Any]:
+def _recall(guesses: NDArray[Any], rows: NDArray[Any], since: int = 0) -> dict[str, Any]:
     """How often the likeliest word is right where it follows from who has what."""
     asked = who_has(rows)
+    if since:
+        later = asked.positions >= since
+        asked = Recall(*(each[later] for each in asked))
     if not len(asked.rows):
         return {"asked": 0}
     right = guesses[asked.rows, asked.positions] == asked.answers
@@ -63,12 +66,16 @@ def _recall(guesses: NDArray[Any], rows: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def measured(model: Model, *, rows: int = 256, length: int = 256) -> dict[str, Any]:
-    """Loss and floor of stories and of repeats, and recall, with standard errors."""
+def measured(model: Model, *, rows: int = 256, length: int = 256, since: int = 0) -> dict[str, Any]:
+    """Loss and floor of stories and of repeats, and recall, with standard errors.
+
+    Words are counted that a position from ``since`` on foretells.
+    """
     found: dict[str, Any] = {"rows": rows, "length": length}
     for kind in ("stories", "repeats"):
         held, true = _held_out(rows, length, kind)
         ours, guesses = _read(model, held)
+        ours, true = ours[:, since:], true[:, since:]
         found[kind] = {
             "loss": _spread(ours),
             "true": _spread(true),
@@ -78,5 +85,5 @@ def measured(model: Model, *, rows: int = 256, length: int = 256) -> dict[str, A
             sure = true < SURE
             found["copying"] = {"words": int(sure.sum()), "nats": float(ours[sure].mean())}
         else:
-            found["who_has"] = _recall(guesses, held)
+            found["who_has"] = _recall(guesses, held, since)
     return found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mini_attn.widgets.head_stepper import HeadStepper
     from mini_attn.widgets.head_wiring import HeadWiring
     from mini_attn.widgets.inside_model import InsideModel
+    from mini_attn.widgets.key_budget import KeyBudget
     from mini_attn.widgets.latent_explorer import LatentExplorer
     from mini_attn.widgets.living_plot import LivingPlot
     from mini_attn.widgets.page_pool import PagePool
@@ -49,6 +50,7 @@ __all__ = [
     "HeadStepper",
     "HeadWiring",
     "InsideModel",
+    "KeyBudget",
     "LatentExplorer",
     "LivingPlot",
     "PagePool",

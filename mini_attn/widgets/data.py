@@ -22,6 +22,7 @@ from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import inside_model
 from mini_attn.widgets.page_pool_data import page_pool
+from mini_attn.widgets.key_budget_data import key_budget
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -99,6 +100,8 @@ def generate() -> dict[str, Any]:
         ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
         ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``, ``film.json``,
         ``inside_model.json``, ``example.json``,
+        ``equal_bytes.json``, ``stories.json``, ``film.json``,
+        ``inside_model.json``, ``key_budget.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
     return {
@@ -113,6 +116,7 @@ def generate() -> dict[str, Any]:
         "stories.json": language(),
         "film.json": _film(),
         "inside_model.json": inside_model(),
+        "key_budget.json": key_budget(),
         "example.json": {name.lower(): getattr(example, name) for name in example.__all__},
         "example_heads.json": {
             name.lower(): getattr(example_heads, name) for name in example_heads.__all__

@@ -67,6 +67,7 @@ def test_wheel_holds_the_package_and_no_solution() -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "mini_attn/numpy/cache.py" in names
     assert "mini_attn/widgets/js/decode_stepper/schema.json" in names
+    assert "mini_attn/widgets/js/data/key_budget.json" in names
     assert "mini_attn/widgets/static/living.jupyter.js" in names
     assert not [name for name in names if "solution" in name or name.startswith("tests")]
 

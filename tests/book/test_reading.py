@@ -19,6 +19,7 @@ STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(R
 ASKED = {
     "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",
     "sliding window": "sliding-window", "roofline": "decoding-roofline",
+    "eviction": "fewer-keys",
 }  # fmt: skip
 
 

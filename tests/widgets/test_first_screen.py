@@ -34,6 +34,7 @@ OPENING = [
     "variant_table",
     "page_pool",
     "bits_dial",
+    "key_budget",
 ]
 ROOM = 560  # pixels below the head, the title and the question, on both screens
 SCREENS = [(1440, 800, 688), (390, 844, 358)]  # window, and the book's column in it

@@ -17,7 +17,9 @@ from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
-TAKEN = ["softmax_choice", "rotor", "roofline", "position_encodings", "cost_explorer"]
+TAKEN = [
+    "softmax_choice", "rotor", "roofline", "position_encodings", "cost_explorer", "key_budget",
+]  # fmt: skip
 SHARING = ["cache_calculator", "roofline", "variant_table"]
 
 
@@ -155,6 +157,27 @@ def test_the_line_of_a_curve_is_dragged(open_page: Visit) -> None:
     expect(page.locator(".living-detail")).to_contain_text("The line stands at 4,096 tokens")
 
 
+def test_room_for_keys_is_dragged(open_page: Visit) -> None:
+    """From one stop to the next, as far as it goes; what is read follows."""
+    page = open_page.look("key_budget.html")
+    slider = page.get_by_label("Keys that may stay", exact=True).first
+    handle = page.locator("[data-id=room]")
+    width = page.locator(".living-first svg").bounding_box()
+    assert width
+    expect(slider).to_have_value("16")
+    expect(page.locator(".living-first .keys-held")).to_have_count(16)
+    pull(page, handle, 8 * width["width"] / 56)
+    expect(slider).to_have_value("24")
+    expect(page.locator(".living-first .keys-held")).to_have_count(24)
+    pull(page, handle, 900)
+    expect(slider).to_have_value("48")
+    handle.focus()
+    for key, value in (("Home", "8"), ("ArrowRight", "16"), ("ArrowLeft", "8")):
+        page.keyboard.press(key)
+        expect(slider).to_have_value(value)
+        expect(handle).to_be_focused()
+
+
 @pytest.mark.parametrize(
     ("name", "part", "label", "steps"),
     [
@@ -186,7 +209,7 @@ def test_a_finger_scrolls_the_page_up_and_down(open_page: Visit, name: str) -> N
     page = open_page.look(f"{name}.html")
     targets = {
         "softmax_choice": "s-0", "rotor": "plane-0", "roofline": "mark-whole",
-        "position_encodings": "t5-2-1", "cost_explorer": "now-square",
+        "position_encodings": "t5-2-1", "cost_explorer": "now-square", "key_budget": "room",
     }  # fmt: skip
     style = "(part) => getComputedStyle(part.closest('.living-field > *') ?? part).touchAction"
     assert page.locator(f"[data-id='{targets[name]}']").evaluate(style) == "pan-y"

@@ -142,6 +142,12 @@ BY_HAND = {
     "bits/block": 4 + 8 / 16,
     "bits/compensate": 0.5 - 0.8 * 0.3,
     "bits/pattern": 100 * (16 + 2 + 16 + 2) / 64,
+    "fewer-keys/strided": 8 * 9 // 2,
+    "fewer-keys/sink": 100 // 5,
+    "fewer-keys/heavy": 2,  # 1.8, 0.9, 0.7 and 0.6, the last of which is safe
+    "fewer-keys/position": 1000,
+    "fewer-keys/blocks": 4095 + 1024 + 512,
+    "fewer-keys/indexer": 79,  # 131,072 * 16,512 of that and 2,048 * 278,528
     "position/orders": 7 * 6 * 5 * 4 * 3 * 2,
     "position/table": 1024 * 768,
     "position/length": 512 // 2,

@@ -9,6 +9,7 @@ import firstLook from "./first_look/index.js";
 import flashTiles from "./flash_tiles/index.js";
 import headStepper from "./head_stepper/index.js";
 import headWiring from "./head_wiring/index.js";
+import keyBudget from "./key_budget/index.js";
 import latentExplorer from "./latent_explorer/index.js";
 import livingPlot from "./living_plot/index.js";
 import pagePool from "./page_pool/index.js";
@@ -27,7 +28,7 @@ import variantTable from "./variant_table/index.js";
 export default Object.fromEntries(
   [
     attentionExplorer, bitsDial, cacheCalculator, costExplorer, decodeStepper, equalBytes, firstLook,
-    flashTiles, headStepper, headWiring, latentExplorer, livingPlot, pagePool, phaseFilm,
+    flashTiles, headStepper, headWiring, keyBudget, latentExplorer, livingPlot, pagePool, phaseFilm,
     positionEncodings, prediction, ringCache, roofline, ropeScaling, rotor, softmaxChoice,
     softmaxSaturation, tileStepper, variantTable,
   ].map((definition) => [definition.name, definition]),

@@ -1,0 +1,199 @@
+"""Which keys of each key/value head stay, by what they have got."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
+
+TEXT = """
+A new token has attended to the keys of a cache and to its own, which stands last. `weights`
+`(n_heads, kv_len)` says what each query head gave. Query head `h` reads key/value head
+`h // (n_heads // n_kv_heads)`. `totals` `(n_kv_heads, kv_len - 1)` is what the older keys had got
+before, and `positions` `(n_kv_heads, kv_len)` says where in the text each key stands, growing.
+Now at most `budget` keys of each key/value head may stay: the `recent` newest in any case, and of
+the others those that have got most in all; of equal ones the earlier. Return `kept`, their
+positions in growing order, and `new_totals`, what they have got, both
+`(n_kv_heads, min(budget, kv_len))`.
+"""
+STARTER = '''
+def heavy_keys(weights, totals, positions, budget, recent):
+    """Positions of the keys that stay, and what they have got: (kept, new_totals)."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+
+
+def _case(
+    rng: np.random.Generator, heads: int, groups: int, kv_len: int, budget: int, recent: int
+) -> Inputs:
+    """Drawn weights over keys of which some are gone already."""
+    weights = rng.dirichlet(np.full(kv_len, 0.7), size=heads)
+    at = np.stack([
+        np.append(np.sort(rng.permutation(3 * kv_len)[: kv_len - 1]), 3 * kv_len + 1)
+        for _ in range(groups)
+    ])  # fmt: skip
+    totals = rng.gamma(1.0, 1.0, (groups, kv_len - 1))
+    return {
+        "weights": weights, "totals": totals, "positions": at, "budget": budget, "recent": recent,
+    }  # fmt: skip
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: two heads with keys of their own. The property: heads that share keys."""
+    hand = {
+        "weights": np.array([[0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.5, 0.25]]),
+        "totals": np.array([[1.0, 0.25, 0.5], [2.0, 1.0, 0.125]]),
+        "positions": np.array([[0, 3, 4, 6], [1, 2, 5, 6]]), "budget": 3, "recent": 1,
+    }  # fmt: skip
+    ties = {
+        "weights": np.full((2, 6), 0.25), "totals": np.full((1, 5), 0.5),
+        "positions": np.array([[0, 2, 3, 7, 8, 9]]), "budget": 3, "recent": 1,
+    }  # fmt: skip
+    return {
+        "by hand": [hand],
+        "random": [_case(rng, 2, 2, 9, 5, 2), _case(rng, 3, 3, 12, 4, 1)],
+        "property": [_case(rng, 6, 3, 11, 6, 2), _case(rng, 4, 2, 10, 4, 3),
+                     _case(rng, 4, 1, 8, 5, 1)],
+        "edges": [_case(rng, 4, 2, 5, 9, 2), _case(rng, 2, 2, 8, 4, 4), _case(rng, 4, 2, 7, 3, 0),
+                  ties],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Positions, and what was got, of as many keys as there is room for."""
+    groups, kv_len = inputs["positions"].shape
+    shape = groups, min(inputs["budget"], kv_len)
+    return {"kept": (shape, "i"), "new_totals": (shape, "f")}
+
+
+def _summed(inputs: Inputs, share: str = "groups") -> Array:
+    """The new weights of each key/value head."""
+    weights, groups = inputs["weights"], len(inputs["positions"])
+    heads, kv_len = weights.shape
+    if share == "tile":
+        return np.asarray(weights.reshape(heads // groups, groups, kv_len).sum(axis=0))
+    parts = weights.reshape(groups, heads // groups, kv_len)
+    by = {"mean": parts.mean(axis=1), "first": parts[:, 0], "max": parts.max(axis=1)}
+    return np.asarray(by[share] if share in by else parts.sum(axis=1))
+
+
+def _kept(
+    inputs: Inputs,
+    *,
+    share: str = "groups",
+    past: bool = True,
+    safe: bool = True,
+    rank: str = "own",
+    order: str = "position",
+    ties: str = "earlier",
+) -> dict[str, Array]:
+    """What stays, or what another choice would leave."""
+    at, recent = inputs["positions"], inputs["recent"]
+    room = min(inputs["budget"], at.shape[1])
+    got = _summed(inputs, share)
+    if past:
+        got = got + np.pad(inputs["totals"], ((0, 0), (0, 1)))
+    ranked = got.sum(axis=0, keepdims=True).repeat(len(got), axis=0) if rank == "all" else got
+    ranked = -ranked if rank == "least" else ranked
+    if safe and recent:
+        ranked = ranked.copy()
+        ranked[:, -recent:] = np.inf
+    if ties == "later":
+        slots = at.shape[1] - 1 - np.argsort(-ranked[:, ::-1], axis=1, kind="stable")[:, :room]
+    else:
+        slots = np.argsort(-ranked, axis=1, kind="stable")[:, :room]
+    if order != "weight":
+        slots = np.sort(slots, axis=1)
+    places = slots if order == "slots" else np.take_along_axis(at, slots, axis=1)
+    return {"kept": places, "new_totals": np.take_along_axis(got, slots, axis=1)}
+
+
+def right(inputs: Inputs) -> dict[str, Array]:
+    """The newest and the heaviest, in their order."""
+    return _kept(inputs)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"safe": False}, "The newest keys are not protected. They have had no time to get much, and "
+     "`recent` of them stay in any case."),
+    ({"past": False}, "Only the latest weights decide. What the keys had got before is in "
+     "`totals`."),
+    ({"share": "tile"}, "The query heads are shared out like tiles. Neighbours share a key/value "
+     "head: h // (n_heads // n_kv_heads)."),
+    ({"share": "first"}, "Of each group one query head is counted. All that read a key give it "
+     "something."),
+    ({"share": "mean"}, "The weights of a group are averaged. They add up, as those of different "
+     "queries do."),
+    ({"share": "max"}, "The largest weight of a group is counted. They add up, as those of "
+     "different queries do."),
+    ({"rank": "all"}, "All key/value heads keep the same slots. Each chooses by what its own "
+     "queries gave."),
+    ({"rank": "least"}, "The keys that stay are those that got least."),
+    ({"order": "weight"}, "The keys stand in the order of what they have got. Return them in the "
+     "order of their positions."),
+    ({"ties": "later"}, "Of equal keys the later one stays; it should be the earlier."),
+]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What would stay with one idea missing, or two."""
+    found: list[tuple[Any, str]] = [
+        ({"kept": _kept(inputs, order="slots")["kept"]},
+         "Those are slots of the arrays. `positions` says which token stands in each."),
+    ]  # fmt: skip
+    found += with_pairs(partial(_kept, inputs), MISTAKES)
+    wanted = right(inputs)
+    before = np.pad(inputs["totals"], ((0, 0), (0, 1)))
+    slots = np.stack([np.searchsorted(p, k) for p, k in
+                      zip(inputs["positions"], wanted["kept"], strict=True)])  # fmt: skip
+    found += [
+        ({"new_totals": np.take_along_axis(before, slots, axis=1)},
+         "new_totals is what the keys had before this token. Its weights belong to it."),
+        ({"new_totals": np.take_along_axis(_summed(inputs), slots, axis=1)},
+         "new_totals holds the latest weights alone. What the keys had before belongs to it."),
+    ]  # fmt: skip
+    return found
+
+
+SHOULD_BE = {
+    "kept": "Each row holds the positions of the newest keys and of the heaviest others, growing.",
+    "new_totals": "It should hold, for each key that stays, its old total and the new weights.",
+}
+
+EXERCISE = Exercise(
+    id="heavy_keys",
+    page="fewer-keys",
+    title="Who has earned a place",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    stage="transfer",
+    assessed=False,
+    section="By what a key has got",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "First one row of totals for each key/value head, the new key with 0 before its own "
+        "weight. Then ask which slots are safe, and rank the others.",
+        "Reshape the weights to (n_kv_heads, n_heads // n_kv_heads, kv_len) and sum over the "
+        "middle axis. Give the newest an infinite rank, sort by descending rank with a stable "
+        "sort, cut, and sort the slots that are left.",
+    ),
+    common_errors=(
+        "Leaving the newest keys to compete: they have had no time to get anything.",
+        "The same slots for all key/value heads.",
+        "Returning the slots in the order of their weights.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=SHOULD_BE,
+)

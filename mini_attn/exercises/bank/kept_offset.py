@@ -1,0 +1,190 @@
+"""Find the bug: a cache that forgets keys, and takes the rows it holds for the text's length."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import mini_attn.numpy as ma
+from mini_attn.exercises.comparing import wrong_along
+from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+
+TEXT = """
+Attention of one head for a chunk of new tokens, after a cache that keeps some keys of the text and
+forgets the others. `q`, `k`, `v` of the chunk are `(new, head_dim)` and not rotated yet. `k_held`
+`(held, head_dim)` are keys rotated to the positions at which they stood, `held_positions`
+`(held,)`, growing; `v_held` are their values. `seen` tokens have come before the chunk. The rule
+that chose the keys may have dropped the latest ones too. Until a key has been forgotten the
+function is right; then the text falls apart. Repair it, so that the output `(new, head_dim)` is
+always what rotary embeddings of the true positions give.
+"""
+STARTER = '''
+def after_forgetting(q, k, v, k_held, v_held, held_positions, seen):
+    """Attention of a chunk over the keys that are held and its own."""
+    def rotated(x, positions):
+        half = x.shape[1] // 2
+        angles = positions[:, None] * 10_000.0 ** (-np.arange(half) / half)
+        cos, sin, a, b = np.cos(angles), np.sin(angles), x[:, :half], x[:, half:]
+        return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=1)
+
+    held, new = len(k_held), len(q)
+    positions = held + np.arange(new)
+    q, k = rotated(q, positions), rotated(k, positions)
+    keys = np.concatenate([k_held, k])  # (held + new, head_dim)
+    scores = q @ keys.T / np.sqrt(q.shape[1])
+    scores[~np.tri(new, held + new, held, dtype=bool)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights @ np.concatenate([v_held, v]) / weights.sum(axis=1, keepdims=True)
+'''
+
+Array = np.ndarray
+
+
+def _rotated(x: Array, positions: Any) -> Array:
+    """Half layout, base 10,000."""
+    inv_freq, _, _ = ma.rope_frequencies(x.shape[1])
+    cos, sin = ma.rope_table(np.asarray(positions), inv_freq, dtype="float64")
+    return np.asarray(ma.apply_rope(x[None, None], cos, sin, layout="half")[0, 0])
+
+
+def _case(rng: np.random.Generator, held: list[int], seen: int, new: int, size: int) -> Inputs:
+    """A chunk after a text of which the cache holds keys at some positions."""
+    q, k, v = rng.standard_normal((3, new, size))
+    keys, values = rng.standard_normal((2, len(held), size))
+    at = np.array(held, dtype=np.int64)
+    return {
+        "q": 2 * q, "k": k, "v": v, "k_held": _rotated(2 * keys, at), "v_held": values,
+        "held_positions": at, "seen": seen,
+    }  # fmt: skip
+
+
+def _some(rng: np.random.Generator, seen: int, held: int) -> list[int]:
+    """Positions that stayed, the latest not among them."""
+    return sorted(int(p) for p in rng.permutation(seen - 2)[:held])
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: three keys of a text of 9. The property: the newest have gone as well."""
+    hand = _case(np.random.default_rng(5), [0, 1, 8], 9, 1, 2)
+    return {
+        "by hand": [hand],
+        "random": [_case(rng, [0, 1, 17, 18, 19], 20, 2, 4), _case(rng, [3, 40, 41], 42, 3, 6)],
+        "property": [_case(rng, _some(rng, 30, 6), 30, 3, 4),
+                     _case(rng, _some(rng, 90, 5), 90, 2, 6)],
+        "edges": [_case(rng, [0, 1, 2, 3], 4, 3, 4), _case(rng, [0], 50, 1, 4)],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A row for each new token."""
+    return {"out": (inputs["q"].shape, "f")}
+
+
+def _attend(
+    inputs: Inputs,
+    *,
+    start: str = "seen",
+    steps: bool = True,
+    query: bool = True,
+    key: bool = True,
+    old: str = "as they are",
+    future: bool = False,
+    scaled: bool = True,
+) -> Array:
+    """Attention by the true positions, or what another choice gives."""
+    q, k, held = inputs["q"], inputs["k"], inputs["held_positions"]
+    starts = {"seen": inputs["seen"], "rows": len(held), "newest": int(held.max()) + 1,
+              "one more": inputs["seen"] + 1, "one fewer": inputs["seen"] - 1}  # fmt: skip
+    at = starts[start] + np.arange(len(q)) * steps
+    q = _rotated(q, at) if query else q
+    k = _rotated(k, at) if key else k
+    k_held = inputs["k_held"]
+    if old == "again":
+        k_held = _rotated(k_held, held)
+    elif old == "closed up":
+        k_held = _rotated(k_held, np.arange(len(held)) - held)
+    elif old == "numbered":
+        k_held = _rotated(k_held, np.arange(len(held)))
+    keys, values = np.concatenate([k_held, k]), np.concatenate([inputs["v_held"], inputs["v"]])
+    scores = q @ keys.T * (q.shape[1] ** -0.5 if scaled else 1.0)
+    if not future:
+        scores = np.where(np.tri(len(q), len(keys), len(held), dtype=bool), scores, -np.inf)
+    return np.asarray(ma.softmax(scores) @ values)
+
+
+def right(inputs: Inputs) -> Array:
+    """By true positions."""
+    return _attend(inputs)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"start": "rows"}, "The new tokens are rotated as if they came after as many tokens as rows "
+     "are held. What was forgotten still counts: the distances to the kept keys are too short."),
+    ({"start": "newest"}, "The new tokens are placed after the newest key that is held. The rule "
+     "may have dropped later ones; the tokens that came before the chunk were counted."),
+    ({"start": "one more"}, "One position too far: positions count from 0, so the first new token "
+     "stands at `seen`."),
+    ({"start": "one fewer"}, "The first new token gets the position of the last one before it."),
+    ({"steps": False}, "All tokens of the chunk get the position of the first."),
+    ({"query": False}, "The queries are not rotated."),
+    ({"key": False}, "The keys of the chunk are not rotated."),
+    ({"old": "again"}, "The keys that are held are rotated once more. They were already."),
+    ({"old": "numbered"}, "The keys that are held are rotated once more, by their rows. They were "
+     "rotated already, by their positions."),
+    ({"future": True}, "Tokens of the chunk see later ones of it."),
+    ({"scaled": False}, "The division by the square root of head_dim got lost."),
+]  # fmt: skip
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the rows would be with one idea missing, or two."""
+    return [
+        *with_pairs(partial(_attend, inputs), MISTAKES),
+        (_attend(inputs, old="closed up", start="rows"),
+         "The kept keys are moved together, and rotated to their new places. That is consistent, "
+         "and another function: the task asks for the true positions."),
+    ]  # fmt: skip
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str:
+    """The first row that is wrong, and what it should be like."""
+    i = wrong_along(outputs["out"], right(inputs))[0]
+    return (
+        f"Row {i} of the chunk is wrong. Between it and a key that is held at position p should "
+        "lie as many positions as in the text."
+    )
+
+
+EXERCISE = Exercise(
+    id="kept_offset",
+    page="fewer-keys",
+    title="After forgetting",
+    kind="bug",
+    groups={"property": 2, "edges": 2},
+    minutes=12,
+    difficulty=3,
+    stage="transfer",
+    assessed=True,
+    section="Positions stay true",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Try it with a cache that has forgotten nothing, and then without one key in the middle. "
+        "Which number in the function changes, and should it?",
+        "A score depends on the difference of two positions. Those of the kept keys are in their "
+        "rotation already. Where in the text does the first new token stand?",
+    ),
+    common_errors=(
+        "Placing the chunk after the newest key that is held.",
+        "Rotating keys that are rotated already.",
+        "Testing with a cache that has not forgotten anything yet.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+)

@@ -1,0 +1,177 @@
+"""How many layers of a pattern it takes until every token can hear of every earlier one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
+
+TEXT = """
+In every layer of a decoder the same pattern says who sees whom: `mask` `(n, n)`, True where the
+query of a row may attend to the key of a column, never a later one. A token also keeps what it has
+got, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at the
+least, each token can have heard of itself and of every earlier token; 0 if it needs none, and −1 if
+no number of layers is enough.
+"""
+STARTER = '''
+def layers_to_all(mask):
+    """For each token the least number of layers until it has heard of all before, or -1."""
+    raise NotImplementedError
+'''
+
+Array = np.ndarray
+
+
+def _window(n: int, width: int, stride: int = 0) -> Array:
+    """The last keys, and every so many."""
+    behind = np.arange(n)[:, None] - np.arange(n)
+    mask = (behind >= 0) & (behind < width)
+    return mask | ((behind >= 0) & (behind % stride == 0)) if stride else mask
+
+
+def _first(n: int, tokens: int, width: int = 1) -> Array:
+    """The first tokens are seen by all, and the last few."""
+    return _window(n, width) | (np.tri(n, dtype=bool) & (np.arange(n) < tokens))
+
+
+def _drawn(rng: np.random.Generator, n: int) -> Array:
+    """Each token sees the one before, and a few drawn ones."""
+    mask = rng.random((n, n)) < 0.12
+    mask[np.arange(1, n), np.arange(n - 1)] = True
+    return np.asarray(mask & np.tri(n, k=-1, dtype=bool))
+
+
+def cases(rng: np.random.Generator) -> Cases:
+    """By hand: a window of 2 over four tokens. The property: patterns that help one another."""
+    lonely = _window(7, 3)
+    lonely[4, :4] = False
+    return {
+        "by hand": [{"mask": _window(4, 2)}],
+        "random": [{"mask": _window(13, 4)}, {"mask": _drawn(rng, 12)}, {"mask": _drawn(rng, 17)}],
+        "property": [{"mask": _window(25, 5, 5)}, {"mask": _first(12, 1)},
+                     {"mask": _first(20, 2, 3)},
+                     {"mask": _window(16, 4, 4) & ~np.eye(16, dtype=bool)}],
+        "edges": [{"mask": np.ones((1, 1), bool)}, {"mask": np.zeros((1, 1), bool)},
+                  {"mask": np.tri(6, dtype=bool)}, {"mask": lonely}, {"mask": _window(30, 2)},
+                  {"mask": np.zeros((3, 3), bool)}],
+    }  # fmt: skip
+
+
+def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """A whole number for each token."""
+    return {"layers": ((len(inputs["mask"]),), "i")}
+
+
+def _reached(mask: Array, layers: int, *, keeps: bool = True) -> Array:
+    """Who can have heard of whom after so many layers."""
+    heard = np.eye(len(mask), dtype=bool)
+    for _ in range(layers):
+        more = (mask.astype(int) @ heard.astype(int)) > 0
+        heard = (heard | more) if keeps else more
+    return heard
+
+
+def _count(mask: Array, *, keeps: bool = True, wanted: str = "earlier") -> Array:
+    """The numbers, or what they are if tokens keep nothing or others are asked for."""
+    n = len(mask)
+    asked = {"earlier": np.tri(n, dtype=bool), "first": np.arange(n) == np.zeros((n, 1)),
+             "all": np.ones((n, n), bool)}[wanted]  # fmt: skip
+    found = np.full(n, -1)
+    for layers in range(n + 1):
+        full = (_reached(mask, layers, keeps=keeps) >= asked).all(axis=1)
+        found[full & (found < 0)] = layers
+    return found
+
+
+def right(inputs: Inputs) -> Array:
+    """Layer by layer, until nothing is missing."""
+    return _count(inputs["mask"])
+
+
+def _by_look(mask: Array) -> Array:
+    """From the farthest that a token sees."""
+    n, behind = len(mask), np.subtract.outer(np.arange(len(mask)), np.arange(len(mask)))
+    far = (behind * mask).max()
+    return -(-np.arange(n) // far) if far else np.where(np.arange(n) > 0, -1, 0)
+
+
+def slips(inputs: Inputs) -> Slips:
+    """What the numbers would be with one idea missing."""
+    mask = inputs["mask"]
+    layers = _count(mask)
+    some = np.maximum(layers, 1)
+    doubled = np.ceil(np.log2(some)).astype(int)
+    found: list[tuple[Any, str]] = [
+        (_count(mask, keeps=False),
+         "A token that does not see itself still keeps what it has got: each layer adds to it."),
+        (_count(mask, wanted="first"),
+         "That is when each token hears of the first one. It should have heard of all between as "
+         "well."),
+        (_by_look(mask),
+         "That divides the distance by the farthest look. Not every token can look that far, nor "
+         "to every place."),
+        (np.arange(len(mask)),
+         "That many layers are enough if any number is, and are needed only where each token sees "
+         "just the one before."),
+        (np.where(layers > 0, doubled, layers),
+         "The pattern is multiplied by itself, which doubles the number of layers each time. "
+         "Count the layers, not the doublings."),
+        (np.where(layers > 0, 2**doubled, layers),
+         "The number of layers is doubled until it is enough. A smaller one may do."),
+        (np.where(layers >= 0, layers + 1, -1),
+         "One layer too many. Before the first layer each token has heard of itself."),
+        (np.maximum(layers, 0), "Where a token never hears of some earlier one, the answer is −1."),
+        (np.where(layers == 0, 1, layers),
+         "The first token has heard of all that it should before any layer."),
+        (np.full(len(mask), -1 if (layers < 0).any() else layers.max()),
+         "That is the number for all tokens together. Each has one of its own."),
+        (_count(mask, wanted="all"),
+         "Later tokens need not be heard of: only the triangle counts."),
+    ]  # fmt: skip
+    return [({"layers": numbers}, idea) for numbers, idea in found]
+
+
+def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
+    """A pair that is missing after as many layers, or a token that needs fewer."""
+    mask, wanted = inputs["mask"], right(inputs)
+    i = int(np.flatnonzero(outputs["layers"] != wanted)[0])
+    layers = int(outputs["layers"][i])
+    if layers >= 0 and (layers < wanted[i] or wanted[i] < 0):
+        heard = _reached(mask, min(layers, len(mask)))[i, : i + 1]
+        return f"After {layers} layers token {i} has not heard of token {int(heard.argmin())}."
+    return f"Token {i} has heard of all before it after {wanted[i]} layers."
+
+
+EXERCISE = Exercise(
+    id="layers_to_all",
+    page="fewer-keys",
+    title="How many layers until everyone knows",
+    kind="write",
+    groups={"random": 1, "property": 2, "edges": 1},
+    minutes=15,
+    difficulty=3,
+    stage="invent",
+    assessed=False,
+    section="A mask is not yet a saving",
+    text=TEXT,
+    starter=STARTER,
+    hints=(
+        "Write down, for four tokens and a window of 2, of whom each has heard after one layer and "
+        "after two. How does the second table follow from the first?",
+        "Keep a table `heard[i, j]`, at first True on the diagonal. After a layer token i has "
+        "heard of j if it had before, or if some token that it sees had. Note for each row when it "
+        "is full, and stop when nothing changes.",
+    ),
+    common_errors=(
+        "Forgetting that a token keeps what it has, whether it sees itself or not.",
+        "Looking for the first token only, or at the last one only.",
+        "Looping for ever where no number is enough.",
+    ),
+    cases=cases,
+    expected=expected,
+    right=right,
+    slips=slips,
+    symptom=symptom,
+)

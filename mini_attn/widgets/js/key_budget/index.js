@@ -1,0 +1,37 @@
+// Which keys may stay: a story read with room for some of its keys, under several policies.
+// Its data stand in the page, as a plot's do: they would be a burden to all other pages.
+import { hint } from "../core/text.js";
+import { compute } from "./compute.js";
+import { WIDE, drag, draw } from "./picture.js";
+import schema from "./schema.json" with { type: "json" };
+import { HEADS, POLICIES, describe, explain, table } from "./words.js";
+
+const definition = {
+  name: "key_budget",
+  title: "Which keys may stay",
+  hint: hint("a word or a bar", "its weight"),
+  schema,
+  controls: [
+    { key: "policy", kind: "select", label: "Which keys stay", options: Object.entries(POLICIES) },
+    { key: "budget", kind: "range", label: "Keys that may stay", disabled: ({ policy }) => policy === "all" },
+    { key: "head", kind: "choice", label: "Weights of", options: HEADS.map((name, i) => [i + 1, name]) },
+    { key: "step", kind: "range", label: "Words read", show: (n) => `${n} of ${schema.step.max}` },
+  ],
+  main: ["policy", "step"],
+  second: { title: "What is lost", upTo: WIDE },
+  play: { key: "step", milliseconds: 500 },
+  draw, drag, describe, table, explain,
+};
+
+export const made = (data) => ({ ...definition, compute: (state) => compute(data, state) });
+
+// What the page or the notebook gives; a page that holds none shows the picture that was built.
+function given(box, model) {
+  try {
+    return made(model ? model.get("_story") : JSON.parse(box.querySelector("script[data-story]").textContent));
+  } catch {
+    return null;
+  }
+}
+
+export default { ...definition, given };

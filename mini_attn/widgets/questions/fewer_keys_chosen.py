@@ -1,0 +1,80 @@
+"""The predictions of the chapter on which keys may stay: what it costs to choose them."""
+
+from __future__ import annotations
+
+from mini_attn import cost
+from mini_attn.models import MODELS
+from mini_attn.widgets.questions.question import Mistake, Question
+
+__all__ = ["ALL"]
+
+V3 = MODELS["deepseek-v3"]  # the heads and the latent of V3.2
+
+
+def _blocks() -> Question:
+    context, span, stride, block, blocks, window = 65_536, 32, 16, 64, 16, 512
+    answer = cost.block_reads(
+        context, span=span, stride=stride, block_size=block, n_blocks=blocks, window=window
+    )
+    short = context // stride - 1
+    chosen = block * blocks
+    return Question(
+        key="fewer-keys/blocks",
+        text=f"At {context:,} tokens a query reads one compressed key for each span of {span} "
+        f"tokens, where a span begins every {stride}; the {blocks} best blocks of {block} keys; "
+        f"and the last {window} keys. How many keys is that?",
+        answer=answer,
+        unit="keys",
+        kind="sum",
+        explanation=f"({context:,} − {span}) / {stride} + 1 = {short:,} compressed keys, "
+        f"{blocks} × {block} = {chosen:,} chosen ones and {window}: {answer:,}, "
+        f"{context / answer:.1f} times fewer than all.",
+        mistakes=(
+            Mistake(answer + 1, f"Nearly. The last span has to end with the text: there are "
+                    f"{short:,} of them, not {short + 1:,}."),
+            Mistake(chosen + window, "To know which blocks are best, the query reads the "
+                    "compressed keys first."),
+            Mistake(context // span + chosen + window, f"Spans overlap: one begins every {stride} "
+                    "tokens."),
+            Mistake(short + blocks + window, f"Of a chosen block all {block} keys are read."),
+            Mistake(short + chosen, f"The window of {window} is missing."),
+            Mistake(short + window, "The chosen blocks are missing."),
+            Mistake(context, "That is all of them."),
+        ),
+    )  # fmt: skip
+
+
+def _indexer() -> Question:
+    context, topk, heads, width = 131_072, 2048, 64, 128
+    pair = 2 * V3.n_heads * sum(cost.LatentCost().compared(V3))
+    choice = cost.indexer_flops(heads, width, pairs=context)
+    read = topk * pair
+    share = 100 * choice / (choice + read)
+    return Question(
+        key="fewer-keys/indexer",
+        text=f"A step at {context:,} tokens. The indexer scores every key, at "
+        f"{cost.indexer_flops(heads, width):,} FLOPs a key and layer. Attention then reads the "
+        f"best {topk:,}, at {pair:,} FLOPs a key. What percentage of both together does the "
+        "indexer take?",
+        answer=round(share),
+        unit="percent",
+        kind="share",
+        tolerance=0.02,
+        explanation=f"{choice / 1e9:.2f} of {(choice + read) / 1e9:.2f} GFLOP, {share:.0f} %: a "
+        f"key is {pair * context / choice:.0f} times cheaper, but there are {context // topk} "
+        "times as many.",
+        mistakes=(
+            Mistake(100 - share, "That is the share of the attention to the chosen keys."),
+            Mistake(100 * choice / (context * pair), "That compares the indexer with attention to "
+                    "all keys, which is what it saves."),
+            Mistake(100 * choice / read, "That is the one divided by the other. A share is a part "
+                    "of both."),
+            Mistake(100 / (1 + pair * context / choice), "That is for one key each. There are "
+                    f"{context:,} in the indexer and {topk:,} in attention."),
+            Mistake(100 * topk / context, "That is the share of the keys that attention reads."),
+            Mistake(share / 100, "In per cent, please."),
+        ),
+    )  # fmt: skip
+
+
+ALL = (_blocks(), _indexer())
