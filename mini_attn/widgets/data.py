@@ -21,8 +21,8 @@ from mini_attn.widgets.bits_dial_data import bits_dial
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import inside_model
-from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.key_budget_data import key_budget
+from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
@@ -96,12 +96,8 @@ def generate() -> dict[str, Any]:
     -------
     dict
         ``models.json``, ``layouts.json``, ``devices.json``, ``page_pool.json``, ``roofline.json``,
-        ``comparison.json``, ``equal_bytes.json``, ``stories.json``, ``film.json``,
-        ``models.json``, ``layouts.json``, ``devices.json``, ``roofline.json``, ``comparison.json``,
-        ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``, ``film.json``,
-        ``inside_model.json``, ``example.json``,
-        ``equal_bytes.json``, ``stories.json``, ``film.json``,
-        ``inside_model.json``, ``key_budget.json``, ``example.json``,
+        ``comparison.json``, ``equal_bytes.json``, ``bits_dial.json``, ``stories.json``,
+        ``film.json``, ``inside_model.json``, ``key_budget.json``, ``example.json``,
         ``example_heads.json`` and ``example_latent.json``.
     """
     return {

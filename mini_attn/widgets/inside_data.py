@@ -68,11 +68,6 @@ def rotated(layer: Any, x: Array) -> tuple[Array, Array, Array]:
     cos, sin = rope_table(np.arange(x.shape[1]), inv_freq, dtype="float64")
     q, k = (apply_rope(part, cos, sin, layout=rope.layout) for part in (q, k))
     return q, k, v
-    """A member that computes in float64, as JavaScript does."""
-    model = load(name)
-    exact = Decoder(model.config, dtype="float64")
-    exact.load_state_dict(model.state_dict())
-    return exact
 
 
 def attention_maps(model: Decoder, ids: Array) -> Array:

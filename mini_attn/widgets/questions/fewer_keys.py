@@ -29,7 +29,7 @@ def _strided() -> Question:
         f"each row: {side} × {side + 1} / 2 = {seen}. None of the blocks of a causal mask can be "
         "skipped.",
         mistakes=(
-            Mistake(whole, "The blocks above the diagonal hold later tokens only: nobody sees any."),
+            Mistake(whole, "Blocks above the diagonal hold later tokens only: nobody sees any."),
             Mistake(seen - side, "The blocks on the diagonal count too: each token sees itself."),
             Mistake(side, "Those are the blocks on the diagonal. Eight tokens back is the block "
                     "before."),
@@ -121,10 +121,10 @@ def _position() -> Question:
         mistakes=(
             Mistake(budget, "That is the number of rows kept. The kept keys stand at positions up "
                     f"to {prompt - 1}, and the new token comes after them."),
-            Mistake(budget + 1, "Rows are not positions: the token comes after all that were read."),
+            Mistake(budget + 1, "Rows are no positions: the token comes after all that were read."),
             Mistake(budget - 1, "That is the last row of the cache, not a position in the text."),
             Mistake(prompt - 1, "That is the last token of the prompt, counted from 0."),
-            Mistake(prompt + 1, "Counted from 0, the first position after the prompt is its length."),
+            Mistake(prompt + 1, "Counted from 0, the position after the prompt is its length."),
             Mistake(prompt - budget, "That is how many were evicted. They still count."),
         ),
     )  # fmt: skip
