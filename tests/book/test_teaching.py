@@ -61,11 +61,11 @@ def minutes(lines: list[str]) -> list[int]:
 
 
 def test_the_plans_add_up(make: Any) -> None:
-    """Ninety minutes for a lecture, five times for a week, eight times for a month."""
+    """Ninety minutes for a lecture, five times for a week, ten times for five weeks."""
     lecture, week, month = blocks("plan")
     assert lecture[0] == {"total": 90}
     assert sum(minutes(make.tables.plan(make.chapters, lecture[1], total=90))) == 90
-    for (options, rows), meetings in ((week, 5), (month, 8)):
+    for (options, rows), meetings in ((week, 5), (month, 10)):
         assert options == {"each": 90}
         lines = make.tables.plan(make.chapters, rows, each=90)
         assert minutes(lines).count(90) == meetings
