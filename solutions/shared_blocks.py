@@ -111,6 +111,21 @@ def _compared(whole, first=False):
     return answer
 
 
+def _two(prompt, texts, block_size):
+    def keys(tokens):
+        ends = range(block_size, len(tokens) + 1, block_size)
+        return [(end > block_size, *tokens[max(0, end - 2 * block_size) : end]) for end in ends]
+
+    known = {}
+    for n, text in enumerate(texts.tolist()):
+        for i, key in enumerate(keys(text)):
+            known.setdefault(key, n * (len(text) // block_size) + i)
+    blocks = [known.get(key, -1) for key in keys(prompt.tolist())]
+    if blocks and len(prompt) % block_size == 0:
+        blocks[-1] = -1
+    return np.array(blocks, dtype=int)
+
+
 def _one_text(prompt, texts, block_size):
     blocks = shared_blocks(prompt, texts, block_size)
     found = (blocks >= 0).sum()
@@ -139,6 +154,11 @@ WRONG = [
      "nothing is compared"),
     ("a sum", _uncompared(lambda key, part, all_: key + sum(part)), "property", "sum of tokens"),
     ("sums", _uncompared(lambda key, part, all_: (key, sum(part))), "property", "sum of tokens"),
+    ("the block before alone", _two, "property", "block before alone"),
+    ("any order", _uncompared(lambda key, part, all_: (key, tuple(sorted(part)))), "property",
+     "in another order"),
+    ("digits", _uncompared(lambda key, part, all_: "".join(map(str, all_))), "property",
+     "where one ends"),
     ("own tokens compared", _compared(False), "property", "may differ"),
     ("the first compared", _compared(True, first=True), "property", "never found"),
     ("all of one text", _one_text, "by hand", "goes along for longest"),

@@ -158,7 +158,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     i = next(i for i, (one, other) in enumerate(zip(gone, wanted, strict=True)) if one != other)
     block, rest = gone[i], set(gone[: i + 1])
     if not 0 <= block < len(inputs["parents"]):
-        return f"{block} goes as number {i + 1}; there is a block that may go."
+        return f"At index {i} stands {block}, but there is a block that may go."
     if inputs["holders"][block]:
         return f"Block {block} goes, and a running sequence holds it."
     if behind := [j for j, p in enumerate(inputs["parents"]) if p == block and j not in rest]:

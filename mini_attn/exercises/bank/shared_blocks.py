@@ -82,7 +82,10 @@ def cases(rng: np.random.Generator) -> Cases:
                     _case([5, 6, 1, 2, 4], [[5, 6, 7, 8], [5, 6, 1, 2]], 2)],
         "random": drawn[:2],
         "property": [*(_case(prompt, far, 2) for prompt in large), drawn[2],
-                     *(_case(prompt, known, 2) for prompt in small), *twins],
+                     *(_case(prompt, known, 2) for prompt in small), *twins,
+                     _case([5, 6, 1, 2, 3, 4, 9], [[5, 6, 1, 2, 8, 8], [7, 7, 1, 2, 3, 4]], 2),
+                     _case([1, 23, 5, 6, 7], [[12, 3, 5, 6], [4, 37, 1, 1]], 2),
+                     _case([5, 6, 1, 1, 7], [[12, 3, 5, 6], [4, 37, 1, 1]], 2)],
         "edges": [*short, _case([1, 1, 1, 1, 1], [[1, 1, 1, 1], [1, 1, 1, 1]], 2), whole],
     }  # fmt: skip
 
@@ -106,6 +109,9 @@ NUMBERS: dict[str, Callable[[Any, Part, list[Part]], Any]] = {
     "own": lambda key, part, parts: part,
     "sum": lambda key, part, parts: key + sum(part),
     "sums": lambda key, part, parts: (key, sum(part)),
+    "two": lambda key, part, parts: tuple(parts[-2:]),
+    "sorted": lambda key, part, parts: (key, tuple(sorted(part))),
+    "digits": lambda key, part, parts: "".join(map(str, chain(*parts))),
     "hash": lambda key, part, parts: hash((key, part)),
     "hash of numbers": lambda key, part, parts: hash((key, *part)),
     "hash of the prefix": lambda key, part, parts: hash(tuple(chain(*parts))),
@@ -195,6 +201,8 @@ def slips(inputs: Inputs) -> Slips:
         ({"by": "own", "gaps": True},
          "A block is found by its own tokens wherever it stands, even behind one that is not "
          f"known. {OWN}"),
+        ({"by": "two"},
+         f"A block is looked up by its tokens and those of the block before alone. {OWN}"),
         ({"mask": 0xFFFF},
          "Tokens that differ by 65,536 are taken for the same: 16 bits are too few for a large "
          "vocabulary."),
@@ -203,6 +211,10 @@ def slips(inputs: Inputs) -> Slips:
         ({"by": "hash of the prefix"}, UNCOMPARED),
         ({"by": "sum"}, SUM),
         ({"by": "sums"}, SUM),
+        ({"by": "sorted"}, "The order of a block's tokens is not looked at. In another order they "
+         "are another text."),
+        ({"by": "digits"}, "Tokens are written one behind the other, so that it cannot be told "
+         "where one ends: 1 and 23 look like 12 and 3."),
         ({"mask": 0xFF, "compared": "own"},
          "On a hit the tokens of this block alone are compared, so those before it may differ. "
          f"{OWN}"),

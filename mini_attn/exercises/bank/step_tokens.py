@@ -97,6 +97,8 @@ def _planned(
         need = {
             "beyond its room": ends - held, "for its tokens": -(-n // size), "all again": ends,
             "for all that is left": -(-(done[i] + left[i]) // size) - held, "none": 0,
+            "one more": (done[i] + n) // size + 1 - held if n else 0,
+            "rounded down": (done[i] + n) // size - done[i] // size,
         }[needs]  # fmt: skip
         if need > free:
             if short == "stops":
@@ -123,6 +125,10 @@ def slips(inputs: Inputs) -> Slips:
         ({"needs": "for its tokens"},
          "The room in its last block is not used: new blocks are needed only beyond the "
          "ceil(done / block_size) that it has."),
+        ({"needs": "rounded down"},
+         "Blocks are rounded down. A block that is begun is taken whole: round up."),
+        ({"needs": "one more"},
+         "Where the tokens end at the end of a block, one block too many is asked for."),
         ({"needs": "all again"}, "The blocks that a sequence has are counted as if it took them "
          "again."),
         ({"needs": "for all that is left"},
