@@ -20,7 +20,7 @@ integer array `(prompt_len // block_size,)`. It can share a block of a text if a
 block's end are the same in both; of several such blocks the one with the lowest number counts. At
 least one token of the prompt has to be left to run. Tokens are whole numbers from 0 on, and there
 may be hundreds of thousands of them. The function was written for tests with a small vocabulary,
-and more than one thing is wrong with it. Repair it so that no tokens whatever lead to a wrong hit.
+and more than one thing is wrong with it. Repair it so that no tokens can lead to a wrong hit.
 """
 STARTER = '''
 def shared_blocks(prompt, texts, block_size):
@@ -188,54 +188,56 @@ SUM = (
 OWN = "Its keys and values depend on all tokens before it."
 
 
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"mask": 0xFF},
+     "Tokens that differ by 256 are taken for the same: a token is cut to eight bits before "
+     "it is compared."),
+    ({"left": 0},
+     "Nothing is left to run: where the whole prompt is known, its last block is not shared, "
+     "because the logits of its last token are wanted."),
+    ({"by": "own"}, f"A block is looked up by its own tokens alone. {OWN}"),
+    ({"by": "own", "gaps": True},
+     "A block is found by its own tokens wherever it stands, even behind one that is not "
+     f"known. {OWN}"),
+    ({"by": "two"},
+     f"A block is looked up by its tokens and those of the block before alone. {OWN}"),
+    ({"mask": 0xFFFF},
+     "Tokens that differ by 65,536 are taken for the same: 16 bits are too few for a large "
+     "vocabulary."),
+    ({"by": "hash"}, UNCOMPARED),
+    ({"by": "hash of numbers"}, UNCOMPARED),
+    ({"by": "hash of the prefix"}, UNCOMPARED),
+    ({"by": "sum"}, SUM),
+    ({"by": "sums"}, SUM),
+    ({"by": "sorted"}, "The order of a block's tokens is not looked at. In another order they "
+     "are another text."),
+    ({"by": "digits"}, "Tokens are written one behind the other, so that it cannot be told "
+     "where one ends: 1 and 23 look like 12 and 3."),
+    ({"mask": 0xFF, "compared": "own"},
+     "On a hit the tokens of this block alone are compared, so those before it may differ. "
+     f"{OWN}"),
+    ({"mask": 0xFF, "compared": "own", "gaps": True},
+     "On a hit the tokens of this block alone are compared, so those before it may differ. "
+     f"{OWN}"),
+    ({"mask": 0xFF, "compared": "the first"},
+     "The tokens are compared, but with the first block of this number alone: where it has "
+     "other tokens, a later one is never found."),
+    ({"last": True}, "The last token of each block is not looked at."),
+    ({"lowest": False}, "Of several equal blocks the one with the lowest number counts."),
+    ({"numbers": "of one text"},
+     "All blocks are taken from the one text that goes along for longest. The beginning of "
+     "that text may be known from an earlier one, whose number is lower."),
+    ({"left": 2}, "One token left to run is enough: a block may end right before the last."),
+    ({"numbers": "of its text"},
+     "Those are the numbers of the blocks within their texts: each text has blocks of its "
+     "own."),
+    ({"numbers": "texts"}, "Those are the numbers of the texts. Which block of the text?"),
+]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What would be found with one idea missing, or two."""
-    mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"mask": 0xFF},
-         "Tokens that differ by 256 are taken for the same: a token is cut to eight bits before "
-         "it is compared."),
-        ({"left": 0},
-         "Nothing is left to run: where the whole prompt is known, its last block is not shared, "
-         "because the logits of its last token are wanted."),
-        ({"by": "own"}, f"A block is looked up by its own tokens alone. {OWN}"),
-        ({"by": "own", "gaps": True},
-         "A block is found by its own tokens wherever it stands, even behind one that is not "
-         f"known. {OWN}"),
-        ({"by": "two"},
-         f"A block is looked up by its tokens and those of the block before alone. {OWN}"),
-        ({"mask": 0xFFFF},
-         "Tokens that differ by 65,536 are taken for the same: 16 bits are too few for a large "
-         "vocabulary."),
-        ({"by": "hash"}, UNCOMPARED),
-        ({"by": "hash of numbers"}, UNCOMPARED),
-        ({"by": "hash of the prefix"}, UNCOMPARED),
-        ({"by": "sum"}, SUM),
-        ({"by": "sums"}, SUM),
-        ({"by": "sorted"}, "The order of a block's tokens is not looked at. In another order they "
-         "are another text."),
-        ({"by": "digits"}, "Tokens are written one behind the other, so that it cannot be told "
-         "where one ends: 1 and 23 look like 12 and 3."),
-        ({"mask": 0xFF, "compared": "own"},
-         "On a hit the tokens of this block alone are compared, so those before it may differ. "
-         f"{OWN}"),
-        ({"mask": 0xFF, "compared": "own", "gaps": True},
-         "On a hit the tokens of this block alone are compared, so those before it may differ. "
-         f"{OWN}"),
-        ({"mask": 0xFF, "compared": "the first"},
-         "The tokens are compared, but with the first block of this number alone: where it has "
-         "other tokens, a later one is never found."),
-        ({"last": True}, "The last token of each block is not looked at."),
-        ({"lowest": False}, "Of several equal blocks the one with the lowest number counts."),
-        ({"numbers": "of one text"},
-         "All blocks are taken from the one text that goes along for longest. The beginning of "
-         "that text may be known from an earlier one, whose number is lower."),
-        ({"left": 2}, "One token left to run is enough: a block may end right before the last."),
-        ({"numbers": "of its text"},
-         "Those are the numbers of the blocks within their texts: each text has blocks of its "
-         "own."),
-        ({"numbers": "texts"}, "Those are the numbers of the texts. Which block of the text?"),
-    ]  # fmt: skip
-    return with_pairs(partial(_found, inputs), mistakes)
+    return with_pairs(partial(_found, inputs), MISTAKES)
 
 
 def right(inputs: Inputs) -> Array:

@@ -112,51 +112,53 @@ def _planned(
     return np.array(tokens if returned == "as they came" else [tokens[i] for i in served], int)
 
 
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"order": "as they came"},
+     "All are served in the order in which they came. Those with one token left are first, so "
+     "that no prompt makes them wait."),
+    ({"pieces": False},
+     "A prompt that does not fit into the step waits. It can run as many tokens as the budget "
+     "leaves, and the rest later."),
+    ({"needs": "none"}, "Blocks are not counted: a sequence without room needs a free one."),
+    ({"needs": "for its tokens"},
+     "The room in its last block is not used: new blocks are needed only beyond the "
+     "ceil(done / block_size) that it has."),
+    ({"needs": "rounded down"},
+     "Blocks are rounded down. A block that is begun is taken whole: round up."),
+    ({"needs": "one more"},
+     "Where the tokens end at the end of a block, one block too many is asked for."),
+    ({"needs": "all again"}, "The blocks that a sequence has are counted as if it took them "
+     "again."),
+    ({"needs": "for all that is left"},
+     "Blocks are taken for all that a sequence has left. This step runs some of it, and needs "
+     "blocks for these tokens alone."),
+    ({"short": "stops"},
+     "Where one cannot get its blocks, those behind it are served all the same: some need "
+     "none."),
+    ({"short": "runs a part"},
+     "A sequence that cannot get all the blocks it needs in this step runs nothing in it."),
+    ({"takes": False}, "Blocks that one sequence takes are not free for the next."),
+    ({"pays": "prompts"},
+     "Sequences that decode run a token each, too, and it counts in the budget."),
+    ({"order": "shortest first"},
+     "Prompts are served by their length. Among them the order in which they came counts."),
+    ({"order": "prompts first"},
+     "Prompts are served first. Those with one token left come before them."),
+    ({"order": "begun first"},
+     "All that have begun are served first. What counts is not what is done: those with one "
+     "token left come before those with more."),
+    ({"pays": "all, run or not"},
+     "A sequence that finds too few blocks runs nothing, and the budget is charged all the "
+     "same. What it does not run is left for those behind it."),
+    ({"returned": "as served"},
+     "The numbers stand in the order of service. They are asked in the order of the "
+     "sequences."),
+]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What would run with one idea missing, or two."""
-    mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"order": "as they came"},
-         "All are served in the order in which they came. Those with one token left are first, so "
-         "that no prompt makes them wait."),
-        ({"pieces": False},
-         "A prompt that does not fit into the step waits. It can run as many tokens as the budget "
-         "leaves, and the rest later."),
-        ({"needs": "none"}, "Blocks are not counted: a sequence without room needs a free one."),
-        ({"needs": "for its tokens"},
-         "The room in its last block is not used: new blocks are needed only beyond the "
-         "ceil(done / block_size) that it has."),
-        ({"needs": "rounded down"},
-         "Blocks are rounded down. A block that is begun is taken whole: round up."),
-        ({"needs": "one more"},
-         "Where the tokens end at the end of a block, one block too many is asked for."),
-        ({"needs": "all again"}, "The blocks that a sequence has are counted as if it took them "
-         "again."),
-        ({"needs": "for all that is left"},
-         "Blocks are taken for all that a sequence has left. This step runs some of it, and needs "
-         "blocks for these tokens alone."),
-        ({"short": "stops"},
-         "Where one cannot get its blocks, those behind it are served all the same: some need "
-         "none."),
-        ({"short": "runs a part"},
-         "A sequence that cannot get all the blocks it needs in this step runs nothing in it."),
-        ({"takes": False}, "Blocks that one sequence takes are not free for the next."),
-        ({"pays": "prompts"},
-         "Sequences that decode run a token each, too, and it counts in the budget."),
-        ({"order": "shortest first"},
-         "Prompts are served by their length. Among them the order in which they came counts."),
-        ({"order": "prompts first"},
-         "Prompts are served first. Those with one token left come before them."),
-        ({"order": "begun first"},
-         "All that have begun are served first. What counts is not what is done: those with one "
-         "token left come before those with more."),
-        ({"pays": "all, run or not"},
-         "A sequence that finds too few blocks runs nothing, and the budget is charged all the "
-         "same. What it does not run is left for those behind it."),
-        ({"returned": "as served"},
-         "The numbers stand in the order of service. They are asked in the order of the "
-         "sequences."),
-    ]  # fmt: skip
-    return with_pairs(partial(_planned, inputs), mistakes)
+    return with_pairs(partial(_planned, inputs), MISTAKES)
 
 
 def right(inputs: Inputs) -> Array:
