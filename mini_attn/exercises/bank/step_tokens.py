@@ -16,10 +16,10 @@ one; sequences stand in the order in which they came. Those with one token left 
 in their order, whether they decode or end their prompt; then the others, in theirs. Each runs all
 that it has left, or what is left of `budget`, the most tokens of a step. For that it takes new
 blocks where its `ceil(done[i] / block_size)` blocks have no room. `free` blocks are free at the
-start. Nobody is sent away here, other than in the chapter's scheduler: where fewer blocks are free
-than a sequence needs for the tokens that it would run, it runs nothing in this step and uses up
-nothing, and those behind it are served all the same. Return how many tokens each runs, an integer
-array `(n,)` in the order of the sequences.
+start. Unlike `Scheduler`, this step sends nobody away: where fewer blocks are free than a sequence
+needs for the tokens that it would run, it runs nothing and uses up nothing, and those behind it are
+served all the same. Return how many tokens each runs, an integer array `(n,)` in the order of the
+sequences.
 """
 STARTER = '''
 def step_tokens(done, left, budget, free, block_size):
