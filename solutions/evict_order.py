@@ -56,6 +56,33 @@ def _sorted_once(parents, holders, uses, count):
     return np.array(order + [-1] * (count - len(order)), dtype=int)
 
 
+def _deepest(parents, holders, uses, count):
+    def before(i):
+        return 1 + before(parents[i]) if parents[i] >= 0 else 0
+
+    known, gone = set(range(len(parents))), [-1] * count
+    for step in range(count):
+        ends = [j for j in known - {parents[j] for j in known} if not holders[j]]
+        if not ends:
+            break
+        gone[step] = min(ends, key=lambda j: (-before(j), uses[j], j))
+        known.discard(gone[step])
+    return np.array(gone, dtype=int)
+
+
+def _taken_off(parents, holders, uses, count):
+    known, gone, uses = set(range(len(parents))), [-1] * count, uses.copy()
+    for step in range(count):
+        ends = [j for j in known - {parents[j] for j in known} if not holders[j]]
+        if not ends:
+            break
+        block = gone[step] = min(ends, key=lambda j: (uses[j], j))
+        known.discard(block)
+        if parents[block] >= 0:
+            uses[parents[block]] -= uses[block]
+    return np.array(gone, dtype=int)
+
+
 def _short(parents, holders, uses, count):
     return evict_order(parents, holders, uses, count)[:1]
 
@@ -73,6 +100,8 @@ WRONG = [
     ("the most used", _by(rank=lambda uses, i: (-uses, i)), "by hand", "the ones to keep"),
     ("by number", _by(rank=lambda uses, i: i), "by hand", "uses is not looked at"),
     ("the higher number", _by(rank=lambda uses, i: (uses, -i)), "random", "lower number"),
+    ("deepest first", _deepest, "random", "most before them"),
+    ("uses taken off", _taken_off, "random", "does not change"),
     ("0 for none", _by(fill=0), "edges", "0 is a block"),
     (
         "all at once, held too",

@@ -11,7 +11,7 @@ WRONG = [
     ("last block shared, new blocks", 24, "by hand", "each sample writes into a copy"),
     ("old block counted", 30, "by hand", "besides its copies"),
     ("one copy missing", 28, "by hand", "is missing"),
-    ("one sample", 9, "by hand", "That is one sample"),
+    ("one sample", 9, "by hand", "others have tokens of their own"),
     ("own blocks of one", 4, "by hand", "one sample has for itself"),
     ("without the prompt", 24.5, "by hand", "a little too few"),
     ("tokens poured together", 21, "by hand", "do not share a"),

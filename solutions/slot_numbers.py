@@ -67,6 +67,31 @@ def _number_everywhere(block_table, lengths, block_size):
     return block_table[:, p // block_size] + p % block_size
 
 
+def _inside(there):
+    """Slots where something else says that a row has a token."""
+
+    def answer(block_table, lengths, block_size):
+        p = np.arange(lengths.max())
+        blocks = block_table[:, p // block_size]
+        slots = blocks * block_size + p % block_size
+        return np.where(there(p, lengths[:, None], block_size, blocks), slots, -1)
+
+    return answer
+
+
+def _wrapped(block_table, lengths, block_size):
+    p = np.arange(lengths.max())
+    columns = p % block_size % block_table.shape[1]
+    slots = block_table[:, columns] * block_size + p // block_size
+    return np.where(p < lengths[:, None], slots, -1)
+
+
+def _columns(block_table, lengths, block_size):
+    p = np.arange(lengths.max())
+    slots = block_table[:, p // block_size] * block_table.shape[1] + p % block_size
+    return np.where(p < lengths[:, None], slots, -1)
+
+
 def _first_row(block_table, lengths, block_size):
     p = np.arange(lengths.max())
     slots = block_table[:1, p // block_size] * block_size + p % block_size
@@ -91,9 +116,16 @@ WRONG = [
     ("the whole position", _whole_position, "by hand", "counted from 0 again"),
     ("first slots", _starts, "by hand", "first slots of the blocks"),
     ("exchanged", _exchanged, "by hand", "exchanged"),
+    ("exchanged and wrapped", _wrapped, "by hand", "exchanged"),
+    ("one more", _inside(lambda p, n, size, blocks: p <= n), "random", "0 to n − 1"),
+    ("whole blocks", _inside(lambda p, n, size, blocks: p // size < -(-n // size)), "random",
+     "need not be full"),
+    ("the table says", _inside(lambda p, n, size, blocks: blocks >= 0), "random",
+     "read from its table"),
+    ("times the columns", _columns, "by hand", "number of columns"),
     ("positions from 1", _from_one, "by hand", "counted from 1"),
     ("number, and everywhere", _number_everywhere, "by hand", "not at slot b"),
     ("the first row for all", _first_row, "random", "another slot"),
     ("pairs", _pairs, "shape", "shape"),
     ("floats", _floats, "dtype", "whole numbers"),
-]
+]  # fmt: skip

@@ -55,6 +55,42 @@ def _all(done, left, budget, free, block_size):
     return left + 0
 
 
+def _begun(done, left, budget, free, block_size):
+    order = [*np.flatnonzero(done > 0), *np.flatnonzero(done == 0)]
+    return _served(order)(done, left, budget, free, block_size)
+
+
+def _served(order):
+    def answer(done, left, budget, free, block_size):
+        tokens = np.zeros(len(done), dtype=int)
+        for i in order:
+            n = min(left[i], budget)
+            blocks = -(-(done[i] + n) // block_size) - -(-done[i] // block_size)
+            if blocks <= free:
+                tokens[i] = n
+                budget, free = budget - n, free - blocks
+        return tokens
+
+    return answer
+
+
+def _charged(done, left, budget, free, block_size):
+    tokens = np.zeros(len(done), dtype=int)
+    for i in [*np.flatnonzero(left == 1), *np.flatnonzero(left > 1)]:
+        n = min(left[i], budget)
+        budget -= n
+        blocks = -(-(done[i] + n) // block_size) - -(-done[i] // block_size)
+        if blocks <= free:
+            tokens[i] = n
+            free -= blocks
+    return tokens
+
+
+def _as_served(done, left, budget, free, block_size):
+    order = [*np.flatnonzero(left == 1), *np.flatnonzero(left > 1)]
+    return step_tokens(done, left, budget, free, block_size)[order]
+
+
 def _one(done, left, budget, free, block_size):
     return step_tokens(done, left, budget, free, block_size).sum()
 
@@ -69,6 +105,10 @@ WRONG = [
     ("whole prompts", _by(chunks=False), "by hand", "does not fit into the step waits"),
     ("no blocks", _by(need=lambda d, n, left, b: 0), "property", "Blocks are not counted"),
     ("no room", _by(need=lambda d, n, left, b: -(-n // b)), "property", "room in its last block"),
+    ("rounded down", _by(need=lambda d, n, left, b: (d + n) // b - d // b), "property",
+     "round up"),
+    ("one more", _by(need=lambda d, n, left, b: (d + n) // b + 1 - -(-d // b) if n else 0),
+     "property", "one block too many"),
     ("all blocks again", _by(need=lambda d, n, left, b: -(-(d + n) // b)), "property", "again"),
     ("blocks for all that is left",
      _by(need=lambda d, n, left, b: -(-(d + left) // b) - -(-d // b)), "property",
@@ -79,6 +119,9 @@ WRONG = [
     ("decoding costs nothing", _by(free_decode=True), "by hand", "counts in the budget"),
     ("shortest first", _by(rank=lambda left: left), "random", "order in which they came counts"),
     ("prompts first", _by(rank=lambda left: left == 1), "by hand", "Prompts are served first"),
+    ("begun first", _begun, "random", "All that have begun"),
+    ("charged all the same", _charged, "property", "budget is charged"),
+    ("in the order of service", _as_served, "by hand", "order of service"),
     ("everything", _all, "by hand", "the budget is"),
     ("as they came, whole", _by(rank=lambda left: 0, chunks=False), "by hand", "Two things"),
     ("one number", _one, "shape", "shape"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,13 +13,13 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 Known blocks form a tree: `parents[i]` is the block before block `i`, −1 for a first block. A prompt
-finds block `i` only if it finds all blocks before it, so `uses[i]`, how many prompts have found it,
-is never more than `uses` of the block before. `holders[i]` says how many running sequences hold a
-block; whoever holds one holds all before it. Up to `count` blocks have to go, one after the other.
-After each, every block that is still known must be one that a prompt can find, and the sum of
-`uses` over the known blocks must be as large as it can be. Where two choices are equally good, the
-lower number goes. Blocks that are held stay. Return the blocks in the order in which they go, an
-integer array `(count,)`, with −1 behind the last that may go.
+finds block `i` only if it finds all blocks before it. `uses[i]` says how many prompts have found
+block `i` so far, and does not change here; `holders[i]` says how many running sequences hold it,
+and whoever holds a block holds all before it. Blocks that are held stay. Others go, one at a time,
+until `count` have gone or no more may go. Each time, every block that is then still known must be
+one that a prompt can find, and the sum of `uses` over these blocks must be as large as it can be.
+Where two choices are equally good, the lower number goes. Return the blocks in the order in which
+they go, an integer array `(count,)`, with −1 behind the last that may go.
 """
 STARTER = '''
 def evict_order(parents, holders, uses, count):
@@ -58,11 +59,13 @@ def cases(rng: np.random.Generator) -> Cases:
     """By hand: two prompts with a common first block. The property: chains, forks and holders."""
     return {
         "by hand": [_case([-1, 0, 0, 2], [0, 0, 0, 0], [5, 3, 2, 1], 3)],
-        "random": [_drawn(rng, 9, 0, 5), _drawn(rng, 12, 0, 8), _drawn(rng, 10, 0, 6)],
+        "random": [_drawn(rng, 8, 0, 5), _drawn(rng, 12, 0, 8), _drawn(rng, 10, 0, 6),
+                   _case([-1, 0, 1, -1], [0] * 4, [2, 2, 2, 3], 2)],
         "property": [
             _drawn(rng, 10, 2, 6), _drawn(rng, 14, 3, 9),
             _case([-1, 0, 1, 0], [1, 0, 0, 1], [4, 2, 2, 4], 2),
             _case([-1, 0, 1, 2, -1], [0] * 5, [2, 2, 2, 2, 3], 4),
+            _case([-1, 0, 0], [1, 0, 1], [3, 2, 1], 1),
         ],
         "edges": [
             _case([-1, 0, 1], [1, 1, 0], [3, 2, 1], 3), _case([-1], [0], [0], 1),
@@ -77,6 +80,11 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"blocks": ((inputs["count"],), "i")}
 
 
+def _depth(parents: Array, block: int) -> int:
+    """Blocks before a block."""
+    return 1 + _depth(parents, parents[block]) if parents[block] >= 0 else 0
+
+
 def _order(
     inputs: Inputs,
     *,
@@ -85,6 +93,7 @@ def _order(
     tie: str = "lowest",
     held: str = "stay",
     fill: int = -1,
+    counted: str = "as given",
 ) -> Array:
     """Which blocks go, or would by another rule."""
     parents, uses = inputs["parents"].tolist(), inputs["uses"].tolist()
@@ -99,10 +108,14 @@ def _order(
         open_ = [j for j in here if held == "go" or not holders[j]]
         if not open_:
             break
-        sign = 1 if best == "fewest" else -1
-        worth = {"fewest": uses, "most": uses, "number": [0] * len(uses)}[best]
-        gone[i] = min(open_, key=lambda j: (sign * worth[j], j if tie == "lowest" else -j))
+        worth: dict[str, Callable[[int], Any]] = {
+            "fewest": lambda j: uses[j], "most": lambda j: -uses[j], "number": lambda j: 0,
+            "deepest": lambda j: (-_depth(inputs["parents"], j), uses[j]),
+        }  # fmt: skip
+        gone[i] = min(open_, key=lambda j: (worth[best](j), j if tie == "lowest" else -j))
         known.discard(gone[i])
+        if counted == "taken off" and parents[gone[i]] >= 0:
+            uses[parents[gone[i]]] -= uses[gone[i]]
     return np.array(gone, int)
 
 
@@ -123,6 +136,12 @@ def slips(inputs: Inputs) -> Slips:
         ({"best": "number"},
          "uses is not looked at: of those that may go, the one with the fewest goes."),
         ({"tie": "highest"}, "Of two with equally many uses the lower number goes."),
+        ({"best": "deepest"},
+         "The blocks with the most before them go first, whatever their uses. Of the blocks that "
+         "may go, the one with the fewest uses goes."),
+        ({"counted": "taken off"},
+         "When a block goes, its uses are taken off the block before. `uses` does not change: a "
+         "prompt that found both counts for both."),
         ({"fill": 0}, "Behind the last block that may go −1 is asked: 0 is a block."),
     ]  # fmt: skip
     return with_pairs(partial(_order, inputs), mistakes)
@@ -139,7 +158,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     i = next(i for i, (one, other) in enumerate(zip(gone, wanted, strict=True)) if one != other)
     block, rest = gone[i], set(gone[: i + 1])
     if not 0 <= block < len(inputs["parents"]):
-        return f"{block} goes as number {i + 1}; there is a block that may go."
+        return f"At index {i} stands {block}, but there is a block that may go."
     if inputs["holders"][block]:
         return f"Block {block} goes, and a running sequence holds it."
     if behind := [j for j, p in enumerate(inputs["parents"]) if p == block and j not in rest]:
@@ -162,9 +181,8 @@ EXERCISE = Exercise(
     starter=STARTER,
     hints=(
         "Draw the tree of the first case. Which of its blocks could go first at all?",
-        "A block that has gone may leave its parent without anything behind it. And since no "
-        "block has more uses than its parent, taking the least of those that may go is never "
-        "regretted.",
+        "A block that has gone may leave its parent without anything behind it. A prompt that "
+        "found a block has found its parent, so no block has more uses than its parent.",
     ),
     common_errors=(
         "Sorting all blocks by their uses once: the parent of a block may come before it.",

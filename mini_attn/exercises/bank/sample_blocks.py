@@ -69,7 +69,8 @@ def _mistakes(n: Numbers) -> dict[int, str]:
          "is alone with it and keeps it."),
         (n.right - 1, "Of the last block of the prompt the first sample's is missing: as many "
          "samples, as many such blocks."),
-        (n.each, "That is one sample."),
+        (n.each, "That is one sample. The others have tokens of their own, which cannot lie in "
+         "the same slots."),
         (n.each - n.full, "Those are the blocks that one sample has for itself."),
         (n.samples * (n.each - n.full), "The blocks that the prompt fills are missing: all hold "
          "them, and they count once."),

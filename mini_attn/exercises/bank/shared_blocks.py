@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ TEXT = """
 `texts` is an integer array `(n_texts, seq)`: texts that were run, each in full blocks of its own.
 Block `i` of text `n` has the number `n * (seq // block_size) + i`. For each full block of `prompt`
 `(prompt_len,)`, this function should return the number of the block that it can share, or −1: an
-integer array `(prompt_len // block_size,)`. Of several equal blocks the one with the lowest number
-counts, and at least one token of the prompt has to be left to run. It was written for tests with a
-small vocabulary. Find out what is wrong, and repair it.
+integer array `(prompt_len // block_size,)`. It can share a block of a text if all tokens up to the
+block's end are the same in both; of several such blocks the one with the lowest number counts. At
+least one token of the prompt has to be left to run. Tokens are whole numbers from 0 on, and there
+may be hundreds of thousands of them. The function was written for tests with a small vocabulary,
+and more than one thing is wrong with it. Repair it so that no tokens can lead to a wrong hit.
 """
 STARTER = '''
 def shared_blocks(prompt, texts, block_size):
@@ -44,6 +48,16 @@ def _case(prompt: list[int], texts: list[list[int]], block_size: int) -> Inputs:
     return {"prompt": np.array(prompt), "texts": np.array(texts), "block_size": block_size}
 
 
+# Blocks of different tokens for which Python's hash of a tuple is the same, alone and behind a 0,
+# where its numbers have 64 bits, and where they have 32, as in a browser.
+TWINS = (
+    ([11_542, 22_903, 21_667, 74_808], [23_454, 48_381, 42_916, 1]),
+    ([32_211, 27_917, 8_323, 31_157], [21_461, 43_060, 16_997, 1]),
+    ([5, 41, 2_094], [0, 308, 1]),
+    ([7, 18, 2_094], [2, 285, 1]),
+)
+
+
 def _drawn(rng: np.random.Generator, size: int, blocks: int, words: int) -> Inputs:
     """Texts of few words, and a prompt that follows one of them for a while."""
     texts = rng.integers(0, words, (4, blocks * size))
@@ -61,12 +75,17 @@ def cases(rng: np.random.Generator) -> Cases:
     whole = drawn[3] | {"prompt": drawn[3]["texts"][2]}  # known to its last token
     large = [[44, 300, 7, 8, 5, 262, 1], [300, 44, 7, 8, 4464, 9, 0], [556, 44, 7, 8, 1]]
     small = [[5, 6, 1, 2, 4], [9, 6, 1, 5, 4], [1, 1, 7, 8, 4]]
+    twins = [_case([*one, 3], [other, one[::-1]], len(one)) for one, other in TWINS]
     short = [_case(prompt, known, 2) for prompt in ([5, 6, 7, 8], [5, 6], [5])]
     return {
-        "by hand": [_case([5, 6, 7, 8, 3], known, 2)],
+        "by hand": [_case([5, 6, 7, 8, 3], known, 2),
+                    _case([5, 6, 1, 2, 4], [[5, 6, 7, 8], [5, 6, 1, 2]], 2)],
         "random": drawn[:2],
         "property": [*(_case(prompt, far, 2) for prompt in large), drawn[2],
-                     *(_case(prompt, known, 2) for prompt in small)],
+                     *(_case(prompt, known, 2) for prompt in small), *twins,
+                     _case([5, 6, 1, 2, 3, 4, 9], [[5, 6, 1, 2, 8, 8], [7, 7, 1, 2, 3, 4]], 2),
+                     _case([1, 23, 5, 6, 7], [[12, 3, 5, 6], [4, 37, 1, 1]], 2),
+                     _case([5, 6, 1, 1, 7], [[12, 3, 5, 6], [4, 37, 1, 1]], 2)],
         "edges": [*short, _case([1, 1, 1, 1, 1], [[1, 1, 1, 1], [1, 1, 1, 1]], 2), whole],
     }  # fmt: skip
 
@@ -76,17 +95,42 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"blocks": ((len(inputs["prompt"]) // inputs["block_size"],), "i")}
 
 
-def _keys(tokens: list[int], size: int, *, chained: bool, mask: int, last: bool) -> list[Any]:
-    """What each full block is looked up by."""
+Part = tuple[int, ...]
+
+
+def _parts(tokens: list[int], size: int, *, mask: int, last: bool) -> list[Part]:
+    """The tokens of each full block, or what is looked at of them."""
     cut = [token & mask for token in tokens]
-    parts = [tuple(cut[i : i + size][: size - last]) for i in range(0, len(cut) - size + 1, size)]
-    return [tuple(parts[: i + 1]) if chained else parts[i] for i in range(len(parts))]
+    return [tuple(cut[i : i + size][: size - last]) for i in range(0, len(cut) - size + 1, size)]
+
+
+NUMBERS: dict[str, Callable[[Any, Part, list[Part]], Any]] = {
+    "all": lambda key, part, parts: tuple(parts),
+    "own": lambda key, part, parts: part,
+    "sum": lambda key, part, parts: key + sum(part),
+    "sums": lambda key, part, parts: (key, sum(part)),
+    "two": lambda key, part, parts: tuple(parts[-2:]),
+    "sorted": lambda key, part, parts: (key, tuple(sorted(part))),
+    "digits": lambda key, part, parts: "".join(map(str, chain(*parts))),
+    "hash": lambda key, part, parts: hash((key, part)),
+    "hash of numbers": lambda key, part, parts: hash((key, *part)),
+    "hash of the prefix": lambda key, part, parts: hash(tuple(chain(*parts))),
+}
+
+
+def _keys(parts: list[Part], by: str) -> list[Any]:
+    """What each full block is looked up by."""
+    keys: list[Any] = [0]
+    for i, part in enumerate(parts):
+        keys.append(NUMBERS[by](keys[-1], part, parts[: i + 1]))
+    return keys[1:]
 
 
 def _found(
     inputs: Inputs,
     *,
-    chained: bool = True,
+    by: str = "all",
+    compared: str = "",
     gaps: bool = False,
     mask: int = -1,
     last: bool = False,
@@ -95,50 +139,105 @@ def _found(
     numbers: str = "of all",
 ) -> Array:
     """The blocks that are found, or what they become by another choice."""
-    size, texts = inputs["block_size"], inputs["texts"].tolist()
-    options: dict[str, Any] = {"chained": chained, "mask": mask, "last": last}
-    known: dict[Any, int] = {}
+    size, texts, prompt = inputs["block_size"], inputs["texts"].tolist(), inputs["prompt"].tolist()
+    known: dict[Any, list[tuple[int, int]]] = {}
     for n, text in enumerate(texts):
-        for i, key in enumerate(_keys(text, size, **options)):
-            number = {"of all": n * (len(text) // size) + i, "of its text": i, "texts": n}[numbers]
-            if not (lowest and key in known):
-                known[key] = number
-    prompt = inputs["prompt"].tolist()
-    blocks = [known.get(key, -1) for key in _keys(prompt, size, **options)]
-    for i, block in enumerate(blocks):
+        for i, key in enumerate(_keys(_parts(text, size, mask=mask, last=last), by)):
+            known.setdefault(key, []).append((n, i))
+    blocks: list[int] = []
+    for i, key in enumerate(_keys(_parts(prompt, size, mask=mask, last=last), by)):
+        end = (i + 1) * size
+        looked = {"": 0, "own": size}.get(compared, end)
+        hits = [
+            (n, j)
+            for n, j in known.get(key, [])[: 1 if compared == "the first" else None]
+            if _before(texts[n], (j + 1) * size, looked) == _before(prompt, end, looked)
+        ]
         missed = not gaps and i > 0 and blocks[i - 1] < 0
-        if block >= 0 and (missed or (i + 1) * size > len(prompt) - left):
-            blocks[i] = -1
-    return np.array(blocks, int)
+        if not hits or missed or end > len(prompt) - left:
+            blocks.append(-1)
+            continue
+        n, j = hits[0 if lowest else -1]
+        per = len(texts[n]) // size
+        blocks.append({"of all": n * per + j, "of its text": j, "texts": n}.get(numbers, n))
+    return np.array(blocks if numbers != "of one text" else _of_one(inputs, blocks), int)
+
+
+def _before(tokens: list[int], end: int, n: int) -> list[int]:
+    """The last n tokens before an end."""
+    return tokens[max(0, end - n) : end]
+
+
+def _of_one(inputs: Inputs, blocks: list[int]) -> list[int]:
+    """The same blocks, all taken from one text."""
+    size, found = inputs["block_size"], sum(block >= 0 for block in blocks)
+    prefix = inputs["prompt"][: found * size]
+    same = (inputs["texts"][:, : found * size] == prefix).all(-1)
+    first = int(same.argmax()) * (inputs["texts"].shape[1] // size)
+    return [first + i if i < found else -1 for i in range(len(blocks))]
+
+
+UNCOMPARED = (
+    "A block is found by a number of Python's own `hash`, and nothing is compared: blocks of "
+    "other tokens can have the same number. Only the tokens decide whether a hit is one."
+)
+SUM = (
+    "A block is found by a sum of tokens, which other tokens can have, too: the same ones in "
+    "another order, for example."
+)
+OWN = "Its keys and values depend on all tokens before it."
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"mask": 0xFF},
+     "Tokens that differ by 256 are taken for the same: a token is cut to eight bits before "
+     "it is compared."),
+    ({"left": 0},
+     "Nothing is left to run: where the whole prompt is known, its last block is not shared, "
+     "because the logits of its last token are wanted."),
+    ({"by": "own"}, f"A block is looked up by its own tokens alone. {OWN}"),
+    ({"by": "own", "gaps": True},
+     "A block is found by its own tokens wherever it stands, even behind one that is not "
+     f"known. {OWN}"),
+    ({"by": "two"},
+     f"A block is looked up by its tokens and those of the block before alone. {OWN}"),
+    ({"mask": 0xFFFF},
+     "Tokens that differ by 65,536 are taken for the same: 16 bits are too few for a large "
+     "vocabulary."),
+    ({"by": "hash"}, UNCOMPARED),
+    ({"by": "hash of numbers"}, UNCOMPARED),
+    ({"by": "hash of the prefix"}, UNCOMPARED),
+    ({"by": "sum"}, SUM),
+    ({"by": "sums"}, SUM),
+    ({"by": "sorted"}, "The order of a block's tokens is not looked at. In another order they "
+     "are another text."),
+    ({"by": "digits"}, "Tokens are written one behind the other, so that it cannot be told "
+     "where one ends: 1 and 23 look like 12 and 3."),
+    ({"mask": 0xFF, "compared": "own"},
+     "On a hit the tokens of this block alone are compared, so those before it may differ. "
+     f"{OWN}"),
+    ({"mask": 0xFF, "compared": "own", "gaps": True},
+     "On a hit the tokens of this block alone are compared, so those before it may differ. "
+     f"{OWN}"),
+    ({"mask": 0xFF, "compared": "the first"},
+     "The tokens are compared, but with the first block of this number alone: where it has "
+     "other tokens, a later one is never found."),
+    ({"last": True}, "The last token of each block is not looked at."),
+    ({"lowest": False}, "Of several equal blocks the one with the lowest number counts."),
+    ({"numbers": "of one text"},
+     "All blocks are taken from the one text that goes along for longest. The beginning of "
+     "that text may be known from an earlier one, whose number is lower."),
+    ({"left": 2}, "One token left to run is enough: a block may end right before the last."),
+    ({"numbers": "of its text"},
+     "Those are the numbers of the blocks within their texts: each text has blocks of its "
+     "own."),
+    ({"numbers": "texts"}, "Those are the numbers of the texts. Which block of the text?"),
+]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
     """What would be found with one idea missing, or two."""
-    mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"mask": 0xFF},
-         "Tokens that differ by 256 are taken for the same: a token is cut to eight bits before "
-         "it is compared."),
-        ({"left": 0},
-         "Nothing is left to run: where the whole prompt is known, its last block is not shared, "
-         "because the logits of its last token are wanted."),
-        ({"chained": False},
-         "A block is looked up by its own tokens alone. What its keys and values hold depends on "
-         "all tokens before it."),
-        ({"chained": False, "gaps": True},
-         "A block is found by its own tokens wherever it stands, even behind one that is not "
-         "known. Its keys and values depend on all tokens before it."),
-        ({"mask": 0xFFFF},
-         "Tokens that differ by 65,536 are taken for the same: 16 bits are too few for a large "
-         "vocabulary."),
-        ({"last": True}, "The last token of each block is not looked at."),
-        ({"lowest": False}, "Of several equal blocks the one with the lowest number counts."),
-        ({"left": 2}, "One token left to run is enough: a block may end right before the last."),
-        ({"numbers": "of its text"},
-         "Those are the numbers of the blocks within their texts: each text has blocks of its "
-         "own."),
-        ({"numbers": "texts"}, "Those are the numbers of the texts. Which block of the text?"),
-    ]  # fmt: skip
-    return with_pairs(partial(_found, inputs), mistakes)
+    return with_pairs(partial(_found, inputs), MISTAKES)
 
 
 def right(inputs: Inputs) -> Array:
@@ -170,13 +269,14 @@ EXERCISE = Exercise(
     starter=STARTER,
     hints=(
         "Look at the key of one block alone. Which other tokens get the same?",
-        "What the key is made of must tell any two tokens of the vocabulary apart; comparing the "
-        "tokens themselves is always right. Then think of a prompt that is known to its last "
-        "token. A server shipped this very line: "
+        "What the key is made of must tell any two tokens of the vocabulary apart, and a number "
+        "that fits is not yet a hit. Then think of a prompt that is known to its last token. A "
+        "server shipped the line that makes `part`: "
         "https://github.com/waybarrios/vllm-mlx/pull/444.",
     ),
     common_errors=(
         "More bits, but not enough: vocabularies have more than 65,536 tokens.",
+        "Trusting a hash: it says where to look, and only the tokens decide.",
         "Repairing the tokens and dropping the key of the block before.",
         "Sharing the last block of a prompt that is known as a whole.",
     ),

@@ -64,18 +64,29 @@ def _slots(
     first: str = "block",
     empty: int | None = -1,
     shift: int = 0,
+    there: str = "lengths",
 ) -> Array:
     """The slots, or what they become by another choice."""
     table, size = inputs["block_table"], inputs["block_size"]
     p = np.arange(int(inputs["lengths"].max())) + shift
-    columns = {"quotient": p // size, "remainder": p % size, "up": -(-p // size)}[column]
+    columns = {
+        "quotient": p // size, "remainder": p % size, "up": -(-p // size),
+        "wrapped": p % size % table.shape[1],
+    }[column]  # fmt: skip
     blocks = table[:, np.clip(columns, 0, table.shape[1] - 1)]
-    starts = {"block": blocks * size, "number": blocks, "own": 0 * blocks + p // size * size}
+    starts = {
+        "block": blocks * size, "number": blocks, "own": 0 * blocks + p // size * size,
+        "columns": blocks * table.shape[1],
+    }  # fmt: skip
     slots = (
         starts[first] + {"remainder": p % size, "quotient": p // size, "p": p, "0": 0 * p}[offset]
     )
-    there = np.arange(len(p)) < inputs["lengths"][:, None]
-    return np.asarray(slots if empty is None else np.where(there, slots, empty))
+    i, lengths = np.arange(len(p)), inputs["lengths"][:, None]
+    inside = {
+        "lengths": i < lengths, "one more": i <= lengths, "table": blocks >= 0,
+        "blocks": i // size < -(-lengths // size),
+    }[there]  # fmt: skip
+    return np.asarray(slots if empty is None else np.where(inside, slots, empty))
 
 
 def slips(inputs: Inputs) -> Slips:
@@ -96,6 +107,20 @@ def slips(inputs: Inputs) -> Slips:
         ({"column": "remainder", "offset": "quotient"},
          "Quotient and remainder are exchanged: position p lies in the block p // block_size of "
          "the table, at p % block_size in it."),
+        ({"column": "wrapped", "offset": "quotient"},
+         "Quotient and remainder are exchanged: position p lies in the block p // block_size of "
+         "the table, at p % block_size in it."),
+        ({"there": "one more"},
+         "A row of n tokens has the positions 0 to n − 1. Here position n gets a slot, too."),
+        ({"there": "blocks"},
+         "The last block of a row need not be full. Behind the last token its slots hold none, "
+         "so −1 is asked there."),
+        ({"there": "table"},
+         "Whether a row has a token is read from its table. Behind its last block the table may "
+         "hold anything: `lengths` says where a row ends."),
+        ({"first": "columns"},
+         "Block b begins at slot b times block_size. Here it is b times the number of columns of "
+         "the table."),
         ({"column": "up"},
          "The block's place in the table is rounded up. Position p lies in column p // "
          "block_size."),
@@ -115,7 +140,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     row, p = np.argwhere(outputs["slots"] != wanted)[0]
     length = inputs["lengths"][row]
     if p >= length:
-        return f"Row {row} has {length} tokens: position {p} has no slot, so −1 is asked there."
+        return f"The length of row {row} is {length}: position {p} has no token, so −1 is asked."
     return f"The token at position {p} of row {row} is said to lie in another slot than it does."
 
 

@@ -13,11 +13,13 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 Plan one step. Sequence `i` has `done[i]` tokens in its blocks and `left[i]` tokens to run, at least
 one; sequences stand in the order in which they came. Those with one token left are served first,
-in their order, then the others, in theirs. Each runs all that it has left, or what is left of
-`budget`, the most tokens of a step. For that it takes new blocks where its
-`ceil(done[i] / block_size)` blocks have no room. If fewer than it needs are free, it runs nothing,
-and those behind it are served all the same. `free` blocks are free at the start. Return how many
-tokens each runs, an integer array `(n,)`.
+in their order, whether they decode or end their prompt; then the others, in theirs. Each runs all
+that it has left, or what is left of `budget`, the most tokens of a step. For that it takes new
+blocks where its `ceil(done[i] / block_size)` blocks have no room. `free` blocks are free at the
+start. Unlike `Scheduler`, this step sends nobody away: where fewer blocks are free than a sequence
+needs for the tokens that it would run, it runs nothing and uses up nothing, and those behind it are
+served all the same. Return how many tokens each runs, an integer array `(n,)` in the order of the
+sequences.
 """
 STARTER = '''
 def step_tokens(done, left, budget, free, block_size):
@@ -50,6 +52,7 @@ def cases(rng: np.random.Generator) -> Cases:
             _case([4, 6, 0], [1, 1, 7], 12, 2, 4), _case([4, 8, 3], [1, 1, 1], 9, 1, 4),
             _case([2, 0, 7], [5, 9, 1], 20, 2, 4), _drawn(rng, 8, 25, 3), _drawn(rng, 8, 30, 4),
             _case([2, 5], [6, 6], 9, 2, 4), _case([2, 0], [5, 20], 8, 2, 4),
+            _case([4, 3], [8, 5], 8, 1, 4), _case([0, 5, 9], [7, 5, 1], 8, 9, 4),
         ],
         "edges": [
             _case([8, 8], [1, 1], 1, 5, 4), _case([7], [3], 8, 0, 4), _case([6], [2], 8, 0, 4),
@@ -74,6 +77,7 @@ def _planned(
     needs: str = "beyond its room",
     short: str = "goes on",
     takes: bool = True,
+    returned: str = "as they came",
 ) -> Array:
     """How many tokens each runs, or would by another rule."""
     done, left, size = inputs["done"].tolist(), inputs["left"].tolist(), inputs["block_size"]
@@ -81,8 +85,10 @@ def _planned(
     ranks = {
         "decoding first": lambda i: left[i] > 1, "as they came": lambda i: 0,
         "shortest first": lambda i: left[i], "prompts first": lambda i: left[i] == 1,
+        "begun first": lambda i: done[i] == 0,
     }  # fmt: skip
-    for i in sorted(range(len(done)), key=ranks[order]):
+    served = sorted(range(len(done)), key=ranks[order])
+    for i in served:
         n = min(left[i], budget)
         if n < left[i] and not pieces:
             continue
@@ -91,6 +97,8 @@ def _planned(
         need = {
             "beyond its room": ends - held, "for its tokens": -(-n // size), "all again": ends,
             "for all that is left": -(-(done[i] + left[i]) // size) - held, "none": 0,
+            "one more": (done[i] + n) // size + 1 - held if n else 0,
+            "rounded down": (done[i] + n) // size - done[i] // size,
         }[needs]  # fmt: skip
         if need > free:
             if short == "stops":
@@ -98,43 +106,59 @@ def _planned(
             n = max(0, min(n, (held + free) * size - done[i])) if short == "runs a part" else 0
             need = free if n else 0
         tokens[i] = n
-        budget -= n if pays == "all" or left[i] > 1 else 0
+        asked = min(left[i], budget) if pays == "all, run or not" else n
+        budget -= 0 if pays == "prompts" and left[i] == 1 else asked
         free -= need if takes else 0
-    return np.array(tokens, int)
+    return np.array(tokens if returned == "as they came" else [tokens[i] for i in served], int)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"order": "as they came"},
+     "All are served in the order in which they came. Those with one token left are first, so "
+     "that no prompt makes them wait."),
+    ({"pieces": False},
+     "A prompt that does not fit into the step waits. It can run as many tokens as the budget "
+     "leaves, and the rest later."),
+    ({"needs": "none"}, "Blocks are not counted: a sequence without room needs a free one."),
+    ({"needs": "for its tokens"},
+     "The room in its last block is not used: new blocks are needed only beyond the "
+     "ceil(done / block_size) that it has."),
+    ({"needs": "rounded down"},
+     "Blocks are rounded down. A block that is begun is taken whole: round up."),
+    ({"needs": "one more"},
+     "Where the tokens end at the end of a block, one block too many is asked for."),
+    ({"needs": "all again"}, "The blocks that a sequence has are counted as if it took them "
+     "again."),
+    ({"needs": "for all that is left"},
+     "Blocks are taken for all that a sequence has left. This step runs some of it, and needs "
+     "blocks for these tokens alone."),
+    ({"short": "stops"},
+     "Where one cannot get its blocks, those behind it are served all the same: some need "
+     "none."),
+    ({"short": "runs a part"},
+     "A sequence that cannot get all the blocks it needs in this step runs nothing in it."),
+    ({"takes": False}, "Blocks that one sequence takes are not free for the next."),
+    ({"pays": "prompts"},
+     "Sequences that decode run a token each, too, and it counts in the budget."),
+    ({"order": "shortest first"},
+     "Prompts are served by their length. Among them the order in which they came counts."),
+    ({"order": "prompts first"},
+     "Prompts are served first. Those with one token left come before them."),
+    ({"order": "begun first"},
+     "All that have begun are served first. What counts is not what is done: those with one "
+     "token left come before those with more."),
+    ({"pays": "all, run or not"},
+     "A sequence that finds too few blocks runs nothing, and the budget is charged all the "
+     "same. What it does not run is left for those behind it."),
+    ({"returned": "as served"},
+     "The numbers stand in the order of service. They are asked in the order of the "
+     "sequences."),
+]  # fmt: skip
 
 
 def slips(inputs: Inputs) -> Slips:
     """What would run with one idea missing, or two."""
-    mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"order": "as they came"},
-         "All are served in the order in which they came. Those with one token left are first, so "
-         "that no prompt makes them wait."),
-        ({"pieces": False},
-         "A prompt that does not fit into the step waits. It can run as many tokens as the budget "
-         "leaves, and the rest later."),
-        ({"needs": "none"}, "Blocks are not counted: a sequence without room needs a free one."),
-        ({"needs": "for its tokens"},
-         "The room in its last block is not used: new blocks are needed only beyond the "
-         "ceil(done / block_size) that it has."),
-        ({"needs": "all again"}, "The blocks that a sequence has are counted as if it took them "
-         "again."),
-        ({"needs": "for all that is left"},
-         "Blocks are taken for all that a sequence has left. This step runs some of it, and needs "
-         "blocks for these tokens alone."),
-        ({"short": "stops"},
-         "Where one cannot get its blocks, those behind it are served all the same: some need "
-         "none."),
-        ({"short": "runs a part"},
-         "A sequence that cannot get all the blocks it needs in this step runs nothing in it."),
-        ({"takes": False}, "Blocks that one sequence takes are not free for the next."),
-        ({"pays": "prompts"},
-         "Sequences that decode run a token each, too, and it counts in the budget."),
-        ({"order": "shortest first"},
-         "Prompts are served by their length. Among them the order in which they came counts."),
-        ({"order": "prompts first"},
-         "Prompts are served first. Those with one token left come before them."),
-    ]  # fmt: skip
-    return with_pairs(partial(_planned, inputs), mistakes)
+    return with_pairs(partial(_planned, inputs), MISTAKES)
 
 
 def right(inputs: Inputs) -> Array:
@@ -148,7 +172,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     if tokens.sum() > inputs["budget"]:
         return f"{tokens.sum()} tokens run; the budget is {inputs['budget']}."
     i = int(np.flatnonzero(tokens != wanted)[0])
-    return f"Sequence {i} should run {wanted[i]} tokens in this step, not {tokens[i]}."
+    return f"Tokens that sequence {i} should run in this step: {wanted[i]}, not {tokens[i]}."
 
 
 EXERCISE = Exercise(

@@ -30,6 +30,15 @@ def _held() -> Question:
             Mistake(
                 100 * answer / 2 / room, "The keys and values of the prompt lie in slots as well."
             ),
+            Mistake(
+                100 * answer / room,
+                "The keys and values of the prompt lie in slots as well, and the answer's are "
+                "filled one by one.",
+            ),
+            Mistake(
+                50 * (prompt + answer) / room,
+                "Only the answer grows from nothing. The prompt's slots are filled from the start.",
+            ),
             Mistake(100 - held, "That is the share that holds nothing."),
             Mistake(held / 100, "That is the share of 1. The question asks for percent."),
             Mistake(
@@ -64,6 +73,11 @@ def _empty() -> Question:
                 sequences * size // 2,
                 "That is about the average. The question asks for the most.",
             ),
+            Mistake(
+                sequences * (size - 1) // 2,
+                "That is the average, if all lengths are equally likely. The question asks for the "
+                "most.",
+            ),
             Mistake(sequences, "That would be one empty slot for each sequence."),
             Mistake(size, f"That is one whole block. There are {sequences} sequences."),
             Mistake(
@@ -86,9 +100,15 @@ def _fork() -> Question:
         answer=answer,
         unit="blocks",
         kind="count",
+        signed=True,
         explanation=f"The last block has room, but all hold it. {others} of them copy it before "
         "they write; the one that is left is alone with the old block and writes into it.",
         mistakes=(
+            Mistake(
+                0,
+                "The last block has room, but for one of them: each writes another token, and all "
+                "would write it into the same slot.",
+            ),
             Mistake(
                 others + 1,
                 "The last one need not copy: when the others have their own block, nobody else "

@@ -22,9 +22,15 @@ def _hit() -> Question:
         answer=answer,
         unit="tokens",
         kind="count",
+        signed=True,
         explanation="Somebody wants the logits of its last token, so that token has to be run. "
         f"Its block cannot be taken as it is: {found} blocks are shared, {answer} tokens run.",
         mistakes=(
+            Mistake(
+                0,
+                "Keys and values of all are known, but they do not say which word comes next: for "
+                "that the last token has to be run.",
+            ),
             Mistake(
                 1,
                 "One is what has to be run. But then its block is written into, and only whole "
@@ -53,7 +59,7 @@ def _steps() -> Question:
         key="paged/steps",
         text=f"A step runs at most {budget} tokens. {decoding} sequences decode, one token each, "
         f"and come first; what is left of the step goes to a prompt of {prompt} tokens. After "
-        "how many steps has the prompt its first new token?",
+        "how many steps does the prompt get its first new token?",
         answer=answer,
         unit="steps",
         kind="quotient",
@@ -65,6 +71,15 @@ def _steps() -> Question:
                 f"The {decoding} sequences that decode take a token each out of every step.",
             ),
             Mistake(prompt // each, "The rest of the prompt needs a step too: round up."),
+            Mistake(
+                prompt / each,
+                "A step is run whole, even for the rest of the prompt: round up.",
+            ),
+            Mistake(
+                prompt // decoding,
+                f"{decoding} is what those that decode take of a step. The prompt gets what they "
+                f"leave of the {budget}.",
+            ),
             Mistake(
                 answer + 1,
                 "The step that runs the last piece gives the logits of the first new token.",
