@@ -125,7 +125,7 @@ def _seen(mask):
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("keeps nothing", _forgets, "random", "keeps what it has got"),
+    ("keeps nothing", _forgets, "random", "keeps what it has heard"),
     ("the first token", _first_token, "random", "hears of the first"),
     ("the farthest look", _far, "random", "farthest look"),
     ("its position", lambda mask: np.arange(len(mask)), "random", "enough if any"),

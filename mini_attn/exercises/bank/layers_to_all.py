@@ -11,7 +11,7 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 In every layer of a decoder the same pattern says who sees whom: `mask` `(n, n)`, True where the
 query of a row may attend to the key of a column, never a later one. A token also keeps what it has
-got, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at the
+heard, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at the
 least, each token can have heard of itself and of every earlier token; 0 if it needs none, and −1 if
 no number of layers is enough.
 """
@@ -147,7 +147,7 @@ def slips(inputs: Inputs) -> Slips:
     doubled = np.ceil(np.log2(some)).astype(int)
     found: list[tuple[Any, str]] = [
         (_count(mask, keeps=False),
-         "A token that does not see itself still keeps what it has got: each layer adds to it."),
+         "A token that does not see itself still keeps what it has heard: each layer adds to it."),
         (_count(mask, wanted="first"),
          "That is when each token hears of the first one. It should have heard of all between as "
          "well."),
