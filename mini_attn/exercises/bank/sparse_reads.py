@@ -50,9 +50,9 @@ def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: a layer attends to chosen blocks. One compressed key stands for a span of
 {n.span} tokens, and a new span begins every {n.stride} tokens; only spans that are full have a key.
-A query reads all of them, with their help chooses {n.blocks} blocks of {n.block} keys to read, and
-reads the last {n.window} keys besides. What is the shortest text, in tokens, for which it reads
-more compressed keys than others?
+A query reads all of these keys; with their help it chooses {n.blocks} blocks of {n.block} keys and
+reads those as well, and also the last {n.window} keys. What is the shortest text, in tokens, for
+which it reads more compressed keys than all other keys together?
 """
 
 

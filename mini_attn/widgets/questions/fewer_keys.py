@@ -93,7 +93,7 @@ def _heavy() -> Question:
         key="fewer-keys/heavy",
         text="Four queries gave the keys before them, and their own, these weights, row by row: "
         f"{rows}. The cache adds up what each key has received and has room for 3 keys. The newest "
-        "stays in any case. One key has to leave. What is its position, counted from 0?",
+        "always stays. One key has to leave. What is its position, counted from 0?",
         answer=leaves,
         unit="positions from the start",
         kind="place",
@@ -104,7 +104,7 @@ def _heavy() -> Question:
         "least.",
         mistakes=(
             Mistake(int(totals.argmin()), "It has the least, but only one query has seen it. The "
-                    "newest key stays in any case."),
+                    "newest key always stays."),
             Mistake(0, "That is the oldest, which a window would drop. It has received most."),
             Mistake(int(means.argmin()), "It has the least for each query that saw it. The rule "
                     "takes the sum, which favours keys that have been there for long."),
