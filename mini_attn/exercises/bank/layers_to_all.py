@@ -11,9 +11,9 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 In every layer of a decoder the same pattern says who sees whom: `mask` `(n, n)`, True where the
 query of a row may attend to the key of a column, never a later one. A token also keeps what it has
-heard, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at the
-least, each token can have heard of itself and of every earlier token; 0 if it needs none, and −1 if
-no number of layers is enough.
+heard, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at
+the least, each token can have heard of itself and of every earlier token; 0 if it needs none, and
+−1 if no number of layers is enough.
 """
 STARTER = '''
 def layers_to_all(mask):
@@ -136,14 +136,38 @@ def _slowest(mask: Array) -> Array:
     return layers
 
 
+def _other_ways(mask: Array) -> list[tuple[Array, str]]:
+    """What other ways to go through the layers give."""
+    n = len(mask)
+    behind = np.tril(mask, -1).sum(axis=1)
+    counted = -(-np.arange(n) // np.maximum(behind, 1))
+    return [
+        (_early(mask),
+         "You stop at a layer after which no further token has heard of all. News may still be on "
+         "the way: stop when nobody hears anything new."),
+        (_in_place(mask),
+         "A token hears in one layer what another has heard in the same layer. All of them read "
+         "what was there before the layer."),
+        (_squared(mask),
+         "Each round combines what is known with itself, which is worth more and more layers. One "
+         "layer adds one look through the mask."),
+        (_slowest(mask),
+         "One more than the slowest of the tokens it sees is neither enough nor always needed: "
+         "others may bring the same news sooner, or all of them may lack some."),
+        (np.where(np.arange(n) == 0, 0, np.where(behind == 0, -1, counted)),
+         "That divides the number of earlier tokens by how many a token sees. It matters which "
+         "ones, and what those have heard."),
+        (_count(mask.T, wanted="later"),
+         "That is when all later tokens have heard of this one. Asked is when it has heard of all "
+         "earlier ones: a row of the mask says whom a token sees."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the numbers would be with one idea missing."""
     mask = inputs["mask"]
     layers = _count(mask)
     some = np.maximum(layers, 1)
-    n = len(mask)
-    behind = np.tril(mask, -1).sum(axis=1)
-    counted = -(-np.arange(n) // np.maximum(behind, 1))
     doubled = np.ceil(np.log2(some)).astype(int)
     found: list[tuple[Any, str]] = [
         (_count(mask, keeps=False),
@@ -165,27 +189,10 @@ def slips(inputs: Inputs) -> Slips:
         (np.where(layers >= 0, layers + 1, -1),
          "One layer too many. Before the first layer each token has heard of itself."),
         (np.maximum(layers, 0), "Where a token never hears of some earlier one, the answer is −1."),
-        (np.where(layers < 0, n, layers),
+        (np.where(layers < 0, len(mask), layers),
          "Where a token never hears of some earlier one, the answer is −1, not the number of "
          "layers after which you stopped."),
-        (_early(mask),
-         "You stop at a layer after which no further token has heard of all. News may still be on "
-         "the way: stop when nobody hears anything new."),
-        (_in_place(mask),
-         "A token hears in one layer what another has heard in the same layer. All of them read "
-         "what was there before the layer."),
-        (_squared(mask),
-         "Each round combines what is known with itself, which is worth more and more layers. One "
-         "layer adds one look through the mask."),
-        (_slowest(mask),
-         "One more than the slowest of the tokens it sees is neither enough nor always needed: "
-         "others may bring the same news sooner, or all of them may lack some."),
-        (np.where(np.arange(n) == 0, 0, np.where(behind == 0, -1, counted)),
-         "That divides the number of earlier tokens by how many a token sees. It matters which "
-         "ones, and what those have heard."),
-        (_count(mask.T, wanted="later"),
-         "That is when all later tokens have heard of this one. Asked is when it has heard of all "
-         "earlier ones: a row of the mask says whom a token sees."),
+        *_other_ways(mask),
         (np.where(layers == 0, 1, layers),
          "The first token has heard of all that it should before any layer."),
         (np.full(len(mask), -1 if (layers < 0).any() else layers.max()),

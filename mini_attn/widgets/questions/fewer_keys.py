@@ -70,6 +70,8 @@ def _sink() -> Question:
             Mistake(1, "A softmax always sums to 1: what the key had goes to the others."),
             Mistake(1 + weight, "The weight that is free is not given to each of them; they share "
                     "it in proportion to what they had."),
+            Mistake(round(1 - weight, 2), "That is what was left. It becomes 1: how many times as "
+                    "much is that?"),
             Mistake(1 / weight, "Divided by what the evicted key had. Divide by what is left."),
             Mistake(weight * 100, "That is the share that went, in per cent."),
             Mistake((1 - weight) * 100, "That is the share that was left, in per cent."),

@@ -76,6 +76,8 @@ def _indexer() -> Question:
             Mistake(round(100 * context / (context + topk)), "That counts keys. A key costs "
                     f"{pair * context / choice:.0f} times as much in attention as in the indexer."),
             Mistake(100 * topk / context, "That is the share of the keys that attention reads."),
+            Mistake(round(100 * topk / context, 1), "That is the share of the keys that attention "
+                    "reads."),
             Mistake(share / 100, "In per cent, please."),
         ),
     )  # fmt: skip
