@@ -106,24 +106,17 @@ def _early(mask: Array) -> Array:
     return np.where(layers < last, layers, -1)
 
 
-def _in_place(mask: Array) -> Array:
-    """Rows that are changed at once, so that later ones read what came in the same layer."""
+def _rounds(mask: Array, way: str) -> Array:
+    """Rounds in which rows change at once and are read again, or the table meets itself."""
     n = len(mask)
     heard, found = np.eye(n, dtype=bool), np.full(n, -1)
     for layers in range(n + 1):
         found[(heard | ~np.tri(n, dtype=bool)).all(axis=1) & (found < 0)] = layers
+        if way == "squared":
+            heard = heard.astype(int) @ heard > 0 if layers else heard | mask
+            continue
         for i in range(n):
             heard[i] |= heard[mask[i]].any(axis=0)
-    return found
-
-
-def _squared(mask: Array) -> Array:
-    """Each round puts the table of the last one behind itself."""
-    n = len(mask)
-    heard, found = np.eye(n, dtype=bool), np.full(n, -1)
-    for layers in range(n + 1):
-        found[(heard | ~np.tri(n, dtype=bool)).all(axis=1) & (found < 0)] = layers
-        heard = heard.astype(int) @ heard > 0 if layers else heard | mask
     return found
 
 
@@ -145,10 +138,10 @@ def _other_ways(mask: Array) -> list[tuple[Array, str]]:
         (_early(mask),
          "You stop at a layer after which no further token has heard of all. News may still be on "
          "the way: stop when nobody hears anything new."),
-        (_in_place(mask),
+        (_rounds(mask, "in place"),
          "A token hears in one layer what another has heard in the same layer. All of them read "
          "what was there before the layer."),
-        (_squared(mask),
+        (_rounds(mask, "squared"),
          "Each round combines what is known with itself, which is worth more and more layers. One "
          "layer adds one look through the mask."),
         (_slowest(mask),
