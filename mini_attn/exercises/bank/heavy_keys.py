@@ -15,10 +15,11 @@ A new token has attended to the keys of a cache and to its own, which stands las
 `(n_heads, kv_len)` holds what each query head gave to each key. Query head `h` reads key/value head
 `h // (n_heads // n_kv_heads)`. `totals` `(n_kv_heads, kv_len - 1)` is what the older keys had
 received before, and `positions` `(n_kv_heads, kv_len)` says where in the text each key stands,
-growing. Now each key/value head keeps at most `budget` keys: the `recent` newest, which are never
-more than `budget`, and of the others those with the largest totals, the new weights included; of
-equal ones the earlier. Return `kept`, their positions in growing order, and `new_totals`, what they
-have received in all, both `(n_kv_heads, min(budget, kv_len))`.
+growing. Now each key/value head keeps at most `budget` keys: the `recent` newest, which follow one
+another in the text and are never more than `budget`, and of the others those with the largest
+totals, the new weights included; of equal ones the earlier. Return `kept`, their positions in
+growing order, and `new_totals`, what they have received in all, both
+`(n_kv_heads, min(budget, kv_len))`.
 """
 STARTER = '''
 def heavy_keys(weights, totals, positions, budget, recent):
