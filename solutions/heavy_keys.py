@@ -20,13 +20,15 @@ def _starter(weights, totals, positions, budget, recent):
     raise NotImplementedError
 
 
-def _with(summed=None, past=True, safe=True, order=True, shared=False, sign=-1):
+def _with(summed=None, past=True, safe=True, order=True, shared=False, sign=-1, own=True):
     def answer(weights, totals, positions, budget, recent):
         groups, kv_len = positions.shape
         parts = weights.reshape(groups, -1, kv_len)
         got = parts.sum(axis=1) if summed is None else summed(weights, groups, kv_len)
         if past:
             got = got + np.pad(totals, ((0, 0), (0, 1)))
+        if not own:
+            got[:, -1] = 0
         ranked = got.copy()
         if shared:
             ranked[:] = got.sum(axis=0)
@@ -73,6 +75,32 @@ def _later(weights, totals, positions, budget, recent):
     return np.take_along_axis(positions, slots, axis=1), np.take_along_axis(got, slots, axis=1)
 
 
+def _slice(weights, totals, positions, budget, recent):
+    everyone = positions.shape[1] if recent == 0 else recent
+    groups, kv_len = positions.shape
+    got = weights.reshape(groups, -1, kv_len).sum(axis=1)
+    got[:, :-1] += totals
+    ranked = got.copy()
+    ranked[:, kv_len - everyone :] = np.inf
+    slots = np.sort(np.argsort(-ranked, axis=1, kind="stable")[:, :budget], axis=1)
+    return np.take_along_axis(positions, slots, axis=1), np.take_along_axis(got, slots, axis=1)
+
+
+def _mean_of_queries(weights, totals, positions, budget, recent):
+    groups, kv_len = positions.shape
+    got = weights.reshape(groups, -1, kv_len).sum(axis=1)
+    got[:, :-1] += totals
+    ranked = got / (positions[:, -1:] - positions + 1)
+    ranked[:, kv_len - recent :] = np.inf
+    slots = np.sort(np.argsort(-ranked, axis=1, kind="stable")[:, :budget], axis=1)
+    return np.take_along_axis(positions, slots, axis=1), np.take_along_axis(got, slots, axis=1)
+
+
+def _others(weights, totals, positions, budget, recent):
+    kept, got = heavy_keys(weights, totals, positions, budget, recent)
+    return kept + 1, got
+
+
 def _old_totals(weights, totals, positions, budget, recent):
     kept, _ = heavy_keys(weights, totals, positions, budget, recent)
     before = np.pad(totals, ((0, 0), (0, 1)))
@@ -94,12 +122,16 @@ WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("newest not safe", _with(safe=False), "by hand", "not protected"),
     ("latest weights alone", _with(past=False), "by hand", "Only the latest"),
+    ("all safe where none is", _slice, "edges", "begins at -0"),
+    ("without its own", _with(own=False), "by hand", "its own token gave"),
+    ("mean of the queries", _mean_of_queries, "by hand", "favours old keys"),
+    ("other positions", _others, "by hand", "largest totals"),
     ("tile", _with(_tile), "property", "like tiles"),
     ("one head of the group", _with(_first), "property", "one query head"),
     ("mean of the group", _with(_mean), "property", "averaged"),
     ("largest of the group", _with(_largest), "property", "largest weight"),
     ("one choice for all", _with(shared=True), "by hand", "same slots"),
-    ("the lightest", _with(sign=1), "by hand", "got least"),
+    ("the lightest", _with(sign=1), "by hand", "received least"),
     ("in order of weight", _with(order=False), "by hand", "order of their positions"),
     ("slots", _slots, "by hand", "slots of the arrays"),
     ("later of equal ones", _later, "edges", "should be the earlier"),

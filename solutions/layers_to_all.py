@@ -69,9 +69,63 @@ def _one_number(mask):
     return np.full(len(mask), -1 if (layers < 0).any() else layers.max())
 
 
+def _no_end(mask):
+    layers = layers_to_all(mask)
+    return np.where(layers < 0, len(mask), layers)
+
+
+def _early(mask):
+    layers = layers_to_all(mask)
+    last = 1
+    while last in layers:
+        last += 1
+    return np.where(layers < last, layers, -1)
+
+
+def _rounds(step):
+    def answer(mask):
+        n = len(mask)
+        heard, found = np.eye(n, dtype=bool), np.full(n, -1)
+        for layers in range(n + 1):
+            found[(heard | ~np.tri(n, dtype=bool)).all(axis=1) & (found < 0)] = layers
+            heard = step(mask, heard, layers)
+        return found
+
+    return answer
+
+
+def _same_layer(mask, heard, layers):
+    for i in range(len(mask)):
+        heard[i] |= heard[mask[i]].any(axis=0)
+    return heard
+
+
+def _with_itself(mask, heard, layers):
+    return heard | mask if layers == 0 else heard.astype(int) @ heard > 0
+
+
+def _later(mask):
+    return _count(mask.T, np.tri(len(mask), dtype=bool).T)
+
+
+def _slowest(mask):
+    layers = np.zeros(len(mask), int)
+    for i in range(1, len(mask)):
+        known = [layers[j] for j in range(i) if mask[i, j] and layers[j] >= 0]
+        layers[i] = 1 + max(known) if known else -1
+    return layers
+
+
+def _seen(mask):
+    n = len(mask)
+    behind = np.tril(mask, -1).sum(axis=1)
+    found = np.ceil(np.arange(n) / np.maximum(behind, 1)).astype(int)
+    return np.where((behind == 0) & (np.arange(n) > 0), -1, found)
+
+
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("keeps nothing", _forgets, "random", "keeps what it has got"),
+    ("keeps nothing", _forgets, "random", "keeps what it has heard"),
     ("the first token", _first_token, "random", "hears of the first"),
     ("the farthest look", _far, "random", "farthest look"),
     ("its position", lambda mask: np.arange(len(mask)), "random", "enough if any"),
@@ -79,6 +133,13 @@ WRONG = [
     ("a power of two", _changed(lambda n: 2 ** _doublings(n)), "by hand", "doubled until"),
     ("one too many", _one_more, "by hand", "One layer too many"),
     ("never minus one", lambda mask: np.maximum(layers_to_all(mask), 0), "property", "is −1"),
+    ("the last layer", _no_end, "property", "after which you stopped"),
+    ("stops early", _early, "property", "still be on the way"),
+    ("in one layer", _rounds(_same_layer), "by hand", "same layer"),
+    ("with itself", _rounds(_with_itself), "random", "combines"),
+    ("the slowest", _slowest, "random", "slowest"),
+    ("as many as it sees", _seen, "random", "how many a token sees"),
+    ("to the later ones", _later, "by hand", "whom a token sees"),
     ("at least one", lambda mask: np.where(layers_to_all(mask) == 0, 1, layers_to_all(mask)),
      "by hand", "before any layer"),
     ("one number for all", _one_number, "by hand", "of its own"),

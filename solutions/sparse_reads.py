@@ -1,20 +1,22 @@
-"""Full spans, chosen blocks, and the window."""
+"""One compressed key more than the chosen blocks and the window have."""
 
-compressed = (32_768 - 64) // 32 + 1
-REFERENCE = compressed + 8 * 128 + 256
+others = 8 * 128 + 256
+REFERENCE = 64 + 32 * others
 
 WRONG = [
     ("starter", ..., "attempted", "three dots"),
-    ("half a span", 1024 + 1024 + 256, "by hand", "half a span"),
-    ("steps between spans", 1022 + 1024 + 256, "by hand", "begins at 0"),
-    ("spans beside each other", 512 + 1024 + 256, "by hand", "overlap"),
-    ("no compressed keys", 1024 + 256, "by hand", "compressed keys are missing"),
-    ("one key a block", 1023 + 8 + 256, "by hand", "not one"),
-    ("no window", 1023 + 1024, "by hand", "window of 256"),
-    ("no blocks", 1023 + 256, "by hand", "chosen blocks are missing"),
-    ("compressed alone", 1023, "by hand", "compressed keys alone"),
-    ("all", 32_768, "by hand", "every key"),
-    ("twice", 4606, "by hand", "count keys"),
-    ("far off", 7_000, "by hand", "three parts"),
-    ("a text", "2303 keys", "type", "one number"),
+    ("as many", 40_992, "by hand", "just as many"),
+    ("steps between spans", 40_960, "by hand", "1,279 compressed"),
+    ("a step too far", 41_056, "by hand", "One step too many"),
+    ("a token short", 41_023, "by hand", "one token short"),
+    ("spans beside each other", 64 * 1281, "by hand", "overlap"),
+    ("spans beside each other, as many", 64 * 1280, "by hand", "overlap"),
+    ("one key a block", 64 + 32 * 264, "by hand", "not one"),
+    ("no window", 64 + 32 * 1024, "by hand", "window of 256"),
+    ("no blocks", 64 + 32 * 256, "by hand", "chosen blocks are missing"),
+    ("keys for tokens", 1281, "by hand", "number of compressed keys"),
+    ("keys read", 2561, "by hand", "number of keys read"),
+    ("far off", 7_000, "by hand", "217 compressed keys"),
+    ("too long", 65_536, "by hand", "but not the shortest"),
+    ("a text", "41024 tokens", "type", "one number"),
 ]

@@ -56,7 +56,7 @@ class KeyBudget(LivingWidget):
     _story = traitlets.Dict().tag(sync=True)
     caption = (
         "Thirty words of a story, with room for the newest 16 keys. The full stop after “river” "
-        "would look at the name in word 11, whose key is gone."
+        "would look at the name at position 10, whose key is gone."
     )
 
     def __init__(self, **state: Any) -> None:

@@ -1,4 +1,4 @@
-"""Which keys of each key/value head stay, by what they have got."""
+"""Which keys of each key/value head stay, by the weight that they have received."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
 A new token has attended to the keys of a cache and to its own, which stands last. `weights`
-`(n_heads, kv_len)` says what each query head gave. Query head `h` reads key/value head
-`h // (n_heads // n_kv_heads)`. `totals` `(n_kv_heads, kv_len - 1)` is what the older keys had got
-before, and `positions` `(n_kv_heads, kv_len)` says where in the text each key stands, growing.
-Now at most `budget` keys of each key/value head may stay: the `recent` newest in any case, and of
-the others those that have got most in all; of equal ones the earlier. Return `kept`, their
-positions in growing order, and `new_totals`, what they have got, both
+`(n_heads, kv_len)` holds what each query head gave to each key. Query head `h` reads key/value head
+`h // (n_heads // n_kv_heads)`. `totals` `(n_kv_heads, kv_len - 1)` is what the older keys had
+received before, and `positions` `(n_kv_heads, kv_len)` says where in the text each key stands,
+growing. Now each key/value head keeps at most `budget` keys: the `recent` newest, which follow one
+another in the text and are never more than `budget`, and of the others those with the largest
+totals, the new weights included; of equal ones the earlier. Return `kept`, their positions in
+growing order, and `new_totals`, what they have received in all, both
 `(n_kv_heads, min(budget, kv_len))`.
 """
 STARTER = '''
 def heavy_keys(weights, totals, positions, budget, recent):
-    """Positions of the keys that stay, and what they have got: (kept, new_totals)."""
+    """Positions of the keys that stay, and what they have received: (kept, new_totals)."""
     raise NotImplementedError
 '''
 
@@ -32,10 +33,12 @@ Array = np.ndarray
 def _case(
     rng: np.random.Generator, heads: int, groups: int, kv_len: int, budget: int, recent: int
 ) -> Inputs:
-    """Drawn weights over keys of which some are gone already."""
+    """Drawn weights over keys of which some are gone already; the newest are consecutive."""
+    newest, last = max(recent, 1), 3 * kv_len + 1
     weights = rng.dirichlet(np.full(kv_len, 0.7), size=heads)
     at = np.stack([
-        np.append(np.sort(rng.permutation(3 * kv_len)[: kv_len - 1]), 3 * kv_len + 1)
+        np.append(np.sort(rng.permutation(last - newest)[: kv_len - newest]),
+                  np.arange(last - newest, last) + 1)
         for _ in range(groups)
     ])  # fmt: skip
     totals = rng.gamma(1.0, 1.0, (groups, kv_len - 1))
@@ -66,7 +69,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Positions, and what was got, of as many keys as there is room for."""
+    """Positions and totals of as many keys as there is room for."""
     groups, kv_len = inputs["positions"].shape
     shape = groups, min(inputs["budget"], kv_len)
     return {"kept": (shape, "i"), "new_totals": (shape, "f")}
@@ -88,7 +91,8 @@ def _kept(
     *,
     share: str = "groups",
     past: bool = True,
-    safe: bool = True,
+    own: bool = True,
+    safe: str = "newest",
     rank: str = "own",
     order: str = "position",
     ties: str = "earlier",
@@ -99,10 +103,11 @@ def _kept(
     got = _summed(inputs, share)
     if past:
         got = got + np.pad(inputs["totals"], ((0, 0), (0, 1)))
-    ranked = got.sum(axis=0, keepdims=True).repeat(len(got), axis=0) if rank == "all" else got
-    ranked = -ranked if rank == "least" else ranked
-    if safe and recent:
-        ranked = ranked.copy()
+    if not own:
+        got = got * (np.arange(got.shape[1]) < got.shape[1] - 1)
+    ranked = {"own": got, "least": -got, "all": got.sum(axis=0) + 0 * got,
+              "mean": got / (at[:, -1:] - at + 1)}[rank].copy()  # fmt: skip
+    if safe != "nobody" and (recent or safe == "slice"):
         ranked[:, -recent:] = np.inf
     if ties == "later":
         slots = at.shape[1] - 1 - np.argsort(-ranked[:, ::-1], axis=1, kind="stable")[:, :room]
@@ -120,10 +125,15 @@ def right(inputs: Inputs) -> dict[str, Array]:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"safe": False}, "The newest keys are not protected. They have had no time to get much, and "
-     "`recent` of them stay in any case."),
-    ({"past": False}, "Only the latest weights decide. What the keys had got before is in "
+    ({"safe": "nobody"}, "The newest keys are not protected. They have had no time to receive "
+     "much, and `recent` of them stay whatever their total."),
+    ({"safe": "slice"}, "With `recent` = 0 no key is protected. A slice that begins at -0 is the "
+     "whole row."),
+    ({"past": False}, "Only the latest weights decide. What the keys had received before is in "
      "`totals`."),
+    ({"own": False}, "The new key has received a weight too: what its own token gave it."),
+    ({"rank": "mean"}, "The totals are divided by the number of queries that may have seen the "
+     "key. The rule takes the sum, which favours old keys."),
     ({"share": "tile"}, "The query heads are shared out like tiles. Neighbours share a key/value "
      "head: h // (n_heads // n_kv_heads)."),
     ({"share": "first"}, "Of each group one query head is counted. All that read a key give it "
@@ -134,9 +144,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "different queries do."),
     ({"rank": "all"}, "All key/value heads keep the same slots. Each chooses by what its own "
      "queries gave."),
-    ({"rank": "least"}, "The keys that stay are those that got least."),
-    ({"order": "weight"}, "The keys stand in the order of what they have got. Return them in the "
-     "order of their positions."),
+    ({"rank": "least"}, "The keys that stay are those that received least."),
+    ({"order": "weight"}, "The keys stand in the order of their totals. Return them in the order "
+     "of their positions."),
     ({"ties": "later"}, "Of equal keys the later one stays; it should be the earlier."),
 ]  # fmt: skip
 
@@ -162,7 +172,8 @@ def slips(inputs: Inputs) -> Slips:
 
 
 SHOULD_BE = {
-    "kept": "Each row holds the positions of the newest keys and of the heaviest others, growing.",
+    "kept": "Each row should hold the positions of the `recent` newest keys and of the others with "
+    "the largest totals, growing.",
     "new_totals": "It should hold, for each key that stays, its old total and the new weights.",
 }
 
@@ -176,7 +187,7 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=False,
-    section="By what a key has got",
+    section="By the weight that a key has received",
     text=TEXT,
     starter=STARTER,
     hints=(
@@ -187,7 +198,7 @@ EXERCISE = Exercise(
         "sort, cut, and sort the slots that are left.",
     ),
     common_errors=(
-        "Leaving the newest keys to compete: they have had no time to get anything.",
+        "Leaving the newest keys to compete: they have had no time to receive much.",
         "The same slots for all key/value heads.",
         "Returning the slots in the order of their weights.",
     ),

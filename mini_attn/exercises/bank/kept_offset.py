@@ -1,4 +1,4 @@
-"""Find the bug: a cache that forgets keys, and takes the rows it holds for the text's length."""
+"""Find the bugs: a cache that forgets keys, and takes its rows for positions in the text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ TEXT = """
 Attention of one head for a chunk of new tokens, after a cache that keeps some keys of the text and
 forgets the others. `q`, `k`, `v` of the chunk are `(new, head_dim)` and not rotated yet. `k_held`
 `(held, head_dim)` are keys rotated to the positions at which they stood, `held_positions`
-`(held,)`, growing; `v_held` are their values. `seen` tokens have come before the chunk. The rule
-that chose the keys may have dropped the latest ones too. Until a key has been forgotten the
+`(held,)`, growing; `v_held` are their values. `seen` tokens came before the chunk, and the rule
+that chose the keys may have dropped the latest of them too. A token of the chunk attends to all
+held keys, to itself and to the tokens of the chunk before it. Until a key has been forgotten the
 function is right; then the text falls apart. Repair it, so that the output `(new, head_dim)` is
-always what rotary embeddings of the true positions give.
+always what rotary embeddings of the true positions give, for chunks of any length.
 """
 STARTER = '''
 def after_forgetting(q, k, v, k_held, v_held, held_positions, seen):
@@ -35,7 +36,7 @@ def after_forgetting(q, k, v, k_held, v_held, held_positions, seen):
     q, k = rotated(q, positions), rotated(k, positions)
     keys = np.concatenate([k_held, k])  # (held + new, head_dim)
     scores = q @ keys.T / np.sqrt(q.shape[1])
-    scores[~np.tri(new, held + new, held, dtype=bool)] = -np.inf
+    scores[np.arange(held + new) > positions[:, None]] = -np.inf
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return weights @ np.concatenate([v_held, v]) / weights.sum(axis=1, keepdims=True)
 '''
@@ -67,8 +68,8 @@ def _some(rng: np.random.Generator, seen: int, held: int) -> list[int]:
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: three keys of a text of 9. The property: the newest have gone as well."""
-    hand = _case(np.random.default_rng(5), [0, 1, 8], 9, 1, 2)
+    """By hand: one key of four has gone. The property: the newest have gone as well."""
+    hand = _case(np.random.default_rng(5), [0, 1, 3], 4, 3, 2)
     return {
         "by hand": [hand],
         "random": [_case(rng, [0, 1, 17, 18, 19], 20, 2, 4), _case(rng, [3, 40, 41], 42, 3, 6)],
@@ -88,19 +89,21 @@ def _attend(
     *,
     start: str = "seen",
     steps: bool = True,
-    query: bool = True,
-    key: bool = True,
+    query: str = "start",
+    key: str = "start",
     old: str = "as they are",
-    future: bool = False,
+    sees: str = "chunk",
+    value: str = "as it is",
     scaled: bool = True,
 ) -> Array:
     """Attention by the true positions, or what another choice gives."""
     q, k, held = inputs["q"], inputs["k"], inputs["held_positions"]
-    starts = {"seen": inputs["seen"], "rows": len(held), "newest": int(held.max()) + 1,
-              "one more": inputs["seen"] + 1, "one fewer": inputs["seen"] - 1}  # fmt: skip
+    rows, seen = len(held), inputs["seen"]
+    starts = {"seen": seen, "rows": rows, "newest": int(held.max()) + 1, "one more": seen + 1,
+              "one fewer": seen - 1, "both": seen + rows}  # fmt: skip
     at = starts[start] + np.arange(len(q)) * steps
-    q = _rotated(q, at) if query else q
-    k = _rotated(k, at) if key else k
+    places = {"start": at, "rows": rows + np.arange(len(q)), "none": 0 * at}
+    q, k = _rotated(q, places[query]), _rotated(k, places[key])
     k_held = inputs["k_held"]
     if old == "again":
         k_held = _rotated(k_held, held)
@@ -108,11 +111,12 @@ def _attend(
         k_held = _rotated(k_held, np.arange(len(held)) - held)
     elif old == "numbered":
         k_held = _rotated(k_held, np.arange(len(held)))
-    keys, values = np.concatenate([k_held, k]), np.concatenate([inputs["v_held"], inputs["v"]])
+    v = inputs["v"] if value == "as it is" else _rotated(inputs["v"], at)
+    keys, values = np.concatenate([k_held, k]), np.concatenate([inputs["v_held"], v])
     scores = q @ keys.T * (q.shape[1] ** -0.5 if scaled else 1.0)
-    if not future:
-        scores = np.where(np.tri(len(q), len(keys), len(held), dtype=bool), scores, -np.inf)
-    return np.asarray(ma.softmax(scores) @ values)
+    last = {"chunk": rows, "rows": seen, "all": len(keys), "not itself": rows - 1, "square": 0}
+    mask = np.tri(len(q), len(keys), last[sees], dtype=bool)
+    return np.asarray(ma.softmax(np.where(mask, scores, -np.inf)) @ values)
 
 
 def right(inputs: Inputs) -> Array:
@@ -129,12 +133,25 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "stands at `seen`."),
     ({"start": "one fewer"}, "The first new token gets the position of the last one before it."),
     ({"steps": False}, "All tokens of the chunk get the position of the first."),
-    ({"query": False}, "The queries are not rotated."),
-    ({"key": False}, "The keys of the chunk are not rotated."),
+    ({"sees": "rows"}, "The positions are right now, and the tokens of the chunk see later ones of "
+     "it: the mask compares row numbers with positions in the text, and lets too many rows pass."),
+    ({"sees": "all"}, "Tokens of the chunk see later ones of it."),
+    ({"sees": "not itself"}, "A token of the chunk does not see itself."),
+    ({"sees": "square"}, "The mask forgets that the held keys stand first: a token sees all of "
+     "them, and of the chunk itself and those before it."),
+    ({"query": "none"}, "The queries are not rotated."),
+    ({"key": "none"}, "The keys of the chunk are not rotated."),
+    ({"key": "rows"}, "The queries are rotated by their positions in the text, the keys of the "
+     "chunk by row numbers. A token's query and key have one position."),
+    ({"query": "rows"}, "The keys of the chunk are rotated by their positions in the text, the "
+     "queries by row numbers. A token's query and key have one position."),
+    ({"start": "both"}, "The rows held are added to the tokens seen. The held keys are among those "
+     "tokens and count once."),
+    ({"value": "rotated"}, "The values are rotated too. Rotary embeddings rotate queries and "
+     "keys only."),
     ({"old": "again"}, "The keys that are held are rotated once more. They were already."),
     ({"old": "numbered"}, "The keys that are held are rotated once more, by their rows. They were "
      "rotated already, by their positions."),
-    ({"future": True}, "Tokens of the chunk see later ones of it."),
     ({"scaled": False}, "The division by the square root of head_dim got lost."),
 ]  # fmt: skip
 
@@ -150,11 +167,11 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """The first row that is wrong, and what it should be like."""
+    """The first row that is wrong, and what decides it."""
     i = wrong_along(outputs["out"], right(inputs))[0]
     return (
-        f"Row {i} of the chunk is wrong. Between it and a key that is held at position p should "
-        "lie as many positions as in the text."
+        f"Row {i} of the chunk is wrong. Look at three things apart: by which positions its query "
+        "and the keys are rotated, which keys it sees, and which values are added up."
     )
 
 
@@ -163,24 +180,25 @@ EXERCISE = Exercise(
     page="fewer-keys",
     title="After forgetting",
     kind="bug",
-    groups={"property": 2, "edges": 2},
+    groups={"edges": 4},
     minutes=12,
     difficulty=3,
     stage="transfer",
     assessed=True,
-    section="Positions stay true",
+    section="A key keeps its position",
     text=TEXT,
     starter=STARTER,
     hints=(
         "Try it with a cache that has forgotten nothing, and then without one key in the middle. "
         "Which number in the function changes, and should it?",
         "A score depends on the difference of two positions. Those of the kept keys are in their "
-        "rotation already. Where in the text does the first new token stand?",
+        "rotation already. Where in the text does the first new token stand? Then try a chunk of "
+        "three, and change its last token: which rows of the output may change?",
     ),
     common_errors=(
         "Placing the chunk after the newest key that is held.",
         "Rotating keys that are rotated already.",
-        "Testing with a cache that has not forgotten anything yet.",
+        "Testing with a cache that has not forgotten anything yet, or with chunks of one token.",
     ),
     cases=cases,
     expected=expected,

@@ -11,9 +11,9 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 In every layer of a decoder the same pattern says who sees whom: `mask` `(n, n)`, True where the
 query of a row may attend to the key of a column, never a later one. A token also keeps what it has
-got, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at the
-least, each token can have heard of itself and of every earlier token; 0 if it needs none, and −1 if
-no number of layers is enough.
+heard, because each layer adds to it. Return `layers` `(n,)`, integers: after how many layers, at
+the least, each token can have heard of itself and of every earlier token; 0 if it needs none, and
+−1 if no number of layers is enough.
 """
 STARTER = '''
 def layers_to_all(mask):
@@ -47,11 +47,13 @@ def cases(rng: np.random.Generator) -> Cases:
     """By hand: a window of 2 over four tokens. The property: patterns that help one another."""
     lonely = _window(7, 3)
     lonely[4, :4] = False
+    pause = np.eye(5, dtype=bool)  # nobody is complete after one or two layers but the first
+    pause[[2, 3, 4, 4], [1, 2, 3, 0]] = True
     return {
         "by hand": [{"mask": _window(4, 2)}],
         "random": [{"mask": _window(13, 4)}, {"mask": _drawn(rng, 12)}, {"mask": _drawn(rng, 17)}],
         "property": [{"mask": _window(25, 5, 5)}, {"mask": _first(12, 1)},
-                     {"mask": _first(20, 2, 3)},
+                     {"mask": _first(20, 2, 3)}, {"mask": pause},
                      {"mask": _window(16, 4, 4) & ~np.eye(16, dtype=bool)}],
         "edges": [{"mask": np.ones((1, 1), bool)}, {"mask": np.zeros((1, 1), bool)},
                   {"mask": np.tri(6, dtype=bool)}, {"mask": lonely}, {"mask": _window(30, 2)},
@@ -77,7 +79,7 @@ def _count(mask: Array, *, keeps: bool = True, wanted: str = "earlier") -> Array
     """The numbers, or what they are if tokens keep nothing or others are asked for."""
     n = len(mask)
     asked = {"earlier": np.tri(n, dtype=bool), "first": np.arange(n) == np.zeros((n, 1)),
-             "all": np.ones((n, n), bool)}[wanted]  # fmt: skip
+             "all": np.ones((n, n), bool), "later": np.tri(n, dtype=bool).T}[wanted]  # fmt: skip
     found = np.full(n, -1)
     for layers in range(n + 1):
         full = (_reached(mask, layers, keeps=keeps) >= asked).all(axis=1)
@@ -97,6 +99,63 @@ def _by_look(mask: Array) -> Array:
     return -(-np.arange(n) // far) if far else np.where(np.arange(n) > 0, -1, 0)
 
 
+def _early(mask: Array) -> Array:
+    """Up to the first layer that makes no token complete."""
+    layers = _count(mask)
+    last = next(n for n in range(len(mask) + 2) if n and n not in layers)
+    return np.where(layers < last, layers, -1)
+
+
+def _rounds(mask: Array, way: str) -> Array:
+    """Rounds in which rows change at once and are read again, or the table meets itself."""
+    n = len(mask)
+    heard, found = np.eye(n, dtype=bool), np.full(n, -1)
+    for layers in range(n + 1):
+        found[(heard | ~np.tri(n, dtype=bool)).all(axis=1) & (found < 0)] = layers
+        if way == "squared":
+            heard = heard.astype(int) @ heard > 0 if layers else heard | mask
+            continue
+        for i in range(n):
+            heard[i] |= heard[mask[i]].any(axis=0)
+    return found
+
+
+def _slowest(mask: Array) -> Array:
+    """One more than the slowest of the tokens that a token sees."""
+    layers = np.zeros(len(mask), int)
+    for i in range(1, len(mask)):
+        known = layers[:i][mask[i, :i] & (layers[:i] >= 0)]
+        layers[i] = 1 + known.max() if known.size else -1
+    return layers
+
+
+def _other_ways(mask: Array) -> list[tuple[Array, str]]:
+    """What other ways to go through the layers give."""
+    n = len(mask)
+    behind = np.tril(mask, -1).sum(axis=1)
+    counted = -(-np.arange(n) // np.maximum(behind, 1))
+    return [
+        (_early(mask),
+         "You stop at a layer after which no further token has heard of all. News may still be on "
+         "the way: stop when nobody hears anything new."),
+        (_rounds(mask, "in place"),
+         "A token hears in one layer what another has heard in the same layer. All of them read "
+         "what was there before the layer."),
+        (_rounds(mask, "squared"),
+         "Each round combines what is known with itself, which is worth more and more layers. One "
+         "layer adds one look through the mask."),
+        (_slowest(mask),
+         "One more than the slowest of the tokens it sees is neither enough nor always needed: "
+         "others may bring the same news sooner, or all of them may lack some."),
+        (np.where(np.arange(n) == 0, 0, np.where(behind == 0, -1, counted)),
+         "That divides the number of earlier tokens by how many a token sees. It matters which "
+         "ones, and what those have heard."),
+        (_count(mask.T, wanted="later"),
+         "That is when all later tokens have heard of this one. Asked is when it has heard of all "
+         "earlier ones: a row of the mask says whom a token sees."),
+    ]  # fmt: skip
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the numbers would be with one idea missing."""
     mask = inputs["mask"]
@@ -105,7 +164,7 @@ def slips(inputs: Inputs) -> Slips:
     doubled = np.ceil(np.log2(some)).astype(int)
     found: list[tuple[Any, str]] = [
         (_count(mask, keeps=False),
-         "A token that does not see itself still keeps what it has got: each layer adds to it."),
+         "A token that does not see itself still keeps what it has heard: each layer adds to it."),
         (_count(mask, wanted="first"),
          "That is when each token hears of the first one. It should have heard of all between as "
          "well."),
@@ -123,6 +182,10 @@ def slips(inputs: Inputs) -> Slips:
         (np.where(layers >= 0, layers + 1, -1),
          "One layer too many. Before the first layer each token has heard of itself."),
         (np.maximum(layers, 0), "Where a token never hears of some earlier one, the answer is −1."),
+        (np.where(layers < 0, len(mask), layers),
+         "Where a token never hears of some earlier one, the answer is −1, not the number of "
+         "layers after which you stopped."),
+        *_other_ways(mask),
         (np.where(layers == 0, 1, layers),
          "The first token has heard of all that it should before any layer."),
         (np.full(len(mask), -1 if (layers < 0).any() else layers.max()),
@@ -133,6 +196,10 @@ def slips(inputs: Inputs) -> Slips:
     return [({"layers": numbers}, idea) for numbers, idea in found]
 
 
+def _after(layers: int) -> str:
+    return f"After {layers} layer{'s' * (layers != 1)}"
+
+
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     """A pair that is missing after as many layers, or a token that needs fewer."""
     mask, wanted = inputs["mask"], right(inputs)
@@ -140,8 +207,8 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     layers = int(outputs["layers"][i])
     if layers >= 0 and (layers < wanted[i] or wanted[i] < 0):
         heard = _reached(mask, min(layers, len(mask)))[i, : i + 1]
-        return f"After {layers} layers token {i} has not heard of token {int(heard.argmin())}."
-    return f"Token {i} has heard of all before it after {wanted[i]} layers."
+        return f"{_after(layers)}, token {i} has not heard of token {int(heard.argmin())}."
+    return f"{_after(int(wanted[i]))}, token {i} has heard of itself and of all before it."
 
 
 EXERCISE = Exercise(
@@ -168,6 +235,7 @@ EXERCISE = Exercise(
         "Forgetting that a token keeps what it has, whether it sees itself or not.",
         "Looking for the first token only, or at the last one only.",
         "Looping for ever where no number is enough.",
+        "Stopping when no token becomes complete, though some still hear of others.",
     ),
     cases=cases,
     expected=expected,

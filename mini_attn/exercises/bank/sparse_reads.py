@@ -1,4 +1,4 @@
-"""Pencil: how many keys a query reads that chooses blocks."""
+"""Pencil: from which length on the choice is most of what a query reads."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from functools import partial
 from operator import eq
 from typing import Any, NamedTuple
 
-from mini_attn import cost
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.exercises.variants import drawn
 
 CHOICES = {
-    "context": (16_384, 32_768, 49_152),
-    "stride": (32, 64),
+    "stride": (16, 32, 64),
     "block": (64, 128),
     "blocks": (6, 8, 12),
     "window": (192, 256, 320),
@@ -21,9 +19,8 @@ CHOICES = {
 
 
 class Numbers(NamedTuple):
-    """Tokens so far, tokens between two spans, keys of a block, blocks, keys of the window."""
+    """Tokens between two spans, keys of a block, blocks, keys of the window."""
 
-    context: int = 32_768
     stride: int = 32
     block: int = 128
     blocks: int = 8
@@ -35,65 +32,65 @@ class Numbers(NamedTuple):
         return 2 * self.stride
 
     @property
-    def compressed(self) -> int:
-        """Compressed keys."""
-        return (self.context - self.span) // self.stride + 1
+    def others(self) -> int:
+        """Keys of the chosen blocks and of the window."""
+        return self.blocks * self.block + self.window
 
-    @property
-    def chosen(self) -> int:
-        """Keys of the chosen blocks."""
-        return self.blocks * self.block
+    def length(self, more: int) -> int:
+        """The shortest text with so many compressed keys after the first."""
+        return self.span + self.stride * more
 
     @property
     def right(self) -> int:
-        """The answer."""
-        return cost.block_reads(
-            self.context, span=self.span, stride=self.stride, block_size=self.block,
-            n_blocks=self.blocks, window=self.window,
-        )  # fmt: skip
+        """The answer: one compressed key more than there are others."""
+        return self.length(self.others)
 
 
 def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: a layer attends to chosen blocks. One compressed key stands for a span of
 {n.span} tokens, and a new span begins every {n.stride} tokens; only spans that are full have a key.
-By them each query chooses {n.blocks} blocks of {n.block} keys, and it reads the last {n.window}
-keys besides. How many keys does one query read at {n.context:,} tokens?
+A query reads all of these keys; with their help it chooses {n.blocks} blocks of {n.block} keys and
+reads those as well, and also the last {n.window} keys. What is the shortest text, in tokens, for
+which it reads more compressed keys than all other keys together?
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
-    c, chosen, window = n.compressed, n.chosen, n.window
+    others, span, stride = n.others, n.span, n.stride
+    overlap = f"Spans overlap: one begins every {stride} tokens, not every {span}."
     return {
-        c + 1 + chosen + window: "The last span would begin where the text has only half a span "
-        "left: it is not full and has no key.",
-        c - 1 + chosen + window: "The first span begins at 0 and counts too: one more than the "
-        "steps from the first to the last.",
-        n.context // n.span
-        + chosen
-        + window: f"Spans overlap: one begins every {n.stride} tokens, not every {n.span}.",
-        chosen + window: "The compressed keys are missing. Without reading them the query cannot "
-        "know which blocks are best.",
-        c + n.blocks + window: f"Of a chosen block all {n.block} keys are read, not one.",
-        c + chosen: f"The window of {window} keys is missing.",
-        c + window: "The chosen blocks are missing.",
-        c: "Those are the compressed keys alone.",
-        n.context: "That is every key. Add up what is read of each kind.",
-        2 * (c + chosen + window): "A key and its value are read together; count keys.",
+        n.right - stride: f"There the compressed keys are {others:,}, just as many as the others. "
+        "One more is needed.",
+        n.right - span: f"With that length there are {others - 1:,} compressed keys. The first "
+        f"needs {span} tokens, each further one {stride}.",
+        n.right + stride: f"One step too many: the first key is there after {span} tokens, and "
+        f"{others:,} more come after it.",
+        n.right - 1: "The last span is one token short of being full.",
+        span * others: overlap,
+        span * (others + 1): overlap,
+        n.length(n.blocks + n.window): f"Of a chosen block all {n.block} keys are read, not one.",
+        n.length(others - n.window): f"The window of {n.window} keys is missing.",
+        n.length(n.window): "The chosen blocks are missing.",
+        others + 1: "That is the number of compressed keys. How long is the text that has them?",
+        2 * others + 1: "That is the number of keys read. How long is the text?",
     }
 
 
 def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or which parts to add up."""
+    """The idea behind a foreseen wrong number, or what a query reads with that length."""
     value = float(outputs["answer"])
     if value == n.right:
         return None
     if idea := explain(value, _mistakes(n).items(), eq):
         return idea
-    side = "many" if value > n.right else "few"
+    if value > n.right:
+        return f"{value:,.7g} tokens are enough, but not the shortest text."
+    if value < n.span:
+        return f"{value:,.6g} tokens: not one span is full, so there is no compressed key."
+    found = (value - n.span) // n.stride + 1
     return (
-        f"{value:,.6g} keys are too {side}. There are three parts: compressed keys, those of the "
-        "chosen blocks, and those of the window."
+        f"{value:,.7g} tokens have {found:,.6g} compressed keys, but there are {n.others:,} others."
     )
 
 
@@ -103,7 +100,7 @@ def made(**numbers: Any) -> Exercise:
     return Exercise(
         id="sparse_reads",
         page="fewer-keys",
-        title="What a query reads",
+        title="Where choosing is most of the reading",
         kind="pencil",
         groups={"by hand": 2},
         minutes=6,
@@ -112,18 +109,19 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="Chosen for each query",
         text=_text(n),
-        starter="answer = ...  # your number of keys",
-        unit="keys",
+        starter="answer = ...  # your number of tokens",
+        unit="tokens",
         mistakes=_mistakes(n),
         hints=(
-            "Three kinds of keys are read. For two of them one multiplication is enough, or none.",
-            f"Spans begin at 0, {n.stride}, {2 * n.stride}, … and the last one ends with the text: "
-            f"how many steps of {n.stride} fit between the beginnings of the first and the last?",
+            "How many keys does a query read that are not compressed ones? It does not depend on "
+            "the length.",
+            f"How long is a text with one compressed key, and with two? Each further one takes "
+            f"{n.stride} tokens.",
         ),
         common_errors=(
             "Counting a span that the text does not fill.",
             "Counting a chosen block as one key.",
-            "Leaving out the compressed keys, which are read first.",
+            "Stopping where there are as many of both.",
         ),
         right=lambda inputs: n.right,
         judge=partial(_judge, n),

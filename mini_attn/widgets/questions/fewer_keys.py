@@ -16,6 +16,10 @@ def _strided() -> Question:
     mask = ma.strided_mask(at, at, stride)
     seen, whole = ma.count_blocks(mask, block, block)
     side = tokens // block
+    eighth = (
+        f"An eighth of the pairs of the {seen} blocks is left. But where do they lie? A block is "
+        "computed if there is one pair in it."
+    )
     return Question(
         key="fewer-keys/strided",
         text=f"{tokens} tokens; each sees itself and every {stride}th token before it, so about "
@@ -31,12 +35,16 @@ def _strided() -> Question:
         mistakes=(
             Mistake(whole, "Blocks above the diagonal hold later tokens only: nobody sees any."),
             Mistake(seen - side, "The blocks on the diagonal count too: each token sees itself."),
-            Mistake(side, "Those are the blocks on the diagonal. Eight tokens back is the block "
-                    "before."),
-            Mistake(seen / stride, "An eighth of the pairs is left. But where do they lie? A block "
-                    "is computed if there is one pair in it."),
-            Mistake(round(seen / stride), "An eighth of the pairs is left. But where do they lie? "
-                    "A block is computed if there is one pair in it."),
+            Mistake(side, f"{side} is an eighth of all blocks, and as many stand on the diagonal. "
+                    "But a block is computed if there is one visible pair in it: look at a block "
+                    "below the diagonal."),
+            Mistake(seen / stride, eighth),
+            Mistake(seen // stride, eighth),
+            Mistake(seen // stride + 1, eighth),
+            Mistake(2 * side - 1, "Those are the blocks on the diagonal and just below it, as of "
+                    "a window. Strides go back to the first token."),
+            Mistake(whole // 2, "Half of the square, but the blocks on the diagonal count whole: "
+                    "1 in the first row, 2 in the second, and so on."),
             Mistake(int(mask.sum()), "Those are the pairs. The question is about blocks."),
         ),
     )  # fmt: skip
@@ -62,6 +70,8 @@ def _sink() -> Question:
             Mistake(1, "A softmax always sums to 1: what the key had goes to the others."),
             Mistake(1 + weight, "The weight that is free is not given to each of them; they share "
                     "it in proportion to what they had."),
+            Mistake(round(1 - weight, 2), "That is what was left. It becomes 1: how many times as "
+                    "much is that?"),
             Mistake(1 / weight, "Divided by what the evicted key had. Divide by what is left."),
             Mistake(weight * 100, "That is the share that went, in per cent."),
             Mistake((1 - weight) * 100, "That is the share that was left, in per cent."),
@@ -84,24 +94,25 @@ def _heavy() -> Question:
     return Question(
         key="fewer-keys/heavy",
         text="Four queries gave the keys before them, and their own, these weights, row by row: "
-        f"{rows}. The cache adds up what each key has got and has room for 3 keys. The newest "
-        "stays in any case. At which position, counted from 0, does the key stand that leaves?",
+        f"{rows}. The cache adds up what each key has received and has room for 3 keys. The newest "
+        "always stays. One key has to leave. What is its position, counted from 0?",
         answer=leaves,
-        unit="positions",
+        unit="positions from the start",
         kind="place",
         signed=True,
-        explanation="The keys have got "
+        explanation="The keys have received "
         + ", ".join(f"{total:.1f}" for total in totals)
-        + f". The newest is safe, and of the others the one at position {leaves} has least.",
+        + f". The newest is safe, and of the others the one at position {leaves} has the "
+        "least.",
         mistakes=(
             Mistake(int(totals.argmin()), "It has the least, but only one query has seen it. The "
-                    "newest key stays in any case."),
-            Mistake(0, "That is the oldest, which a window would drop. It has got the most."),
+                    "newest key always stays."),
+            Mistake(0, "That is the oldest, which a window would drop. It has received most."),
             Mistake(int(means.argmin()), "It has the least for each query that saw it. The rule "
                     "takes the sum, which favours keys that have been there for long."),
             Mistake(len(ROWS), "Positions are counted from 0: there is none of that number."),
-            Mistake(float(totals[leaves].round(1)), "That is what the key has got. Asked is where "
-                    "it stands."),
+            Mistake(float(totals[leaves].round(1)), "That is what the key has received. Asked "
+                    "is where it stands."),
         ),
     )  # fmt: skip
 
@@ -114,8 +125,9 @@ def _position() -> Question:
         f"cache has kept {budget} keys of each head. By which position are the query and the key "
         "of the next token rotated?",
         answer=prompt,
-        unit="positions",
+        unit="positions from the start",
         kind="place",
+        signed=True,
         explanation=f"The prompt has the positions 0 to {prompt - 1}, and the next token comes "
         f"after them, at {prompt:,}. How many rows are left says nothing about that.",
         mistakes=(
@@ -126,6 +138,10 @@ def _position() -> Question:
             Mistake(prompt - 1, "That is the last token of the prompt, counted from 0."),
             Mistake(prompt + 1, "Counted from 0, the position after the prompt is its length."),
             Mistake(prompt - budget, "That is how many were evicted. They still count."),
+            Mistake(prompt + budget, "The kept keys are among those of the prompt: they were "
+                    "counted already."),
+            Mistake(0, "That is where the text began. The kept keys stand at their positions in "
+                    "it, and the new token comes after them."),
         ),
     )  # fmt: skip
 

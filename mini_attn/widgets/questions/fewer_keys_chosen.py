@@ -21,7 +21,7 @@ def _blocks() -> Question:
     return Question(
         key="fewer-keys/blocks",
         text=f"At {context:,} tokens a query reads one compressed key for each span of {span} "
-        f"tokens, where a span begins every {stride}; the {blocks} best blocks of {block} keys; "
+        f"tokens, where a span begins every {stride}; {blocks} blocks of {block} keys in full; "
         f"and the last {window} keys. How many keys is that?",
         answer=answer,
         unit="keys",
@@ -30,6 +30,8 @@ def _blocks() -> Question:
         f"{blocks} × {block} = {chosen:,} chosen ones and {window}: {answer:,}, "
         f"{context / answer:.1f} times fewer than all.",
         mistakes=(
+            Mistake(answer - 1, f"Nearly. The first span begins at 0 and counts too: {short:,} "
+                    "spans, one more than the steps between them."),
             Mistake(answer + 1, f"Nearly. The last span has to end with the text: there are "
                     f"{short:,} of them, not {short + 1:,}."),
             Mistake(chosen + window, "To know which blocks are best, the query reads the "
@@ -64,14 +66,18 @@ def _indexer() -> Question:
         f"key is {pair * context / choice:.0f} times cheaper, but there are {context // topk} "
         "times as many.",
         mistakes=(
-            Mistake(100 - share, "That is the share of the attention to the chosen keys."),
-            Mistake(100 * choice / (context * pair), "That compares the indexer with attention to "
-                    "all keys, which is what it saves."),
+            Mistake(100 - round(share), "That is the share of the attention to the chosen keys."),
+            Mistake(round(100 * choice / (context * pair)), "That compares the two for as many "
+                    "keys: one key each, or all keys in both."),
             Mistake(100 * choice / read, "That is the one divided by the other. A share is a part "
                     "of both."),
             Mistake(100 / (1 + pair * context / choice), "That is for one key each. There are "
                     f"{context:,} in the indexer and {topk:,} in attention."),
+            Mistake(round(100 * context / (context + topk)), "That counts keys. A key costs "
+                    f"{pair * context / choice:.0f} times as much in attention as in the indexer."),
             Mistake(100 * topk / context, "That is the share of the keys that attention reads."),
+            Mistake(round(100 * topk / context, 1), "That is the share of the keys that attention "
+                    "reads."),
             Mistake(share / 100, "In per cent, please."),
         ),
     )  # fmt: skip
