@@ -61,6 +61,8 @@ def _spans(empty=-np.inf, hidden=-np.inf, scale=True, own=True, top=True, late=F
             best = np.full_like(best, best.max()) if merge == "shared" else best
             best = np.where(np.isneginf(best), 0.0, best) if guard else best
             shares = np.exp(lse - (0 if merge == "no maximum" else best))
+            if merge == "too late":
+                shares = np.exp(lse - np.where(np.isneginf(lse), 0.0, lse).max(axis=0))
             shares = np.isfinite(lse).astype(float) if merge == "even" else shares
             whole = shares.sum(axis=0)
             shares = shares / (np.where(whole == 0, 1.0, whole) if guard else whole)
@@ -96,13 +98,15 @@ WRONG = [
     ("-500", _spans(empty=-500.0), "by hand", "a low number in place"),
     ("-5e4", _spans(empty=-5e4), "edges", "a low number in place"),
     ("-1e30", _spans(empty=-1e30), "edges", "a low number in place"),
+    ("maximum too late", _spans(merge="too late"), "by hand", "over empty spans too"),
+    ("above all", _spans(empty=np.inf), "finite", "not +∞"),
     ("spans of nobody", _spans(empty="nobody"), "by hand", "empty for one"),
     ("by lse", _spans(empty="zero lse"), "property", "with lse = 0 passes for empty"),
     ("by output", _spans(empty="zero out"), "property", "with an output of zeros"),
     ("no guard in the merge", _spans(guard=False), "finite", "needs a guard as well"),
     ("zeros for NaN", _zeros_for_nan, "by hand", "whatever it sees"),
-    ("one maximum", _spans(own=False), "edges", "one maximum in a span"),
-    ("one maximum in the merge", _spans(merge="shared"), "edges", "one maximum in the merge"),
+    ("one maximum", _spans(own=False), "edges", "share one maximum"),
+    ("one maximum in the merge", _spans(merge="shared"), "edges", "share one maximum"),
     ("no maximum in the merge", _spans(merge="no maximum"), "by hand", "without a maximum"),
     ("no maximum", _spans(top=False), "by hand", "without a maximum"),
     ("even", _spans(merge="even"), "by hand", "counts the same"),

@@ -85,7 +85,7 @@ def cases(rng: np.random.Generator) -> Cases:
     window = _exact([-900.0, -900.0, -901.0, -902.0], [[1, 1, 0, 0], [0, 0, 1, 1]], 2)
     nought = _exact([0.0, -1.0, 0.0, 0.0, -2.0, 5.0], [[1, 0, 1, 1, 1, 0], [0, 1, 0, 1, 0, 0]], 2)
     nought["v"][2:4] = 0.0
-    low = [_exact([-h, -h - 1, -h - 2, -h], steps, 2) for h in (30_000.0, 1e12)]
+    low = [_exact([-h, -h - 1, -h - 2, -h], steps, 2) for h in (705.0, 30_000.0, 1e12)]
     lowest = _exact([-1e35, 0.0, 0.0], [[1, 0, 0]], 1)
     return {
         "by hand": [_exact([-900.0, -901.0, -902.0, -900.0], steps, 2)],
@@ -155,6 +155,8 @@ def _merged(outs: Array, lse: Array, merge: str, nothing: Array) -> Array:
     """The outputs of the spans by their shares, or otherwise."""
     best = np.full(lse.shape[1], lse.max()) if merge == "shared" else lse.max(axis=0)
     shares = np.exp(lse - (best if merge == "no guard" else np.where(np.isneginf(best), 0, best)))
+    if merge == "too late":
+        shares = np.exp(lse - np.where(np.isneginf(lse), 0.0, lse).max(axis=0))
     if merge == "no maximum":
         shares = np.exp(lse)
     if merge == "even":
@@ -170,6 +172,10 @@ def _mistakes() -> list[tuple[dict[str, Any], str]]:
         "An empty span hands on a low number in place of −∞. Where a query's own scores all lie "
         "below it, the empty span gets all the weight."
     )
+    shared = (
+        "All queries share one maximum, in a span or in the merge. Where a query's own scores lie "
+        "far below it, its exponentials vanish."
+    )
     bare = (
         "In a span or in the merge an exponential is taken without a maximum subtracted: far "
         "below 0 all of them vanish, far above they overflow."
@@ -181,6 +187,9 @@ def _mistakes() -> list[tuple[dict[str, Any], str]]:
         ({"empty": "all blank"},
          "A span is left out only where no query sees anything in it. It can be empty for one "
          "query alone."),
+        ({"merge": "too late"},
+         "The maximum of the merge is taken over empty spans too, as if their lse were 0. Where a "
+         "query's own scores lie far below that, all its shares vanish."),
         *(({"empty": number}, low) for number in ("-500", "-1e4", "-1e9", "-1e30")),
         ({"empty": "at 0"},
          "Every span with lse = 0 passes for empty. One visible key with score 0 has that too."),
@@ -189,17 +198,17 @@ def _mistakes() -> list[tuple[dict[str, Any], str]]:
         ({"merge": "no guard"},
          "Where a query sees nothing in any span, every lse is −∞, and −∞ − (−∞) is not a number: "
          "the merge needs a guard as well."),
+        ({"empty": "inf"},
+         "A query with an empty span comes out as NaN. Such a span has zeros for its output, not "
+         "0 / 0, and −∞ for its lse, not +∞; and what is subtracted in the merge has to be "
+         "finite."),
         ({"merge": "zeros"},
          "A query with an empty span gets zeros, whatever it sees in the others."),
-        ({"merge": "shared"},
-         "All queries share one maximum in the merge. Where a query's own lse lies far below it, "
-         "its shares vanish."),
+        ({"merge": "shared"}, shared),
         ({"merge": "no maximum"}, bare),
         ({"merge": "even"},
          "Every span that is not empty counts the same. It counts by its sum of exponentials."),
-        ({"top": "shared"},
-         "All queries share one maximum in a span. Where a query's own scores lie far below it, "
-         "its weights vanish."),
+        ({"top": "shared"}, shared),
         ({"top": "none"}, bare),
         ({"mask": "late"},
          "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
@@ -223,7 +232,7 @@ def right(inputs: Inputs) -> Array:
 def slips(inputs: Inputs) -> Slips:
     """What the rows would be with one idea missing; or with the first one, and one of a few."""
     make, mistakes = partial(_walk, inputs), _mistakes()
-    few = [one for one in mistakes if one[0].keys() & {"mask", "scaled"}]
+    few = [one for one in mistakes if one[0].keys() & {"mask", "top", "scaled"}]
     singly = [(make(**choices), idea) for choices, idea in mistakes]
     return singly + with_pairs(make, [mistakes[0], *few])[1 + len(few) :]
 

@@ -194,8 +194,8 @@ def right(inputs: Inputs) -> dict[str, Array]:
 
 
 LATE = (
-    "The maximum is taken over hidden keys too. Where a hidden score is far above the visible ones, "
-    "their exponentials vanish beside it."
+    "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
+    "ones, their exponentials vanish beside it."
 )
 LOOPS = (
     ("late", LATE),

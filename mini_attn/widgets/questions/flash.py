@@ -97,8 +97,8 @@ def _bytes() -> Question:
         unit="FLOPs per byte",
         kind="quotient",
         explanation=f"4 × {tokens:,} × {tokens:,} × {size} FLOPs, and {tokens // block} times "
-        f"2 × {tokens:,} × {size} numbers of {each} bytes: {answer}, the queries of a block. Each "
-        f"number that comes in is multiplied and added once for each of them, and has {each} bytes.",
+        f"2 × {tokens:,} × {size} numbers of {each} bytes: {answer}, the queries of a block. A "
+        f"number that comes in has {each} bytes, and is multiplied and added once for each query.",
         mistakes=(
             Mistake(
                 each * answer,
@@ -182,8 +182,8 @@ def _again() -> Question:
         unit="percent",
         kind="ratio",
         tolerance=0.02,
-        explanation=f"All products have the same size. {again} instead of {plain} is {answer:.1f} % "
-        "more.",
+        explanation=f"All products have the same size. {again} instead of {plain} is "
+        f"{answer:.1f} % more.",
         mistakes=(
             Mistake(50, "That would be one product more than two. The backward pass has four."),
             Mistake(25, "That is one product more than the four of the backward pass alone."),
@@ -212,9 +212,9 @@ def _programs() -> Question:
     return Question(
         key="flash/programs",
         text=f"A decode step: {batch} text, {heads} query heads that share {kv_heads} key/value "
-        f"heads, one query each. The queries of a group are one block, and one multiprocessor walks "
-        f"with it over all keys of its key/value head. The device has {units} multiprocessors. How "
-        "many of them have no work?",
+        f"heads, one query each. The queries of a group are one block, and one multiprocessor "
+        f"walks with it over all keys of its key/value head. The device has {units} "
+        "multiprocessors. How many of them have no work?",
         answer=units - kv_heads,
         unit="multiprocessors",
         kind="count",
@@ -245,8 +245,8 @@ def _programs() -> Question:
             Mistake(units - 1, f"There is one text, but it has {kv_heads} key/value heads."),
             Mistake(
                 units // kv_heads,
-                "That is how many multiprocessors there are for each key/value head. How many have no "
-                "work?",
+                "That is how many multiprocessors there are for each key/value head. How many "
+                "have no work?",
             ),
             Mistake(units, f"{kv_heads} of them do work, one for each key/value head."),
         ),
