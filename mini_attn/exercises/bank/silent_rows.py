@@ -16,9 +16,9 @@ Attention of one head with its keys cut into spans. Each span yields an output a
 every query, and at the end they are merged. `q` is `(q_len, head_dim)`, `k` `(kv_len, head_dim)`,
 `v` `(kv_len, v_head_dim)`; `seen` `(q_len, kv_len)` is true where a query may attend. A query that
 sees no key at all gets zeros. Scores may be of any size and either sign. The function below runs
-without an error or a warning, and its example is right. But some of its outputs are too small, and
-some are zeros, although their queries see keys. Find out when that happens, and repair the
-function.
+without an error or a warning, and its example is right. But on other inputs some outputs come out
+too close to zero, and some are zeros, although their queries see keys. Find out when that happens,
+and repair the function.
 """
 STARTER = '''
 def split_attention(q, k, v, seen, span):

@@ -102,13 +102,18 @@ def _bytes() -> Question:
         mistakes=(
             Mistake(
                 each * answer,
-                f"For each number, or with two products but only the keys. A number has {each} "
-                "bytes, and values are read too.",
+                f"Keys and values are both read, and each number has {each} bytes: one of these "
+                "two factors is missing.",
             ),
             Mistake(
                 answer // 2,
                 "There are two products, scores and weighted sum, and a multiplication with its "
                 "addition counts as two FLOPs.",
+            ),
+            Mistake(
+                tokens // block,
+                f"That is how often each key is read: {tokens:,} / {block}. How many FLOPs come "
+                "with one byte?",
             ),
             Mistake(
                 tokens,
@@ -118,7 +123,8 @@ def _bytes() -> Question:
             Mistake(1, "That is for a single query. A block of them shares what is read."),
             Mistake(
                 4 * answer,
-                f"Keys and values are both read, and each of their numbers has {each} bytes.",
+                f"Keys and values are both read, and each number has {each} bytes: both factors "
+                "are missing.",
             ),
             Mistake(
                 flops // (each * (4 * tokens**2 + 4 * tokens * size)),
