@@ -213,6 +213,7 @@ LOOPS = (
     ("last", "The maximum is that of the latest tile alone. Keep the larger of it and the one "
      "before."),
 )  # fmt: skip
+WRONG_SUMS = ("late", "total", "first", "diagonal", "last")
 
 
 def slips(inputs: Inputs) -> Slips:
@@ -239,7 +240,11 @@ def slips(inputs: Inputs) -> Slips:
         *outs,
         *(({"out": one["out"]}, idea) for one, idea in loops),
         ({"out": np.nan_to_num(loops[0][0]["out"])}, LATE),
-        *(({"lse": one["lse"]}, idea) for one, idea in loops),
+        *(
+            ({"lse": one["lse"]}, idea)
+            for (one, idea), (way, _) in zip(loops, LOOPS, strict=True)
+            if way in WRONG_SUMS
+        ),
         *(({"lse": _whole(inputs, lse=kind)["lse"]}, idea) for kind, idea in sums),
         *(({"tiles": count}, idea) for count, idea in _counts(inputs)),
     ]
