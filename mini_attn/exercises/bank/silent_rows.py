@@ -167,61 +167,60 @@ def _merged(outs: Array, lse: Array, merge: str, nothing: Array) -> Array:
     return np.where(nothing[:, None], 0.0, found) if merge == "zeros" else np.asarray(found)
 
 
-def _mistakes() -> list[tuple[dict[str, Any], str]]:
-    low = (
-        "An empty span hands on a low number in place of −∞. Where a query's own scores all lie "
-        "below it, the empty span gets all the weight."
-    )
-    shared = (
-        "All queries share one maximum, in a span or in the merge. Where a query's own scores lie "
-        "far below it, its exponentials vanish."
-    )
-    bare = (
-        "In a span or in the merge an exponential is taken without a maximum subtracted: far "
-        "below 0 all of them vanish, far above they overflow."
-    )
-    return [
-        ({"empty": "0"},
-         "A span in which a query sees nothing hands on lse = 0, as if its sum of exponentials "
-         "were 1. So it takes part in the merge, with zeros for its output."),
-        ({"empty": "all blank"},
-         "A span is left out only where no query sees anything in it. It can be empty for one "
-         "query alone."),
-        ({"merge": "too late"},
-         "The maximum of the merge is taken over empty spans too, as if their lse were 0. Where a "
-         "query's own scores lie far below that, all its shares vanish."),
-        *(({"empty": number}, low) for number in ("-500", "-1e4", "-1e9", "-1e30")),
-        ({"empty": "at 0"},
-         "Every span with lse = 0 passes for empty. One visible key with score 0 has that too."),
-        ({"empty": "no output"},
-         "Every span with an output of zeros passes for empty. Visible values can be 0 as well."),
-        ({"merge": "no guard"},
-         "Where a query sees nothing in any span, every lse is −∞, and −∞ − (−∞) is not a number: "
-         "the merge needs a guard as well."),
-        ({"empty": "inf"},
-         "A query with an empty span comes out as NaN. Such a span has zeros for its output, not "
-         "0 / 0, and −∞ for its lse, not +∞; and what is subtracted in the merge has to be "
-         "finite."),
-        ({"merge": "zeros"},
-         "A query with an empty span gets zeros, whatever it sees in the others."),
-        ({"merge": "shared"}, shared),
-        ({"merge": "no maximum"}, bare),
-        ({"merge": "even"},
-         "Every span that is not empty counts the same. It counts by its sum of exponentials."),
-        ({"top": "shared"}, shared),
-        ({"top": "none"}, bare),
-        ({"mask": "late"},
-         "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
-         "ones, their exponentials vanish beside it."),
-        ({"mask": "none"}, "Hidden keys are seen: the mask is lost."),
-        ({"mask": "zero"},
-         "Hidden keys get the score 0 in place of none, and with it a weight. Where scores are "
-         "negative they get all of it."),
-        ({"mask": "-1e9"},
-         "A query that sees no key gets zeros. Here it gets a mean of the values, as if hidden "
-         "keys had a low score in place of none."),
-        ({"scaled": False}, "The scale 1 / √head_dim is lost."),
-    ]  # fmt: skip
+LOW = (
+    "An empty span hands on a low number in place of −∞. Where a query's own scores all lie "
+    "below it, the empty span gets all the weight."
+)
+SHARED = (
+    "All queries share one maximum, in a span or in the merge. Where a query's own scores lie "
+    "far below it, its exponentials vanish."
+)
+BARE = (
+    "In a span or in the merge an exponential is taken without a maximum subtracted: far "
+    "below 0 all of them vanish, far above they overflow."
+)
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"empty": "0"},
+     "A span in which a query sees nothing hands on lse = 0, as if its sum of exponentials "
+     "were 1. So it takes part in the merge, with zeros for its output."),
+    ({"empty": "all blank"},
+     "A span is left out only where no query sees anything in it. It can be empty for one "
+     "query alone."),
+    ({"merge": "too late"},
+     "The maximum of the merge is taken over empty spans too, as if their lse were 0. Where a "
+     "query's own scores lie far below that, all its shares vanish."),
+    *(({"empty": number}, LOW) for number in ("-500", "-1e4", "-1e9", "-1e30")),
+    ({"empty": "at 0"},
+     "Every span with lse = 0 passes for empty. One visible key with score 0 has that too."),
+    ({"empty": "no output"},
+     "Every span with an output of zeros passes for empty. Visible values can be 0 as well."),
+    ({"merge": "no guard"},
+     "Where a query sees nothing in any span, every lse is −∞, and −∞ − (−∞) is not a number: "
+     "the merge needs a guard as well."),
+    ({"empty": "inf"},
+     "A query with an empty span comes out as NaN. Such a span has zeros for its output, not "
+     "0 / 0, and −∞ for its lse, not +∞; and what is subtracted in the merge has to be "
+     "finite."),
+    ({"merge": "zeros"},
+     "A query with an empty span gets zeros, whatever it sees in the others."),
+    ({"merge": "shared"}, SHARED),
+    ({"merge": "no maximum"}, BARE),
+    ({"merge": "even"},
+     "Every span that is not empty counts the same. It counts by its sum of exponentials."),
+    ({"top": "shared"}, SHARED),
+    ({"top": "none"}, BARE),
+    ({"mask": "late"},
+     "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
+     "ones, their exponentials vanish beside it."),
+    ({"mask": "none"}, "Hidden keys are seen: the mask is lost."),
+    ({"mask": "zero"},
+     "Hidden keys get the score 0 in place of none, and with it a weight. Where scores are "
+     "negative they get all of it."),
+    ({"mask": "-1e9"},
+     "A query that sees no key gets zeros. Here it gets a mean of the values, as if hidden "
+     "keys had a low score in place of none."),
+    ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
@@ -231,10 +230,10 @@ def right(inputs: Inputs) -> Array:
 
 def slips(inputs: Inputs) -> Slips:
     """What the rows would be with one idea missing; or with the first one, and one of a few."""
-    make, mistakes = partial(_walk, inputs), _mistakes()
-    few = [one for one in mistakes if one[0].keys() & {"mask", "top", "scaled"}]
-    singly = [(make(**choices), idea) for choices, idea in mistakes]
-    return singly + with_pairs(make, [mistakes[0], *few])[1 + len(few) :]
+    make = partial(_walk, inputs)
+    few = [one for one in MISTAKES if one[0].keys() & {"mask", "top", "scaled"}]
+    singly = [(make(**choices), idea) for choices, idea in MISTAKES]
+    return singly + with_pairs(make, [MISTAKES[0], *few])[1 + len(few) :]
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:

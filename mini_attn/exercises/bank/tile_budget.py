@@ -79,8 +79,8 @@ def _floor(value: float) -> int:
     return max(STEP, int(value) // STEP * STEP)
 
 
-def _mistakes(n: Numbers) -> dict[float, str]:
-    power = 1 << (n.block_q.bit_length() - 1)
+def _rounded(n: Numbers) -> dict[float, str]:
+    """Blocks, or queries, that are rounded the wrong way."""
     odd, down = int(n.fitting()), n.tokens // n.block_q
     floor = (
         f"Blocks are rounded down: {n.tokens:,} / {n.block_q} is more than {down}, and the last "
@@ -93,6 +93,11 @@ def _mistakes(n: Numbers) -> dict[float, str]:
             f"multiples of {STEP}; or {n.tokens:,} / {n.block_q} was rounded down, and the last "
             "block, which is not full, reads all keys too."
         )
+    return {down * n.once(): floor, n.read(odd): steps}
+
+
+def _mistakes(n: Numbers) -> dict[float, str]:
+    power = 1 << (n.block_q.bit_length() - 1)
     found: dict[float, str] = {
         n.once(): (
             "Keys and values are read once there. Every block of queries reads all of them again."
@@ -110,8 +115,7 @@ def _mistakes(n: Numbers) -> dict[float, str]:
         n.read(_floor(n.fitting(sums=EACH))): (
             "The running output and the scores are kept in float32, 4 bytes a number."
         ),
-        down * n.once(): floor,
-        n.read(odd): steps,
+        **_rounded(n),
         round(n.once() * n.tokens / n.block_q): (
             "The last block of queries is not full, but it reads all keys: round the number of "
             "blocks up."

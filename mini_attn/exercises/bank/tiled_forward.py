@@ -213,28 +213,28 @@ LOOPS = (
     ("last", "The maximum is that of the latest tile alone. Keep the larger of it and the one "
      "before."),
 )  # fmt: skip
+FAR = 10**6  # past all keys
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"past": FAR}, "Later keys are seen: a tile on the edge needs the causal mask."),
+    ({"past": 0},
+     "The queries are taken for the first tokens. They are the last ones: query i stands at "
+     "kv_len − q_len + i."),
+    ({"blind": 1}, "A query does not see its own key, the one at kv_len − q_len + i."),
+    ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+]  # fmt: skip
+SUMS = [
+    ("top", "lse is the largest score alone. The logarithm of the sum belongs to it."),
+    ("log of sum", "The sum is relative to the maximum: add the maximum to its logarithm."),
+    ("sum", "That is the sum itself, relative to the maximum. Its logarithm is asked for."),
+    ("base 2", "lse is to the base 2. Natural logarithms are asked for."),
+    ("minus", "The logarithm of the sum is added to the maximum, not subtracted."),
+]
 WRONG_SUMS = ("late", "total", "first", "diagonal", "last")
 
 
 def slips(inputs: Inputs) -> Slips:
     """What the outputs, the sums or the count would be with one idea missing."""
-    far = len(inputs["k"])
-    mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"past": far}, "Later keys are seen: a tile on the edge needs the causal mask."),
-        ({"past": 0},
-         "The queries are taken for the first tokens. They are the last ones: query i stands at "
-         "kv_len − q_len + i."),
-        ({"blind": 1}, "A query does not see its own key, the one at kv_len − q_len + i."),
-        ({"scaled": False}, "The scale 1 / √head_dim is lost."),
-    ]  # fmt: skip
-    outs = with_pairs(lambda **wrong: {"out": _whole(inputs, **wrong)["out"]}, mistakes)
-    sums = [
-        ("top", "lse is the largest score alone. The logarithm of the sum belongs to it."),
-        ("log of sum", "The sum is relative to the maximum: add the maximum to its logarithm."),
-        ("sum", "That is the sum itself, relative to the maximum. Its logarithm is asked for."),
-        ("base 2", "lse is to the base 2. Natural logarithms are asked for."),
-        ("minus", "The logarithm of the sum is added to the maximum, not subtracted."),
-    ]
+    outs = with_pairs(lambda **wrong: {"out": _whole(inputs, **wrong)["out"]}, MISTAKES)
     loops = [(_loop(inputs, way), idea) for way, idea in LOOPS]
     return [
         *outs,
@@ -245,7 +245,7 @@ def slips(inputs: Inputs) -> Slips:
             for (one, idea), (way, _) in zip(loops, LOOPS, strict=True)
             if way in WRONG_SUMS
         ),
-        *(({"lse": _whole(inputs, lse=kind)["lse"]}, idea) for kind, idea in sums),
+        *(({"lse": _whole(inputs, lse=kind)["lse"]}, idea) for kind, idea in SUMS),
         *(({"tiles": count}, idea) for count, idea in _counts(inputs)),
     ]
 
