@@ -79,8 +79,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """Outputs, sums, and one count."""
-    rows = len(inputs["q"])
-    blocks = -(-rows // inputs["block_q"])
+    rows, blocks = len(inputs["q"]), -(-len(inputs["q"]) // inputs["block_q"])
     out = (rows, inputs["v"].shape[1])
     return {"out": (out, "f"), "lse": ((rows,), "f"), "tiles": ((blocks,), "i")}
 
