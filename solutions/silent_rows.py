@@ -1,80 +1,121 @@
-"""The guard stands in the exponent alone; the maximum of no keys stays minus infinity."""
+"""The lse of an empty span is minus infinity, and a merge of empty spans has a guard."""
 
 import numpy as np
 
 
-def block_attention(q, k, v, seen, block):
-    top = np.full(len(q), -np.inf)
-    total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
-    for start in reversed(range(0, len(k), block)):
-        some = slice(start, start + block)
+def split_attention(q, k, v, seen, span):
+    outs, sums = [], []
+    for start in range(0, len(k), span):
+        some = slice(start, start + span)
         scores = np.where(seen[:, some], q @ k[some].T / np.sqrt(q.shape[1]), -np.inf)
-        higher = np.maximum(top, scores.max(axis=1))
-        shift = np.where(np.isneginf(higher), 0.0, higher)  # for the exponents
-        keep, weights = np.exp(top - shift), np.exp(scores - shift[:, None])
-        total = keep * total + weights.sum(axis=1)
-        out = keep[:, None] * out + weights @ v[some]
-        top = higher
-    return out / np.where(total == 0, 1.0, total)[:, None]
+        top = scores.max(axis=1)
+        empty = np.isneginf(top)
+        top = np.where(empty, 0.0, top)  # for the exponents
+        weights = np.exp(scores - top[:, None])
+        total = np.where(empty, 1.0, weights.sum(axis=1))
+        outs.append(weights @ v[some] / total[:, None])
+        sums.append(np.where(empty, -np.inf, top + np.log(total)))
+    lse = np.array(sums)
+    best = lse.max(axis=0)
+    shares = np.exp(lse - np.where(np.isneginf(best), 0.0, best))
+    whole = shares.sum(axis=0)
+    shares = shares / np.where(whole == 0, 1.0, whole)
+    return (shares[:, :, None] * np.array(outs)).sum(axis=0)
 
 
-REFERENCE = block_attention
+REFERENCE = split_attention
 
 
-def _loop(guard=True, begin=-np.inf, hidden=-np.inf, scale=True, own=True, last=False, old=True,
-          both=True):  # fmt: skip
-    """The loop with something done otherwise."""
+def _spans(empty=-np.inf, hidden=-np.inf, scale=True, own=True, top=True, late=False, guard=True,
+           merge="right"):  # fmt: skip
+    """The function with something done otherwise; without a guard in the merge, if asked."""
 
-    def answer(q, k, v, seen, block):
-        top = np.full(len(q), begin)
-        total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
-        for start in reversed(range(0, len(k), block)):
-            some = slice(start, start + block)
-            scores = q @ k[some].T / (np.sqrt(q.shape[1]) if scale else 1)
-            if hidden is not None:
-                scores = np.where(seen[:, some], scores, hidden)
-            higher = np.maximum(top, scores.max(axis=1))
-            shift = np.where(np.isneginf(higher), 0.0, higher) if guard else higher
-            shift = shift if own else np.full_like(shift, shift.max())
-            with np.errstate(all="ignore"):
-                keep, weights = np.exp(top - shift), np.exp(scores - shift[:, None])
-                if last or not old:
-                    keep = np.zeros_like(keep) if last else np.ones_like(keep)
-                total = keep * total + weights.sum(axis=1)
-                out = keep[:, None] * out + weights @ v[some]
-            top = higher if guard == "exponent" else shift
-        return out / np.where(total == 0, 1.0, total)[:, None]
+    def answer(q, k, v, seen, span):
+        outs, sums = [], []
+        with np.errstate(all="ignore"):
+            for start in range(0, len(k), span):
+                some = slice(start, start + span)
+                scores = plain = q @ k[some].T / (np.sqrt(q.shape[1]) if scale else 1)
+                if hidden is not None:
+                    scores = np.where(seen[:, some], scores, hidden)
+                best = (plain if late else scores).max(axis=1) * (1 if top else 0)
+                best = best if top else np.zeros_like(best)
+                best = best if own else np.full_like(best, best.max())
+                best = np.where(np.isneginf(best), 0.0, best)
+                weights = np.exp(scores - best[:, None])
+                total = weights.sum(axis=1)
+                blank, total = total == 0, np.where(total == 0, 1.0, total)
+                outs.append(weights @ v[some] / total[:, None])
+                lse = best + np.log(total)
+                if empty == "nobody":
+                    lse = lse if seen[:, some].any() else np.full_like(lse, -np.inf)
+                elif empty == "zero lse":
+                    lse = np.where(lse == 0, -np.inf, lse)
+                elif empty == "zero out":
+                    lse = np.where((outs[-1] == 0).all(axis=1), -np.inf, lse)
+                else:
+                    lse = np.where(blank, empty, lse)
+                sums.append(lse)
+            lse = np.array(sums)
+            best = lse.max(axis=0)
+            best = np.full_like(best, best.max()) if merge == "shared" else best
+            best = np.where(np.isneginf(best), 0.0, best) if guard else best
+            shares = np.exp(lse - (0 if merge == "no maximum" else best))
+            if merge == "too late":
+                shares = np.exp(lse - np.where(np.isneginf(lse), 0.0, lse).max(axis=0))
+            shares = np.isfinite(lse).astype(float) if merge == "even" else shares
+            whole = shares.sum(axis=0)
+            shares = shares / (np.where(whole == 0, 1.0, whole) if guard else whole)
+            return (shares[:, :, None] * np.array(outs)).sum(axis=0)
 
     return answer
 
 
-def _mean_of_none(q, k, v, seen, block):
-    out = block_attention(q, k, v, seen, block)
+def _zeros_for_nan(q, k, v, seen, span):
+    out = split_attention(q, k, v, seen, span)
+    for start in range(0, len(k), span):
+        out = np.where(seen[:, start : start + span].any(axis=1)[:, None], out, 0.0)
+    return out
+
+
+def _mean_of_none(q, k, v, seen, span):
+    out = split_attention(q, k, v, seen, span)
     return np.where(seen.any(axis=1)[:, None], out, v.mean(axis=0))
 
 
-def _not_started(q, k, v, seen, block):
+def _not_started(q, k, v, seen, span):
     raise NotImplementedError
 
 
-def _rows_of_one(q, k, v, seen, block):
-    return block_attention(q, k, v, seen, block)[0]
+def _rows_of_one(q, k, v, seen, span):
+    return split_attention(q, k, v, seen, span)[0]
 
 
 WRONG = [
     ("not started", _not_started, "attempted", "NotImplementedError"),
-    ("starter", _loop(), "by hand", "has 0 as its largest score"),
-    ("no guard", _loop(guard=False), "finite", "NaN"),
-    ("begins low", _loop(guard="exponent", begin=-1e4), "edges", "begins at −10,000"),
-    ("begins at -500", _loop(guard="exponent", begin=-500.0), "property", "begins at a number"),
-    ("one maximum", _loop(own=False), "by hand", "share one maximum"),
-    ("no mask", _loop("exponent", hidden=None), "by hand", "the mask is lost"),
-    ("hidden at 0", _loop("exponent", hidden=0.0), "by hand", "the score 0"),
-    ("hidden at -1e9", _loop("exponent", hidden=-1e9), "edges", "a low score in place"),
-    ("mean of none", _mean_of_none, "edges", "gets zeros"),
-    ("old sums as they are", _loop("exponent", old=False), "by hand", "have to shrink"),
-    ("the last tile", _loop("exponent", last=True), "by hand", "thrown away"),
-    ("no scale", _loop("exponent", scale=False), "random", "scale"),
+    ("starter", _spans(empty=0.0), "by hand", "hands on lse = 0"),
+    ("a low number", _spans(empty=-1e4), "edges", "a low number in place"),
+    ("-500", _spans(empty=-500.0), "by hand", "a low number in place"),
+    ("-5e4", _spans(empty=-5e4), "edges", "a low number in place"),
+    ("-1e30", _spans(empty=-1e30), "edges", "a low number in place"),
+    ("maximum too late", _spans(merge="too late"), "by hand", "over empty spans too"),
+    ("above all", _spans(empty=np.inf), "finite", "not +∞"),
+    ("spans of nobody", _spans(empty="nobody"), "by hand", "empty for one"),
+    ("by lse", _spans(empty="zero lse"), "property", "with lse = 0 passes for empty"),
+    ("by output", _spans(empty="zero out"), "property", "with an output of zeros"),
+    ("no guard in the merge", _spans(guard=False), "finite", "needs a guard as well"),
+    ("zeros for NaN", _zeros_for_nan, "by hand", "whatever it sees"),
+    ("one maximum", _spans(own=False), "edges", "share one maximum"),
+    ("one maximum in the merge", _spans(merge="shared"), "edges", "share one maximum"),
+    ("no maximum in the merge", _spans(merge="no maximum"), "by hand", "without a maximum"),
+    ("no maximum", _spans(top=False), "by hand", "without a maximum"),
+    ("even", _spans(merge="even"), "by hand", "counts the same"),
+    ("masked late", _spans(late=True), "property", "over hidden keys too"),
+    ("no mask", _spans(hidden=None), "by hand", "the mask is lost"),
+    ("hidden at 0", _spans(hidden=0.0), "by hand", "the score 0"),
+    ("hidden at -1e9", _spans(hidden=-1e9), "edges", "a low score in place"),
+    ("mean of none", _mean_of_none, "edges", "a mean of the values"),
+    ("no scale", _spans(scale=False), "random", "scale"),
     ("one row", _rows_of_one, "shape", "shape"),
-    ("half repaired: no scale", _loop(scale=False), "by hand", "has 0 as its largest"),
+    ("half repaired: no scale", _spans(empty=0.0, scale=False), "by hand", "hands on lse = 0"),
 ]  # fmt: skip

@@ -48,7 +48,47 @@ def _no_axis(out, lse, part, part_lse):
     return (out - share * part) / (1 - share), lse + np.log1p(-share)
 
 
+def _in_place(out, lse, part, part_lse):
+    share = np.exp(part_lse - lse)
+    out -= share[:, None] * part
+    out /= (1 - share)[:, None]
+    lse += np.log1p(-share)
+    return out, lse
+
+
+def _empty(out, lse, part, part_lse):
+    """Zeros and -inf where nothing goes."""
+    rest, rest_lse = taken_back(out, lse, part, part_lse)
+    gone = np.isneginf(part_lse)
+    return np.where(gone[:, None], 0.0, rest), np.where(gone, -np.inf, rest_lse)
+
+
+def _base_two(out, lse, part, part_lse):
+    share = np.exp2(part_lse - lse)
+    return (out - share[:, None] * part) / (1 - share)[:, None], lse + np.log2(1 - share)
+
+
+def _by_part(out, lse, part, part_lse):
+    with np.errstate(all="ignore"):
+        more = np.exp(lse - part_lse) - 1
+        return ((more + 1)[:, None] * out - part) / more[:, None], part_lse + np.log(more)
+
+
+def _one_reference(out, lse, part, part_lse):
+    with np.errstate(all="ignore"):
+        a, b = np.exp(lse - lse.max())[:, None], np.exp(part_lse - lse.max())[:, None]
+        return (a * out - b * part) / (a - b), lse.max() + np.log(a - b)[:, 0]
+
+
 WRONG = [
+    ("in place", _in_place, "repeatable", "should stay as passed in"),
+    ("nothing goes", _empty, "finite", "nothing is taken"),
+    ("base 2", _base_two, "by hand", "base 2"),
+    ("from the part", _by_part, "finite", "The reference is part_lse"),
+    ("one reference", _one_reference, "finite", "share one reference"),
+    ("the mean", _out(lambda out, part, share: 2 * out - part), "by hand", "same weight"),
+    ("multiplied", _out(lambda out, part, share: (1 - share) * (out - share * part)), "by hand",
+     "divide"),
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("output alone", lambda **given: taken_back(**given)[0], "type", "Return 2 arrays"),
     ("a column", _column, "shape", "rest_lse should have shape"),

@@ -127,7 +127,45 @@ def _lse(make):
     )
 
 
+def _late(q, k, v, block_q, block_k):
+    """The mask after the exponential, and a maximum over whole tiles."""
+    out, lse, tiles = tiled_forward(q, k, v, block_q, block_k)
+    past = len(k) - len(q)
+    for i in range(len(q)):
+        last = past + min(i - i % block_q + block_q, len(q)) - 1
+        scores = q[i] @ k[: (last // block_k + 1) * block_k].T / np.sqrt(q.shape[1])
+        weights = np.exp(scores - scores.max())
+        weights[past + i + 1 :] = 0.0
+        with np.errstate(all="ignore"):
+            out[i] = weights @ v[: len(weights)] / weights.sum()
+            lse[i] = scores.max() + np.log(weights.sum())
+    return out, lse, tiles
+
+
+def _late_zeros(q, k, v, block_q, block_k):
+    out, lse, tiles = _late(q, k, v, block_q, block_k)
+    return np.nan_to_num(out), np.where(np.isneginf(lse), 0.0, lse), tiles
+
+
+def _keys_outside(q, k, v, block_q, block_k):
+    """Each tile with a softmax of its own, then the mean of them."""
+    _, lse, tiles = tiled_forward(q, k, v, block_q, block_k)
+    out = np.zeros((len(q), v.shape[1]))
+    for i in range(len(q)):
+        for j in range(tiles[i // block_q]):
+            some = slice(j * block_k, min((j + 1) * block_k, len(k) - len(q) + i + 1))
+            if len(k[some]):
+                scores = q[i] @ k[some].T / np.sqrt(q.shape[1])
+                weights = np.exp(scores - scores.max())
+                out[i] += weights @ v[some] / weights.sum()
+        out[i] /= tiles[i // block_q]
+    return out, lse, tiles
+
+
 WRONG = [
+    ("masked late", _late, "finite", "over hidden keys too"),
+    ("masked late, zeros", _late_zeros, "edges", "over hidden keys too"),
+    ("a softmax a tile", _keys_outside, "by hand", "softmax of its own"),
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("two outputs", _two, "type", "Return 3 arrays"),
     ("the square", _square, "property", "exist at the same time"),

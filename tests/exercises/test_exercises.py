@@ -87,7 +87,7 @@ FREE = {  # what the result does not depend on, or not beyond its first row
     "block_softmax": {"block"},
     "breaking_head": {"maps"},  # the head is in the first layer of two
     "code_attention": {"k_zero"},  # the task asks which array is of no use
-    "silent_rows": {"block"},
+    "silent_rows": {"span"},
     "kept_offset": {"held_positions"},  # they tempt: the newest key held need not be the last
     "tile_product": {"tile"},
 }

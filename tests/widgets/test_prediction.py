@@ -132,7 +132,7 @@ BY_HAND = {
     "sliding-window/copy": 39 + 1,
     "flash/passes": 32,
     "flash/merge": 56 / 8,
-    "flash/bytes": 32 * 2 * 4096 * 128 * 2,
+    "flash/bytes": 4 * 4096 * 4096 * 128 / (32 * 2 * 4096 * 128 * 2),
     "flash/dead": 15 * 16 // 2,
     "flash/again": 100 / 6,
     "flash/programs": 132 - 8,

@@ -16,9 +16,10 @@ EXERCISE = Exercise(
     section="How much it saves depends on the fast memory",
     text="""
 A colleague has written a kernel that attends in tiles. Doubling its blocks of queries from 64 to
-128 made prefill of 8,192 tokens faster. Doubling them again, to 256, still halves the bytes of keys
-and values that are read, and the blocks fit; but prefill takes as long as before, prefill of 512
-tokens has become slower, and a decode step takes just as long with any of the three.
+128 made prefill, the pass over a whole prompt, faster for 8,192 tokens. Doubling them again, to
+256, still halves the bytes of keys and values that are read, and the blocks fit. But for 8,192
+tokens prefill now takes as long as with 128, for 512 tokens it has become slower, and a decode step
+takes just as long with any of the three.
 
 Explain the four observations in six to ten sentences. Then say what you would count or measure
 to find out whether your explanation of the third one is right.

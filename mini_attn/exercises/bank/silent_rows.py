@@ -1,4 +1,4 @@
-"""Find the bug: a reference for empty tiles that outlives them."""
+"""Find the bug: spans that a query does not see, and what they say of themselves."""
 
 from __future__ import annotations
 
@@ -12,61 +12,67 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-Attention of one head over blocks of keys, the last block first. `q` is `(q_len, head_dim)`, `k`
-`(kv_len, head_dim)`, `v` `(kv_len, v_head_dim)`; `seen` `(q_len, kv_len)` is true where a query may
-attend, and a query that sees no key gets zeros. The same lines were in a public kernel, where
-[some heads of some tokens came out as zeros](https://github.com/Dao-AILab/flash-attention/issues/2082)
-although those tokens saw keys. Find out when that happens, and repair the function. Scores may be
-large, of either sign.
+Attention of one head with its keys cut into spans. Each span yields an output and an `lse` for
+every query, and at the end they are merged. `q` is `(q_len, head_dim)`, `k` `(kv_len, head_dim)`,
+`v` `(kv_len, v_head_dim)`; `seen` `(q_len, kv_len)` is true where a query may attend. A query that
+sees no key at all gets zeros. Scores may be of any size and either sign. The function below runs
+without an error or a warning, and its example is right. But on other inputs some outputs come out
+too close to zero, and some are zeros, although their queries see keys. Find out when that happens,
+and repair the function.
 """
 STARTER = '''
-def block_attention(q, k, v, seen, block):
-    """Attention of one head, from the last block of keys to the first."""
-    top = np.full(len(q), -np.inf)
-    total, out = np.zeros(len(q)), np.zeros((len(q), v.shape[1]))
-    for start in reversed(range(0, len(k), block)):
-        some = slice(start, start + block)
+def split_attention(q, k, v, seen, span):
+    """Attention of one head, span by span, merged at the end."""
+    outs, sums = [], []
+    for start in range(0, len(k), span):
+        some = slice(start, start + span)
         scores = q @ k[some].T / np.sqrt(q.shape[1])
         scores = np.where(seen[:, some], scores, -np.inf)
-        higher = np.maximum(top, scores.max(axis=1))
-        higher = np.where(np.isneginf(higher), 0.0, higher)
-        keep = np.exp(top - higher)
-        weights = np.exp(scores - higher[:, None])
-        total = keep * total + weights.sum(axis=1)
-        out = keep[:, None] * out + weights @ v[some]
-        top = higher
-    return out / np.where(total == 0, 1.0, total)[:, None]
+        top = scores.max(axis=1)
+        top = np.where(np.isneginf(top), 0.0, top)
+        weights = np.exp(scores - top[:, None])
+        total = weights.sum(axis=1)
+        total = np.where(total == 0, 1.0, total)
+        outs.append(weights @ v[some] / total[:, None])
+        sums.append(top + np.log(total))
+    lse = np.array(sums)                               # (spans, q_len)
+    shares = np.exp(lse - lse.max(axis=0))
+    shares = shares / shares.sum(axis=0)
+    return (shares[:, :, None] * np.array(outs)).sum(axis=0)
 
 
-keys = np.array([[3.0], [2.0], [1.0], [0.0]])      # four keys, and their values
-block_attention(np.ones((4, 1)), keys, keys, np.tri(4, dtype=bool), 2)  # fine
+keys = np.array([[53.0], [52.0], [51.0], [50.0]])  # four keys; each query sees one more
+split_attention(np.ones((4, 1)), keys, keys, np.tri(4, dtype=bool), 2)  # right
 '''
 
 Array = np.ndarray
 
 
-def _case(q: Array, k: Array, v: Array, seen: Array, block: int) -> Inputs:
-    return {"q": q, "k": k, "v": v, "seen": seen, "block": block}
+def _case(q: Array, k: Array, v: Array, seen: Array, span: int) -> Inputs:
+    return {"q": q, "k": k, "v": v, "seen": seen, "span": span}
+
+
+def _exact(scores: list[float], seen: list[list[int]], span: int) -> Inputs:
+    """One number a key, which is its score for every query."""
+    k = np.array(scores)[:, None]
+    v = 2.0 ** np.arange(len(k))[:, None]
+    return _case(np.ones((len(seen), 1)), k, v, np.array(seen, bool), span)
 
 
 def _drawn(
-    rng: np.random.Generator, q_len: int, kv_len: int, block: int, height: float = 0.0
+    rng: np.random.Generator, q_len: int, kv_len: int, span: int, height: float = 0.0
 ) -> Inputs:
     """Causal attention of the last queries; scores about as high as asked."""
     size = 4
     q, k = (rng.standard_normal((n, size)) for n in (q_len, kv_len))
     q[:, 0], k[:, 0] = 2.0, k[:, 0] + height
     seen = np.tri(q_len, kv_len, kv_len - q_len, dtype=bool)
-    return _case(q, k, rng.standard_normal((kv_len, 3)), seen, block)
+    return _case(q, k, rng.standard_normal((kv_len, 3)), seen, span)
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """By hand: the second block is hidden from two queries. The property: scores far from 0."""
-    hand = _case(
-        np.ones((3, 1)), np.array([[-900.0], [-901.0], [-902.0], [-900.0]]),
-        np.array([[1.0], [2.0], [4.0], [8.0]]),
-        np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]], bool), 2,
-    )  # fmt: skip
+    """By hand: the second span is hidden from two queries. The property: scores far from 0."""
+    steps = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
     holes = _drawn(rng, 5, 8, 2, -1500.0)
     holes["seen"] &= rng.random((5, 8)) < 0.6
     holes["seen"][:, 0] = True
@@ -75,13 +81,19 @@ def cases(rng: np.random.Generator) -> Cases:
     apart = _drawn(rng, 4, 8, 2)
     apart["q"][:, 0] = [2000.0, -2000.0, 300.0, -300.0]
     apart["k"][:, 0] = np.abs(apart["k"][:, 0]) + 1
-    near, far = _drawn(rng, 6, 6, 2, -720.0), _drawn(rng, 5, 6, 2, -30_000.0)
+    unseen = _exact([0.0, 2000.0, 1.0, 3000.0], [[1, 0, 1, 0], [1, 0, 0, 0]], 2)
+    window = _exact([-900.0, -900.0, -901.0, -902.0], [[1, 1, 0, 0], [0, 0, 1, 1]], 2)
+    nought = _exact([0.0, -1.0, 0.0, 0.0, -2.0, 5.0], [[1, 0, 1, 1, 1, 0], [0, 1, 0, 1, 0, 0]], 2)
+    nought["v"][2:4] = 0.0
+    low = [_exact([-h, -h - 1, -h - 2, -h], steps, 2) for h in (705.0, 30_000.0, 1e12)]
+    lowest = _exact([-1e35, 0.0, 0.0], [[1, 0, 0]], 1)
     return {
-        "by hand": [hand],
-        "random": [_drawn(rng, 6, 6, 2), _drawn(rng, 4, 9, 3)],
-        "property": [_drawn(rng, 6, 6, 2, -1000.0), holes, _drawn(rng, 5, 5, 2, 1000.0), near],
-        "edges": [blind, apart, far, _drawn(rng, 3, 7, 3, -1000.0), _drawn(rng, 2, 3, 8, -1000.0),
-                  _drawn(rng, 1, 1, 1, -1000.0)],
+        "by hand": [_exact([-900.0, -901.0, -902.0, -900.0], steps, 2)],
+        "random": [_drawn(rng, 6, 6, 2), _drawn(rng, 5, 9, 3)],
+        "property": [_drawn(rng, 6, 6, 2, -1000.0), holes, _drawn(rng, 5, 5, 2, 1000.0), window,
+                     nought, unseen],
+        "edges": [blind, apart, *low, lowest, _drawn(rng, 3, 7, 3, -1000.0),
+                  _drawn(rng, 2, 3, 8, -1000.0), _drawn(rng, 1, 1, 1, -1000.0)],
     }  # fmt: skip
 
 
@@ -90,78 +102,138 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"out": ((len(inputs["q"]), inputs["v"].shape[1]), "f")}
 
 
+def _masked(scores: Array, seen: Array, mask: str) -> Array:
+    """The scores of a span, with what is hidden at one number or another."""
+    hidden = {"hidden": -np.inf, "late": -np.inf, "zero": 0.0, "-1e9": -1e9}
+    return scores if mask == "none" else np.where(seen, scores, hidden[mask])
+
+
+def _one_span(scores: Array, seen: Array, v: Array, mask: str, top: str) -> tuple[Array, ...]:
+    """Output and lse of a span, -inf where it is empty."""
+    masked = _masked(scores, seen, mask)
+    best = (scores if mask == "late" else masked).max(axis=1)
+    best = {"own": best, "none": np.zeros_like(best), "shared": np.full_like(best, best.max())}[top]
+    best = np.where(np.isneginf(best), 0.0, best)
+    weights = np.exp(masked - best[:, None])
+    total = weights.sum(axis=1)
+    return weights @ v / np.where(total == 0, 1.0, total)[:, None], best + np.log(total)
+
+
+def _known_empty(empty: str, out: Array, lse: Array, blank: Array) -> Array:
+    """The lse that a span hands on, where it passes for empty by one sign or another."""
+    signs = {"at 0": lse == 0, "no output": (out == 0).all(axis=1), "all blank": blank.all()}
+    low = np.where(blank, 0.0, lse)
+    if empty in signs:
+        return np.where(signs[empty] | (blank if empty != "all blank" else False), -np.inf, low)
+    return np.where(blank, -np.inf if empty == "right" else float(empty), lse)
+
+
 def _walk(
     inputs: Inputs,
     *,
-    saved: str = "the maximum",
-    begin: float = -np.inf,
+    empty: str = "right",
     mask: str = "hidden",
-    keep: str = "both",
+    top: str = "own",
+    merge: str = "right",
     scaled: bool = True,
 ) -> Array:
-    """The loop, with one thing or another done otherwise."""
-    q, k, v, seen, block = (inputs[name] for name in ("q", "k", "v", "seen", "block"))
-    top, total = np.full(len(q), begin), np.zeros(len(q))
-    out = np.zeros((len(q), v.shape[1]))
-    for start in reversed(range(0, len(k), block)):
-        some = slice(start, start + block)
-        scores = q @ k[some].T * (q.shape[1] ** -0.5 if scaled else 1.0)
-        hidden = {"hidden": -np.inf, "zero": 0.0, "-1e9": -1e9}
-        scores = scores if mask == "none" else np.where(seen[:, some], scores, hidden[mask])
-        best = scores.max(axis=1)
-        higher = np.maximum(top, best)
-        shift = np.where(np.isneginf(higher), 0.0, higher)
-        if saved == "one for all":
-            shift = np.full_like(shift, shift.max())
-        with np.errstate(all="ignore"):
-            shrink = np.exp(top - shift)
-            weights = np.exp(scores - shift[:, None])
-            grown = {"both": shrink, "neither": np.ones_like(shrink), "last": np.zeros_like(shrink)}
-            total = grown[keep] * total + weights.sum(axis=1)
-            out = grown[keep][:, None] * out + weights @ v[some]
-        top = shift if saved in ("the guard", "one for all") else higher
-    whole = np.where(total == 0, 1.0, total)
-    return np.asarray(out / whole[:, None])
+    """Spans and their merge, with one thing or another done otherwise."""
+    q, k, v, seen, span = (inputs[name] for name in ("q", "k", "v", "seen", "span"))
+    outs, sums, nothing = [], [], np.zeros(len(q), bool)
+    with np.errstate(all="ignore"):
+        for start in range(0, len(k), span):
+            some = slice(start, start + span)
+            scores = q @ k[some].T * (q.shape[1] ** -0.5 if scaled else 1.0)
+            out, lse = _one_span(scores, seen[:, some], v[some], mask, top)
+            outs.append(out)
+            sums.append(_known_empty(empty, out, lse, np.isneginf(lse)))
+            nothing |= ~seen[:, some].any(axis=1)
+        return _merged(np.array(outs), np.array(sums), merge, nothing)
 
 
-def _mistakes() -> list[tuple[dict[str, Any], str]]:
-    return [
-        ({"saved": "the guard"},
-         "A row whose first tile is hidden has 0 as its largest score from then on. No score of "
-         "its own need be that high, and beside it all its exponentials vanish. What stands in for "
-         "the maximum in the exponent must not become the maximum."),
-        ({"begin": -1e4},
-         "The maximum begins at −10,000, which no key has. Where all scores lie below, every "
-         "exponential vanishes."),
-        ({"begin": -500.0},
-         "The maximum begins at a number that no key has. Where all scores lie below, every "
-         "exponential vanishes."),
-        ({"saved": "one for all"},
-         "All queries share one maximum. Where a query's own scores lie far below it, its weights "
-         "vanish."),
-        ({"mask": "none"}, "Hidden keys are seen: the mask is lost."),
-        ({"mask": "zero"},
-         "Hidden keys get the score 0 in place of none, and with it a weight. Where scores are "
-         "negative they get all of it."),
-        ({"mask": "-1e9"},
-         "A query that sees no key gets zeros. Here it gets the mean of the values, as if hidden "
-         "keys had a low score in place of none."),
-        ({"keep": "neither"},
-         "Old sums stay as they are when a larger score comes. They have to shrink."),
-        ({"keep": "last"},
-         "Only the last tile of the walk is left: tiles before it have been thrown away."),
-        ({"scaled": False}, "The scale 1 / √head_dim is lost."),
-    ]  # fmt: skip
+def _merged(outs: Array, lse: Array, merge: str, nothing: Array) -> Array:
+    """The outputs of the spans by their shares, or otherwise."""
+    best = np.full(lse.shape[1], lse.max()) if merge == "shared" else lse.max(axis=0)
+    shares = np.exp(lse - (best if merge == "no guard" else np.where(np.isneginf(best), 0, best)))
+    if merge == "too late":
+        shares = np.exp(lse - np.where(np.isneginf(lse), 0.0, lse).max(axis=0))
+    if merge == "no maximum":
+        shares = np.exp(lse)
+    if merge == "even":
+        shares = np.isfinite(lse).astype(float)
+    total = shares.sum(axis=0)
+    shares = shares / (total if merge == "no guard" else np.where(total == 0, 1.0, total))
+    found = (shares[:, :, None] * outs).sum(axis=0)
+    return np.where(nothing[:, None], 0.0, found) if merge == "zeros" else np.asarray(found)
+
+
+LOW = (
+    "An empty span hands on a low number in place of −∞. Where a query's own scores all lie "
+    "below it, the empty span gets all the weight."
+)
+SHARED = (
+    "All queries share one maximum, in a span or in the merge. Where a query's own scores lie "
+    "far below it, its exponentials vanish."
+)
+BARE = (
+    "In a span or in the merge an exponential is taken without a maximum subtracted: far "
+    "below 0 all of them vanish, far above they overflow."
+)
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"empty": "0"},
+     "A span in which a query sees nothing hands on lse = 0, as if its sum of exponentials "
+     "were 1. So it takes part in the merge, with zeros for its output."),
+    ({"empty": "all blank"},
+     "A span is left out only where no query sees anything in it. It can be empty for one "
+     "query alone."),
+    ({"merge": "too late"},
+     "The maximum of the merge is taken over empty spans too, as if their lse were 0. Where a "
+     "query's own scores lie far below that, all its shares vanish."),
+    *(({"empty": number}, LOW) for number in ("-500", "-1e4", "-1e9", "-1e30")),
+    ({"empty": "at 0"},
+     "Every span with lse = 0 passes for empty. One visible key with score 0 has that too."),
+    ({"empty": "no output"},
+     "Every span with an output of zeros passes for empty. Visible values can be 0 as well."),
+    ({"merge": "no guard"},
+     "Where a query sees nothing in any span, every lse is −∞, and −∞ − (−∞) is not a number: "
+     "the merge needs a guard as well."),
+    ({"empty": "inf"},
+     "A query with an empty span comes out as NaN. Such a span has zeros for its output, not "
+     "0 / 0, and −∞ for its lse, not +∞; and what is subtracted in the merge has to be "
+     "finite."),
+    ({"merge": "zeros"},
+     "A query with an empty span gets zeros, whatever it sees in the others."),
+    ({"merge": "shared"}, SHARED),
+    ({"merge": "no maximum"}, BARE),
+    ({"merge": "even"},
+     "Every span that is not empty counts the same. It counts by its sum of exponentials."),
+    ({"top": "shared"}, SHARED),
+    ({"top": "none"}, BARE),
+    ({"mask": "late"},
+     "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
+     "ones, their exponentials vanish beside it."),
+    ({"mask": "none"}, "Hidden keys are seen: the mask is lost."),
+    ({"mask": "zero"},
+     "Hidden keys get the score 0 in place of none, and with it a weight. Where scores are "
+     "negative they get all of it."),
+    ({"mask": "-1e9"},
+     "A query that sees no key gets zeros. Here it gets a mean of the values, as if hidden "
+     "keys had a low score in place of none."),
+    ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+]  # fmt: skip
 
 
 def right(inputs: Inputs) -> Array:
-    """The loop, with the guard in the exponent alone."""
+    """Spans whose lse is -inf where they are empty, merged with a guard."""
     return _walk(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing, or two."""
-    return with_pairs(partial(_walk, inputs), _mistakes())
+    """What the rows would be with one idea missing; or with the first one, and one of a few."""
+    make = partial(_walk, inputs)
+    few = [one for one in MISTAKES if one[0].keys() & {"mask", "top", "scaled"}]
+    singly = [(make(**choices), idea) for choices, idea in MISTAKES]
+    return singly + with_pairs(make, [MISTAKES[0], *few])[1 + len(few) :]
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
@@ -169,8 +241,8 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     i = wrong_along(outputs["out"], right(inputs))[0]
     keys = np.flatnonzero(inputs["seen"][i]).tolist()
     scores = inputs["q"][i] @ inputs["k"][keys].T * inputs["q"].shape[1] ** -0.5
-    spread = f", with scores from {scores.min():.0f} to {scores.max():.0f}" if keys else ""
-    return f"Row {i} is wrong. It sees the keys {keys}{spread}; blocks have {inputs['block']} keys."
+    spread = f", with scores from {scores.min():.6g} to {scores.max():.6g}" if keys else ""
+    return f"Row {i} is wrong. It sees the keys {keys}{spread}; a span has {inputs['span']}."
 
 
 EXERCISE = Exercise(
@@ -183,19 +255,20 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=True,
-    section="Where the maximum begins",
+    section="Two numbers stand for many keys",
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Take one query that does not see the last block, with scores of −900 in the first. Print "
-        "top, total and out after each turn of the loop.",
-        "Two things are needed of a row without a key so far: a number that can be subtracted "
-        "without NaN, and a maximum that any score exceeds. One variable cannot be both.",
+        "The scores of the example are about 50. Use the same mask with scores of 0, then of −900, "
+        "and print lse and shares.",
+        "A library has shipped the like: [a finite lse for rows that see nothing]"
+        "(https://github.com/flashinfer-ai/flashinfer/issues/4452). What does the merge need in "
+        "its place, and what happens then to a query that sees nothing in any span?",
     ),
     common_errors=(
-        "Testing with small scores, for which any reference near 0 is good enough.",
-        "Beginning at a very low number instead: then some scores lie below that.",
-        "Removing the guard: the walk begins with tiles that are hidden whole.",
+        "Testing with large positive scores alone, where a wrong lse of 0 is too small to matter.",
+        "Handing on a very low number instead: then some scores lie below that.",
+        "Repairing the span and forgetting the query that sees nothing at all.",
     ),
     cases=cases,
     expected=expected,

@@ -15,7 +15,8 @@ out that some of the keys should not have been there. Over these keys alone the 
 `part` `(q_len, v_head_dim)` and `part_lse` `(q_len,)`. Return `rest` and `rest_lse`: what the
 output and the log-sum-exp are over the keys that remain. All other keys, values and queries are
 gone. Scores may be in the thousands. Where a query has seen none of the keys in question,
-`part_lse` is −inf and `part` is 0; of the others every query sees at least one.
+`part_lse` is −inf and `part` is 0. Every query sees at least one of the keys that remain. Leave the
+four arrays as they are: the server still needs them.
 """
 STARTER = '''
 def taken_back(out, lse, part, part_lse):
@@ -115,7 +116,39 @@ def _outs(inputs: Inputs) -> list[tuple[Array, str]]:
          "The difference is multiplied by the share once. Solve the merge for the other part: what "
          "remains has been multiplied by 1 − share."),
         (out, "The output is as it was."),
+        *_more_outs(inputs),
     ]  # fmt: skip
+
+
+def _more_outs(inputs: Inputs) -> list[tuple[Array, str]]:
+    """Outputs with a share that is another number."""
+    lse, part_lse, out, part = (inputs[n] for n in ("lse", "part_lse", "out", "part"))
+    with np.errstate(all="ignore"):
+        joined = np.exp(lse - np.logaddexp(lse, part_lse))[:, None]
+        double = np.exp2(part_lse - lse)[:, None]
+        gone, share = np.isneginf(part_lse)[:, None], _share(inputs)[:, None]
+        finite = np.where(gone, 0.0, part_lse[:, None])
+        by_lse = (lse[:, None] * out - finite * part) / (lse[:, None] - finite)
+        all_rows, own = (np.exp(one - lse.max())[:, None] for one in (lse, part_lse))
+        top = (all_rows * out - own * part) / (all_rows - own)
+        again = np.exp(lse - part_lse)[:, None]
+        by_part = (again * out - part) / (again - 1)
+        return [
+            (joined * out + (1 - joined) * part, "The part is merged once more. It has to be "
+             "taken out."),
+            ((out - double * part) / (1 - double), "The share is taken to the base 2. These "
+             "logarithms are natural."),
+            (np.where(gone, 0.0, right(inputs)["rest"]), "Where a query has seen none of the keys "
+             "that go, nothing is taken from it: its output stays as it was."),
+            (2 * out - part, "Both parts are given the same weight. They count by their shares."),
+            (by_lse, "The parts are weighted by lse itself. They count by their exponentials."),
+            (top, "All queries share one reference. Where a query's own lse lies far below it, all "
+             "exponentials vanish."),
+            (by_part, "The reference is part_lse, which is −∞ where nothing goes. lse is always "
+             "finite: take the difference from that."),
+            ((1 - share) * (out - share * part), "Multiplied by the share that remains. What "
+             "remains has been multiplied by it already: divide."),
+        ]  # fmt: skip
 
 
 def _sums(inputs: Inputs) -> list[tuple[Array, str]]:
@@ -135,6 +168,10 @@ def _sums(inputs: Inputs) -> list[tuple[Array, str]]:
         (np.log1p(-_share(inputs)), "That is how much lse changes. Add it to lse."),
         (lse - np.log1p(-_share(inputs)), "lse has grown. Taking keys away makes the sum smaller."),
         (lse, "lse is as it was. The sum of exponentials has become smaller."),
+        (np.where(gone, -np.inf, right(inputs)["rest_lse"]), "Where a query has seen none of the "
+         "keys that go, nothing is taken from it: its lse stays as it was."),
+        (lse + np.log2(1 - np.exp2(part_lse - lse)), "The share is taken to the base 2. These "
+         "logarithms are natural."),
         (np.log(np.abs(lse - finite) + 1e-300), "Logarithms are subtracted, and a logarithm is "
          "taken again. It is their exponentials that add up."),
     ]  # fmt: skip
@@ -183,4 +220,5 @@ EXERCISE = Exercise(
     right=right,
     slips=slips,
     symptom=SHOULD_BE,
+    keeps_inputs=True,
 )

@@ -15,7 +15,7 @@ CHOICES = {
     "tokens": (8192, 10_240, 16_384),
     "size": (96, 128),
     "block_k": (48, 64),
-    "fast": (190_000, 220_000, 240_000, 250_000, 260_000, 270_000, 290_000),
+    "fast": tuple(range(190_000, 310_000, 10_000)),
 }
 
 
@@ -27,10 +27,12 @@ class Numbers(NamedTuple):
     block_k: int = 64
     fast: int = 220_000
 
-    def fitting(self, *, out: bool = True, scores: bool = True, keys: int = 2) -> float:
+    def fitting(
+        self, *, out: bool = True, scores: bool = True, keys: int = 2, sums: int = SUMS
+    ) -> float:
         """Queries that fit beside the keys, with or without some part."""
         left = self.fast - keys * EACH * self.block_k * self.size
-        row = EACH * self.size + SUMS * (out * self.size + scores * self.block_k)
+        row = EACH * self.size + sums * (out * self.size + scores * self.block_k)
         return left / row
 
     def read(self, block_q: float, *, keys: int = 2) -> int:
@@ -77,6 +79,23 @@ def _floor(value: float) -> int:
     return max(STEP, int(value) // STEP * STEP)
 
 
+def _rounded(n: Numbers) -> dict[float, str]:
+    """Blocks, or queries, that are rounded the wrong way."""
+    odd, down = int(n.fitting()), n.tokens // n.block_q
+    floor = (
+        f"Blocks are rounded down: {n.tokens:,} / {n.block_q} is more than {down}, and the last "
+        "block, which is not full, reads all keys too."
+    )
+    steps = f"{odd} queries fit, but blocks of queries are multiples of {STEP}: {n.block_q}."
+    if n.read(odd) == down * n.once():
+        floor = steps = (
+            f"That is {down} blocks. Either {odd} queries were taken, and blocks of queries are "
+            f"multiples of {STEP}; or {n.tokens:,} / {n.block_q} was rounded down, and the last "
+            "block, which is not full, reads all keys too."
+        )
+    return {down * n.once(): floor, n.read(odd): steps}
+
+
 def _mistakes(n: Numbers) -> dict[float, str]:
     power = 1 << (n.block_q.bit_length() - 1)
     found: dict[float, str] = {
@@ -93,7 +112,10 @@ def _mistakes(n: Numbers) -> dict[float, str]:
             "The values of a tile take as much room as its keys."
         ),
         n.read(_floor(n.fitting(keys=0))): "A tile's keys and values take room as well.",
-        n.read(n.fitting()): f"Blocks of queries are multiples of {STEP}: round down.",
+        n.read(_floor(n.fitting(sums=EACH))): (
+            "The running output and the scores are kept in float32, 4 bytes a number."
+        ),
+        **_rounded(n),
         round(n.once() * n.tokens / n.block_q): (
             "The last block of queries is not full, but it reads all keys: round the number of "
             "blocks up."
@@ -124,7 +146,7 @@ def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
         return None
     if idea := explain(value, _mistakes(n).items(), _near):
         return idea
-    if 0 < value < 1e5:
+    if 0 < value < 1e5 or _near(1e3 * value, n.right) or _near(1024 * value, n.right):
         return "The answer is in bytes: write the number out, or as 1.23e9."
     far = max(value / n.right, n.right / value) if value > 0 else float("inf")
     side = "large" if value > n.right else "small"

@@ -16,9 +16,10 @@ keys, so that query `i` sees the keys 0 to `kv_len - q_len + i`. `k` is `(kv_len
 is `(kv_len, v_head_dim)`. Go through blocks of `block_q` queries and, for each, of `block_k` keys;
 the last of either may be smaller. Return `out` `(q_len, v_head_dim)`, `lse` `(q_len,)`, the natural
 logarithm of the sum of the exponentials of the scores that a query sees, and `tiles`, an integer
-array: how many tiles you computed for each block of queries. A tile in which nobody sees anything
-must not be computed, and the scores of all keys must not exist at one time. Scores may be in the
-thousands.
+array: how many tiles you computed for each block of queries. Scores are divided by √head_dim, and
+`q_len` is at most `kv_len`. A tile in which nobody sees anything must not be computed, and the
+scores of all keys must not exist at one time. Scores may be in the thousands, those of hidden keys
+as well.
 """
 STARTER = '''
 def tiled_forward(q, k, v, block_q, block_k):
@@ -43,6 +44,12 @@ def _drawn(
     return _case(q, k, rng.standard_normal((kv_len, 3)), *blocks)
 
 
+def _steep(tops: list[float], q_len: int, blocks: tuple[int, int]) -> Inputs:
+    """Keys whose scores are given: later ones, which are hidden, far above the others."""
+    k = np.array(tops)[:, None]
+    return _case(np.ones((q_len, 1)), k, 2.0 ** np.arange(len(k))[:, None], *blocks)
+
+
 def _trained(rng: np.random.Generator, blocks: tuple[int, int]) -> Inputs:
     q, k, v = (part[0] for part in trained_heads(rng, 40))
     return _case(q, k, v, *blocks)
@@ -64,6 +71,7 @@ def cases(rng: np.random.Generator) -> Cases:
         ],
         "edges": [
             _drawn(rng, 5, 7, (3, 2), 2000.0), _drawn(rng, 5, 7, (2, 3), -2000.0),
+            _steep([0.0, 3000.0, 3001.0, 6000.0], 4, (2, 2)), _steep([1.0, 0.0, 2000.0], 2, (8, 8)),
             _drawn(rng, 3, 5, (8, 8)), _drawn(rng, 4, 6, (1, 1)), _drawn(rng, 1, 1, (2, 2)),
         ],
     }  # fmt: skip
@@ -71,8 +79,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     """Outputs, sums, and one count."""
-    rows = len(inputs["q"])
-    blocks = -(-rows // inputs["block_q"])
+    rows, blocks = len(inputs["q"]), -(-len(inputs["q"]) // inputs["block_q"])
     out = (rows, inputs["v"].shape[1])
     return {"out": (out, "f"), "lse": ((rows,), "f"), "tiles": ((blocks,), "i")}
 
@@ -105,6 +112,41 @@ def _whole(
         "base 2": (safe + np.log(whole)) / np.log(2), "minus": safe - np.log(whole),
     }[lse]  # fmt: skip
     return {"out": weights @ v / whole, "lse": sums[:, 0]}
+
+
+def _block(inputs: Inputs, i: int, way: str) -> tuple[Array, Array]:
+    """The loop over the keys for one block of queries, with one thing done otherwise."""
+    q, k, v, wide = (inputs[name] for name in ("q", "k", "v", "block_k"))
+    places = np.arange(i, min(i + inputs["block_q"], len(q))) + len(k) - len(q)
+    top, total = np.full(len(places), -np.inf), np.zeros(len(places))
+    out, count = np.zeros((len(places), v.shape[1])), 0
+    for j in range(0, places[0 if way == "first" else -1] + 1, wide):
+        columns = np.arange(j, min(j + wide, len(k)))
+        seen = columns <= places[:, None]
+        if way == "diagonal" and j // wide != i // inputs["block_q"]:
+            seen = np.ones_like(seen)
+        scores = q[places - len(k) + len(q)] @ k[columns].T / np.sqrt(q.shape[1])
+        best = (scores if way == "late" else np.where(seen, scores, -np.inf)).max(axis=1)
+        higher = best if way == "last" else np.maximum(top, best)
+        shift = np.where(np.isneginf(higher), 0.0, higher)
+        weights = np.where(seen, np.exp(scores - shift[:, None]), 0.0)
+        keep, part, count = np.exp(top - shift), weights.sum(axis=1), count + 1
+        if way == "own":
+            out = out + weights @ v[columns] / np.where(part == 0, 1, part)[:, None]
+        else:
+            out = (1.0 if way == "out" else keep[:, None]) * out + weights @ v[columns]
+        total = (1.0 if way == "total" else keep) * total + part
+        top, out = higher, out / total[:, None] if way == "each" else out
+    whole = count if way == "own" else 1.0 if way == "each" else total[:, None]
+    return out / whole, top + np.log(total)
+
+
+def _loop(inputs: Inputs, way: str) -> dict[str, Array]:
+    """The whole loop, with one thing done otherwise."""
+    with np.errstate(all="ignore"):
+        starts = range(0, len(inputs["q"]), inputs["block_q"])
+        outs, sums = zip(*(_block(inputs, i, way) for i in starts), strict=True)
+    return {"out": np.concatenate(outs), "lse": np.concatenate(sums)}
 
 
 def _ends(inputs: Inputs) -> tuple[Array, Array]:
@@ -150,28 +192,59 @@ def right(inputs: Inputs) -> dict[str, Array]:
     return _whole(inputs) | {"tiles": -(-seen // inputs["block_k"])}
 
 
+LATE = (
+    "The maximum is taken over hidden keys too. Where a hidden score is far above the visible "
+    "ones, their exponentials vanish beside it."
+)
+LOOPS = (
+    ("late", LATE),
+    ("out", "The running output is not rescaled when a larger score comes. It is relative to the "
+     "same maximum as the sum."),
+    ("total", "The running sum is not rescaled when a larger score comes, as the output is."),
+    ("own", "Each tile has a softmax of its own, and the tiles are averaged. A tile counts by its "
+     "sum of exponentials: divide once, at the end."),
+    ("each", "The running output is divided after every tile, and the next tile is added as if it "
+     "had not been. Divide once, at the end."),
+    ("first", "A tile is left out if the first of its queries sees nothing in it. The last one "
+     "sees most: ask that one."),
+    ("diagonal", "The mask is applied only where a block of keys has the number of the block of "
+     "queries. Which tiles lie on the edge follows from positions, not from their numbers."),
+    ("last", "The maximum is that of the latest tile alone. Keep the larger of it and the one "
+     "before."),
+)  # fmt: skip
+FAR = 10**6  # past all keys
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"past": FAR}, "Later keys are seen: a tile on the edge needs the causal mask."),
+    ({"past": 0},
+     "The queries are taken for the first tokens. They are the last ones: query i stands at "
+     "kv_len − q_len + i."),
+    ({"blind": 1}, "A query does not see its own key, the one at kv_len − q_len + i."),
+    ({"scaled": False}, "The scale 1 / √head_dim is lost."),
+]  # fmt: skip
+SUMS = [
+    ("top", "lse is the largest score alone. The logarithm of the sum belongs to it."),
+    ("log of sum", "The sum is relative to the maximum: add the maximum to its logarithm."),
+    ("sum", "That is the sum itself, relative to the maximum. Its logarithm is asked for."),
+    ("base 2", "lse is to the base 2. Natural logarithms are asked for."),
+    ("minus", "The logarithm of the sum is added to the maximum, not subtracted."),
+]
+WRONG_SUMS = ("late", "total", "first", "diagonal", "last")
+
+
 def slips(inputs: Inputs) -> Slips:
     """What the outputs, the sums or the count would be with one idea missing."""
-    far = len(inputs["k"])
-    mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"past": far}, "Later keys are seen: a tile on the edge needs the causal mask."),
-        ({"past": 0},
-         "The queries are taken for the first tokens. They are the last ones: query i stands at "
-         "kv_len − q_len + i."),
-        ({"blind": 1}, "A query does not see its own key, the one at kv_len − q_len + i."),
-        ({"scaled": False}, "The scale 1 / √head_dim is lost."),
-    ]  # fmt: skip
-    outs = with_pairs(lambda **wrong: {"out": _whole(inputs, **wrong)["out"]}, mistakes)
-    sums = [
-        ("top", "lse is the largest score alone. The logarithm of the sum belongs to it."),
-        ("log of sum", "The sum is relative to the maximum: add the maximum to its logarithm."),
-        ("sum", "That is the sum itself, relative to the maximum. Its logarithm is asked for."),
-        ("base 2", "lse is to the base 2. Natural logarithms are asked for."),
-        ("minus", "The logarithm of the sum is added to the maximum, not subtracted."),
-    ]
+    outs = with_pairs(lambda **wrong: {"out": _whole(inputs, **wrong)["out"]}, MISTAKES)
+    loops = [(_loop(inputs, way), idea) for way, idea in LOOPS]
     return [
         *outs,
-        *(({"lse": _whole(inputs, lse=kind)["lse"]}, idea) for kind, idea in sums),
+        *(({"out": one["out"]}, idea) for one, idea in loops),
+        ({"out": np.nan_to_num(loops[0][0]["out"])}, LATE),
+        *(
+            ({"lse": one["lse"]}, idea)
+            for (one, idea), (way, _) in zip(loops, LOOPS, strict=True)
+            if way in WRONG_SUMS
+        ),
+        *(({"lse": _whole(inputs, lse=kind)["lse"]}, idea) for kind, idea in SUMS),
         *(({"tiles": count}, idea) for count, idea in _counts(inputs)),
     ]
 

@@ -86,34 +86,50 @@ def _merge() -> Question:
 def _bytes() -> Question:
     tokens, size, block, each = 4096, 128, 128, 2
     moved = cost.tiled_traffic(tokens, tokens, head_dim=size, block_q=block, block_k=block)
-    answer = each * (moved["k"] + moved["v"])
-    once = each * 2 * tokens * size
+    flops = 4 * tokens**2 * size
+    answer = flops // (each * (moved["k"] + moved["v"]))
     return Question(
         key="flash/bytes",
         text=f"The same loop: {tokens:,} tokens, head_dim {size}, blocks of {block} queries, no "
-        "mask, bfloat16. How many bytes of keys and values does one head read from the large "
-        "memory?",
+        "mask, bfloat16. How many FLOPs of the two products does one head do for each byte of "
+        "keys and values that it reads from the large memory?",
         answer=answer,
-        unit="bytes",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"Keys and values are 2 × {tokens:,} × {size} numbers of {each} bytes, "
-        f"{once:,} bytes, and they are read {tokens // block} times: {answer:,}.",
+        unit="FLOPs per byte",
+        kind="quotient",
+        explanation=f"4 × {tokens:,} × {tokens:,} × {size} FLOPs, and {tokens // block} times "
+        f"2 × {tokens:,} × {size} numbers of {each} bytes: {answer}, the queries of a block. A "
+        f"number that comes in has {each} bytes, and is multiplied and added once for each query.",
         mistakes=(
-            Mistake(once, f"That is once. Each of the {tokens // block} blocks of queries reads "
-                    "them again."),
-            Mistake(answer // 2, "Keys and values are both read, in 2 bytes a number."),
-            Mistake(2 * answer, "A bfloat16 number has 2 bytes, not 4."),
-            Mistake(8 * answer, "Those are bits."),
             Mistake(
-                each * 2 * tokens * size * tokens,
-                "That reads all keys for every single query. A block of them shares a read.",
+                each * answer,
+                f"Keys and values are both read, and each number has {each} bytes: one of these "
+                "two factors is missing.",
             ),
             Mistake(
-                each * 4 * tokens * tokens * 2,
-                "Scores are not moved at all here: they stay where they are computed.",
+                answer // 2,
+                "There are two products, scores and weighted sum, and a multiplication with its "
+                "addition counts as two FLOPs.",
             ),
-            Mistake(answer // size, f"A key has {size} numbers, and so has a value."),
+            Mistake(
+                tokens // block,
+                f"That is how often each key is read: {tokens:,} / {block}. How many FLOPs come "
+                "with one byte?",
+            ),
+            Mistake(
+                tokens,
+                f"That is with every key read once. Each of the {tokens // block} blocks of "
+                "queries reads them again.",
+            ),
+            Mistake(1, "That is for a single query. A block of them shares what is read."),
+            Mistake(
+                4 * answer,
+                f"Keys and values are both read, and each number has {each} bytes: both factors "
+                "are missing.",
+            ),
+            Mistake(
+                flops // (each * (4 * tokens**2 + 4 * tokens * size)),
+                "That is for all bytes of the plain program. Here no scores are moved.",
+            ),
         ),
     )  # fmt: skip
 
@@ -142,6 +158,10 @@ def _dead() -> Question:
                 "That counts the tiles of the diagonal as well. In each of them somebody sees "
                 "something: they are computed, and masked.",
             ),
+            Mistake(
+                side * (side - 1),
+                "Those are all tiles but the ones on the diagonal. Half of them lie above it.",
+            ),
             Mistake(side * side, "Those are all tiles."),
             Mistake(side, "Those are the tiles on the diagonal. They are masked, not skipped."),
             Mistake(
@@ -168,7 +188,7 @@ def _again() -> Question:
         unit="percent",
         kind="ratio",
         tolerance=0.02,
-        explanation=f"The products are of one size. {again} instead of {plain} is "
+        explanation=f"All products have the same size. {again} instead of {plain} is "
         f"{answer:.1f} % more.",
         mistakes=(
             Mistake(50, "That would be one product more than two. The backward pass has four."),
@@ -180,6 +200,10 @@ def _again() -> Question:
             Mistake(
                 100 / 7,
                 "One of seven is the share in the new total. Compare with the old total, 6.",
+            ),
+            Mistake(
+                100 * again / plain,
+                "That is the new total in percent of the old one. By how many percent is it more?",
             ),
             Mistake(
                 again / plain, "That is the factor. By how many percent is it above 1?",
@@ -194,19 +218,30 @@ def _programs() -> Question:
     return Question(
         key="flash/programs",
         text=f"A decode step: {batch} text, {heads} query heads that share {kv_heads} key/value "
-        f"heads, one query each. One program takes a key/value head, the queries of its group as "
-        f"one block, and walks over all keys. A device has {units} multiprocessors. How many of "
-        "them stay without work?",
+        f"heads, one query each. The queries of a group are one block, and one multiprocessor "
+        f"walks with it over all keys of its key/value head. The device has {units} "
+        "multiprocessors. How many of them have no work?",
         answer=units - kv_heads,
         unit="multiprocessors",
         kind="count",
-        explanation=f"There is one program for each key/value head: {kv_heads} of {units} work, "
-        f"{units - kv_heads} do not, however long the text is.",
+        signed=True,
+        explanation=f"One multiprocessor works for each key/value head: {kv_heads} of {units}. "
+        f"{units - kv_heads} have none, however long the text is.",
         mistakes=(
             Mistake(
                 units - heads,
-                "The query heads of a group are one block: there is a program for each key/value "
-                "head.",
+                "The query heads of a group are one block: one multiprocessor works for each "
+                "key/value head.",
+            ),
+            Mistake(
+                0,
+                "Here the keys of one head are not shared out: one multiprocessor walks over all "
+                "of them. How many heads of keys are there?",
+            ),
+            Mistake(
+                units - heads - kv_heads,
+                "Query heads and key/value heads are not two kinds of work. A key/value head comes "
+                "with its group of queries.",
             ),
             Mistake(kv_heads, "Those are the multiprocessors that have work."),
             Mistake(
@@ -216,9 +251,10 @@ def _programs() -> Question:
             Mistake(units - 1, f"There is one text, but it has {kv_heads} key/value heads."),
             Mistake(
                 units // kv_heads,
-                "That is how many multiprocessors there are for each program. How many have none?",
+                "That is how many multiprocessors there are for each key/value head. How many "
+                "have no work?",
             ),
-            Mistake(units, "Eight programs do run."),
+            Mistake(units, f"{kv_heads} of them do work, one for each key/value head."),
         ),
     )
 
