@@ -93,7 +93,7 @@ WRONG = [
     ("ends at 3.75", lambda x: _even(x, SIZES[:24]), "by hand", "ends at 3.75"),
     ("open end", _beyond(lambda x: x), "by hand", "stays as it is"),
     ("infinite end", _beyond(lambda x: np.inf * x), "finite", "becomes infinite"),
-    ("infinity lost", lambda x: np.where(np.isinf(x), 0, to_e2m3(x)), "edges", "Infinity becomes"),
+    ("infinity lost", lambda x: np.where(np.isinf(x), 0, to_e2m3(x)), "edges", "Infinity, or"),
     ("scaled", _scaled, "by hand", "scaled first"),
     ("codes", _codes, "by hand", "Those are codes"),
     ("up, sign lost", lambda x: np.abs(_up(x)), "by hand", "sign is lost"),

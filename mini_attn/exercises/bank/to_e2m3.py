@@ -76,7 +76,7 @@ def _places(size: Array, sizes: Array, ties: str, by: str) -> Array:
         return np.maximum(np.searchsorted(sizes, size, side="right") - 1, 0)
     between = (sizes[1:] + sizes[:-1]) / 2
     if by == "ratio":
-        between = np.sqrt(np.maximum(sizes[1:] * sizes[:-1], 1 / 256))
+        between = np.sqrt(sizes[1:] * np.maximum(sizes[:-1], 1 / 16))
     down = np.searchsorted(between, size)  # half-way: the smaller
     up = np.searchsorted(between, size, side="right")
     even, odd = np.where(down % 2, up, down), np.where(down % 2, down, up)
@@ -147,11 +147,18 @@ def slips(inputs: Inputs) -> Slips:
     """What comes out with one idea missing, or two."""
     x = inputs["x"]
     codes = _places(np.abs(x), SIZES, "even", "distance").astype(float)
-    far = np.where(np.isinf(x), 0.0, right(inputs))
+    far = [np.where(np.abs(x) > most, 0.0, right(inputs)) for most in (1e16, 1e308)]
     return [
         (codes, "Those are codes. The numbers that they stand for were asked for."),
         (codes * np.sign(x), "Those are codes. The numbers that they stand for were asked for."),
-        (far, "Infinity becomes 0. It becomes the largest number, 7.5."),
+        *(
+            (
+                zero,
+                "Infinity, or a very large number, becomes 0: from there all sizes look equally "
+                "far away. It becomes the largest number, 7.5.",
+            )
+            for zero in far
+        ),
         *with_pairs(partial(_rounded, x), MISTAKES),
     ]
 
