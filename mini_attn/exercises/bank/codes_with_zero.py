@@ -171,7 +171,7 @@ def slips(inputs: Inputs) -> Slips:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first number that is wrong."""
     x, got, wanted = inputs["x"], outputs["back"], right(inputs)
-    i, j = np.argwhere(~np.isclose(got, wanted))[0]
+    i, j = np.argwhere(~np.isclose(got, wanted, rtol=1e-7, atol=1e-9))[0]
     return f"In {inputs['bits']} bits, {x[i, j]:.4g} should come back as {wanted[i, j] + 0.0:.4g}."
 
 

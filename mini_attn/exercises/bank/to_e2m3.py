@@ -166,7 +166,7 @@ def slips(inputs: Inputs) -> Slips:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first number that is wrong."""
     x, got, wanted = inputs["x"].ravel(), outputs["rounded"].ravel(), right(inputs).ravel()
-    i = int(np.flatnonzero(~np.isclose(got, wanted))[0])
+    i = int(np.flatnonzero(~np.isclose(got, wanted, rtol=1e-7, atol=1e-9))[0])
     return f"{x[i]:g} becomes {got[i]:g}; it should become {wanted[i] + 0.0:g}."
 
 
