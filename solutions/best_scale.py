@@ -25,8 +25,17 @@ def _starter(W, levels):
     raise NotImplementedError
 
 
+def _codes(w, scale, levels):
+    return np.rint(w / scale).clip(-levels, levels)
+
+
 def _error(w, scale, levels):
-    return ((w - scale * np.rint(w / scale).clip(-levels, levels)) ** 2).sum()
+    return ((w - scale * _codes(w, scale, levels)) ** 2).sum()
+
+
+def _fitted(w, scale, levels):
+    codes = _codes(w, scale, levels)
+    return w @ codes / (codes @ codes) if codes.any() else scale
 
 
 def _for_rows(find):
@@ -36,51 +45,125 @@ def _for_rows(find):
     return answer
 
 
-def _fitted(w, scale, levels):
-    codes = np.rint(w / scale).clip(-levels, levels)
-    return w @ codes / (codes @ codes) if codes.any() else scale
+def _tried(scales, fitted=False):
+    """The least error of the scales that ``scales(w, levels)`` gives, each fitted or not."""
+
+    def least(w, levels):
+        tried = scales(w, levels)
+        if fitted:
+            tried = [_fitted(w, scale, levels) for scale in tried]
+        return min(_error(w, scale, levels) for scale in tried)
+
+    return _for_rows(least)
 
 
 def _usual(w, levels):
-    return _error(w, np.abs(w).max() / levels, levels)
-
-
-def _once(w, levels):
-    return _error(w, _fitted(w, np.abs(w).max() / levels, levels), levels)
+    return [np.abs(w).max() / levels]
 
 
 def _turns(w, levels):
     scale = np.abs(w).max() / levels
     for _ in range(50):
         scale = _fitted(w, scale, levels)
-    return _error(w, scale, levels)
+    return [scale]
 
 
-def _grid(w, levels):
-    top = np.abs(w).max() / levels
-    return min(_error(w, part * top, levels) for part in np.linspace(0.2, 1.2, 101))
+def _many_turns(w, levels):
+    found = []
+    for scale in np.linspace(0.5 / levels, 1.5, 12) * np.abs(w).max():
+        for _ in range(30):
+            scale = _fitted(w, scale, levels)
+        found.append(scale)
+    return found
+
+
+def _grid(w, levels, n=400):
+    return np.abs(w).max() * np.linspace(0, 2, n + 1)[1:]
+
+
+def _changes(w, levels, half=0.5):
+    return np.unique(np.abs(w[w != 0])[:, None] / (np.arange(levels) + half))
+
+
+def _middles(w, levels, half=0.5):
+    at = _changes(w, levels, half)
+    at = np.concatenate([[at[0] / 2], at, [3 * np.abs(w).max()]])
+    return (at[1:] + at[:-1]) / 2
 
 
 def _exact_hits(w, levels):
-    size = np.abs(w[w != 0])
-    return min(_error(w, s, levels) for s in (size[:, None] / np.arange(1, levels + 1)).ravel())
+    return (np.abs(w[w != 0])[:, None] / np.arange(1, levels + 1)).ravel()
+
+
+def _best(w, levels):
+    fitted = [_fitted(w, scale, levels) for scale in _middles(w, levels)]
+    return min(fitted, key=lambda scale: _error(w, scale, levels))
+
+
+def _valley(w, levels):
+    """As if there were one valley."""
+    low, high = 1e-6 * np.abs(w).max(), 1.2 * np.abs(w).max()
+    for _ in range(80):
+        one, other = low + 0.382 * (high - low), low + 0.618 * (high - low)
+        if _error(w, one, levels) < _error(w, other, levels):
+            high = other
+        else:
+            low = one
+    return [(low + high) / 2]
 
 
 def _uncut(w, levels):
-    return 0.0
+    usual = _usual(w, levels)[0]
+    return [max(_fitted(w, scale, levels), usual) for scale in _middles(w, levels)]
+
+
+def _no_larger(w, levels):
+    usual = _usual(w, levels)[0]
+    return [min(_fitted(w, scale, levels), usual) for scale in _middles(w, levels)]
+
+
+def _not_below(W, levels):
+    return least_error(np.maximum(W, 0), levels) + (np.minimum(W, 0) ** 2).sum(axis=1)
+
+
+def _sizes(w, levels):
+    scale = _best(w, levels)
+    return np.abs(w - scale * _codes(w, scale, levels)).sum()
+
+
+def _one_scale(W, levels):
+    scale = _best(W.ravel(), levels) if W.any() else 1.0
+    return np.array([_error(w, scale, levels) for w in W])
+
+
+def _divided(W, levels):
+    return np.where((W == 0).all(axis=1), np.nan, least_error(W, levels))
 
 
 WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
-    ("usual", _for_rows(_usual), "by hand", "the usual scale"),
-    ("fitted once", _for_rows(_once), "random", "fitted once"),
-    ("in turns", _for_rows(_turns), "random", "in turns"),
-    ("grid", _for_rows(_grid), "by hand", "there is a scale with"),
-    ("hits", _for_rows(_exact_hits), "by hand", "hit one weight exactly"),
-    ("nothing cut off", _for_rows(_uncut), "by hand", "Nothing is cut off"),
+    ("usual", _tried(_usual), "by hand", "the usual scale"),
+    ("fitted once", _tried(_usual, fitted=True), "random", "fitted once"),
+    ("in turns", _tried(_turns), "random", "in turns"),
+    ("in turns from many", _tried(_many_turns), "random", "in one range of scales"),
+    ("grid", _tried(_grid), "by hand", "but the scale"),
+    ("grid, fitted", _tried(_grid, fitted=True), "property", "in one range of scales"),
+    ("one valley", _tried(_valley), "random", "in one range of scales"),
+    ("hits", _tried(_exact_hits), "by hand", "hit one weight exactly"),
+    ("changes alone", _tried(_changes), "by hand", "lies between two"),
+    ("middles", _tried(_middles), "by hand", "from a derivative"),
+    ("whole places", _tried(lambda w, n: _middles(w, n, 1), fitted=True), "property", "half-way"),
+    ("nothing cut off", _for_rows(lambda w, n: 0.0), "by hand", "Nothing is cut off"),
+    ("no weight cut off", _tried(_uncut), "by hand", "ever cut off"),
+    ("no larger scale", _tried(_no_larger), "random", "above the usual one"),
+    ("none below 0", _not_below, "by hand", "come back as 0"),
+    ("sizes", _for_rows(_sizes), "by hand", "sum of the sizes"),
+    ("the scale", _for_rows(_best), "by hand", "the best scale"),
+    ("one scale", _one_scale, "by hand", "One scale serves"),
+    ("rows of zeros", _divided, "finite", "0/0"),
     ("mean", lambda W, levels: least_error(W, levels) / W.shape[1], "by hand", "the mean"),
     ("root", lambda W, levels: np.sqrt(least_error(W, levels)), "by hand", "a root"),
-    ("one for all", lambda W, levels: np.full(len(W), least_error(W, levels).min()), "random",
+    ("one for all", lambda W, levels: np.full(len(W), least_error(W, levels).min()), "by hand",
      "All rows get the same"),
     ("all rows together", lambda W, levels: least_error(W, levels).sum(), "shape", "shape"),
     ("too good", lambda W, levels: least_error(W, levels) * 0.9, "by hand", "less than any"),

@@ -40,8 +40,8 @@ class BitsDial(LivingWidget):
 
     _widget = "bits_dial"
     caption = (
-        "Keys of one head of the trained model on 32 tokens, before and after 3 bits, with a "
-        "scale for each channel of 16 tokens; the ladder of one channel; and the weights of one "
+        "Keys of one head of the trained model on 32 tokens, before and after 3 bits, with one "
+        "scale for every 16 tokens of a channel; the ladder of one channel; and the weights of one "
         "query before and after."
     )
 

@@ -13,10 +13,11 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function should round each row of `x` `(rows, columns)` to codes from 0 to 2^bits − 1, with a
-scale and a whole-numbered zero of the row's own, and return the numbers that come back, an array
-`(rows, columns)`. The range of a row always includes 0, which comes back as exactly 0. It was
-tested with positive numbers and is right for them. Repair it, so that it is right for every row of
-finite numbers.
+scale and a zero of the row's own, and return the numbers that come back, an array
+`(rows, columns)`. Unlike on the page, the zero is itself a code, a whole number: the code that
+stands for 0, so that what comes back is scale × (code − zero). The range of a row always includes
+0, which comes back as exactly 0. The function was tested with positive numbers and is right for
+them. Repair it, so that it is right for every row. (Sizes are 0 or between 10⁻⁶ and 10⁶.)
 """
 STARTER = '''
 def code_and_back(x, bits):
@@ -61,6 +62,18 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
     return {"back": (inputs["x"].shape, "f")}
 
 
+def _range(inputs: Inputs, least: str, per: int | None) -> tuple[Array, Array]:
+    """The ends of the codes."""
+    x = inputs["x"]
+    low, high = x.min(axis=per, keepdims=True), x.max(axis=per, keepdims=True)
+    if least == "with 0":
+        low, high = np.minimum(low, 0), np.maximum(high, 0)
+    if least == "even":
+        high = np.maximum(np.abs(low), np.abs(high))
+        low = -high
+    return low, high
+
+
 def _back(
     inputs: Inputs,
     *,
@@ -69,32 +82,45 @@ def _back(
     least: str = "with 0",
     zero_is: str = "whole",
     more: int = -1,
+    steps: int = -1,
     per: int | None = 1,
     back: int = -1,
+    turned: int = 1,
+    add: float = 0.0,
+    give: str = "numbers",
 ) -> Array:
     """What comes back, or what would by another choice."""
     x, levels = inputs["x"], 2 ** inputs["bits"] + more
-    low, high = x.min(axis=per, keepdims=True), x.max(axis=per, keepdims=True)
-    if least == "with 0":
-        low, high = np.minimum(low, 0), np.maximum(high, 0)
-    if least == "even":
-        high = np.maximum(np.abs(low), np.abs(high))
-        low = -high
-    scale = (high - low) / levels
+    low, high = _range(inputs, least, per)
+    scale = (high - low) / (2 ** inputs["bits"] + steps) + add
     with np.errstate(all="ignore"):
         step = scale if empty == "divided" else np.where(scale > 0, scale, 1)
-        zero = -low / step
+        zero = -turned * low / step
         zero = np.rint(zero) if zero_is == "whole" else zero
         codes = np.rint(x / step)
-        if clip == "before":
+        if zero_is == "a number":
+            codes = np.rint((x - low) / step).clip(0, levels)
+        elif clip == "before":
             codes = codes.clip(0, levels) + zero
         elif clip == "after":
             codes = (codes + zero).clip(0, levels)
         else:
             codes = codes + zero
-        return np.asarray(step * (codes + back * zero))
+        return codes if give == "codes" else np.asarray(step * (codes + back * zero))
 
 
+def _with_sign(x: Array, largest: int) -> Array:
+    """Codes of sizes beside a sign, without a zero."""
+    scale = np.abs(x).max(axis=1, keepdims=True) / largest
+    step = np.where(scale > 0, scale, 1)
+    return np.asarray(step * np.rint(x / step))
+
+
+SMALL = "Something small is added to every scale, which changes rows that were right."
+SIDES = (
+    "The codes lie around 0, with the same range on both sides. Here they go from 0 to 2^bits − 1, "
+    "and a zero says which of them stands for 0."
+)
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"clip": "before"},
      "Codes are cut to their range before the zero is added, so every number below 0 becomes 0. "
@@ -102,15 +128,23 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"empty": "divided"},
      "In a row of zeros the scale is 0, and 0/0 is no number. Such a row comes back as zeros."),
     ({"clip": "never"},
-     "Nothing is cut. Rounding both the number and the zero can lead one step beyond the last "
-     "code."),
+     "A code lies beyond the last one. Rounding both the number and the zero can lead one step too "
+     "far, so the sum of the two has to be cut, at 0 and at 2^bits − 1."),
     ({"least": "as it is"},
      "The range no longer includes 0. Then 0 has no code, and the zero need not lie among them."),
     ({"least": "even"}, "The range is the same on both sides of 0, which wastes codes."),
-    ({"zero_is": "any"}, "The zero is no whole number, so 0 does not come back as 0."),
-    ({"more": 0}, "A step too many: 2^bits codes have 2^bits − 1 steps between them."),
+    ({"zero_is": "any"}, "The zero is not rounded to a whole number. It has to be a code."),
+    ({"zero_is": "a number"},
+     "The zero is the least number, as on the page, or not whole. Then 0 lies between two codes "
+     "and does not come back as exactly 0."),
+    ({"more": 0, "steps": 0}, "A step too many: 2^bits codes have 2^bits − 1 steps between them."),
+    ({"steps": 0}, "The range is divided by 2^bits. The codes have one step less between them."),
     ({"per": None}, "One scale serves all rows. Each row has its own."),
     ({"back": 0}, "The zero is not taken off again on the way back."),
+    ({"turned": -1}, "The zero has the wrong sign: the least number gets the code 0, so −low / "
+     "scale is added."),
+    ({"give": "codes"}, "Those are codes. The numbers that come back were asked for."),
+    *(({"add": add}, SMALL) for add in (1e-6, 1e-8, 1e-9, 1e-10, 1e-12)),
 ]  # fmt: skip
 
 
@@ -126,8 +160,10 @@ def same(answer: Array, wanted: Array, moved: float = 0.0) -> bool:
 
 def slips(inputs: Inputs) -> Slips:
     """What comes back with one idea missing, or two."""
+    x, bits = inputs["x"], inputs["bits"]
     return [
         (_back(inputs, clip="before", empty="divided"), MISTAKES[0][1]),
+        *((_with_sign(x, largest), SIDES) for largest in (2**bits - 1, 2 ** (bits - 1) - 1)),
         *with_pairs(partial(_back, inputs), MISTAKES),
     ]
 
@@ -135,8 +171,8 @@ def slips(inputs: Inputs) -> Slips:
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
     """The first number that is wrong."""
     x, got, wanted = inputs["x"], outputs["back"], right(inputs)
-    i, j = np.argwhere(~np.isclose(got, wanted))[0]
-    return f"In {inputs['bits']} bits, {x[i, j]:.4g} should come back as {wanted[i, j]:.4g}."
+    i, j = np.argwhere(~np.isclose(got, wanted, rtol=1e-7, atol=1e-9))[0]
+    return f"In {inputs['bits']} bits, {x[i, j]:.4g} should come back as {wanted[i, j] + 0.0:.4g}."
 
 
 EXERCISE = Exercise(

@@ -21,7 +21,7 @@ together has to take half as much, without training the model again. Three propo
 table:
 
 - the weights in 4 bits, the cache as it is;
-- the cache in 2 bits, keys and values alike, and a little off the weights;
+- the cache in 2 bits, keys and values alike, the weights as they are;
 - half of the weights set to zero.
 
 Choose, or combine, and defend it in eight to twelve sentences. Count the bytes with everything that

@@ -15,21 +15,29 @@ CHOICES = {
     "k_group": (32, 64, 128),
     "v_bits": (2, 3, 4),
     "v_group": (32, 64, 128),
+    "k_dim": (96, 192),
+    "v_dim": (64, 128),
 }
 
 
 class Numbers(NamedTuple):
-    """Bits of a code and numbers of a group, of keys and of values."""
+    """Bits of a code, numbers of a group and of a token, of keys and of values."""
 
     k_bits: int = 2
     k_group: int = 64
     v_bits: int = 4
     v_group: int = 32
+    k_dim: int = 192
+    v_dim: int = 128
+
+    def total(self, shared: float = SHARED) -> float:
+        """Bits of a token, where a group has so many besides its codes."""
+        key, value = self.k_bits + shared / self.k_group, self.v_bits + shared / self.v_group
+        return self.k_dim * key + self.v_dim * value
 
     def mean(self, shared: float = SHARED) -> float:
         """Bits of a number, where a group has so many besides its codes."""
-        key, value = self.k_bits + shared / self.k_group, self.v_bits + shared / self.v_group
-        return (key + value) / 2
+        return self.total(shared) / (self.k_dim + self.v_dim)
 
     @property
     def right(self) -> float:
@@ -39,23 +47,39 @@ class Numbers(NamedTuple):
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: a cache keeps its keys as codes of {n.k_bits} bits in groups of {n.k_group}
-numbers, and its values as codes of {n.v_bits} bits in groups of {n.v_group}. Each group has a zero
-and a scale, both in float16. There are as many numbers in the keys as in the values. How many bits
-does a number of the cache take on average?
+With pencil and paper: a cache keeps {n.k_dim} numbers of each token in its keys and {n.v_dim} in
+its values. The keys are codes of {n.k_bits} bits in groups of {n.k_group} numbers, the values codes
+of {n.v_bits} bits in groups of {n.v_group}. Each group has a zero and a scale, both in float16. How
+many bits does a number of the cache take on average?
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
+    key, value = n.k_bits + SHARED / n.k_group, n.v_bits + SHARED / n.v_group
+    codes = n.mean(0)
+    numbers = n.k_dim + n.v_dim
     return {
-        n.mean(0): "Those are the codes alone. Zeros and scales have to be stored, too.",
+        codes: "Those are the codes alone. Zeros and scales have to be stored, too.",
         n.mean(SHARED / 2): "A group has two numbers of 16 bits: a zero and a scale.",
         n.mean(2 * SHARED): "That is a zero and a scale in float32. These are float16.",
-        2 * n.right: "That is a number of a key and one of a value together: take the mean.",
-        (n.k_bits + n.v_bits) / 2 + SHARED: "That gives every number a zero and a scale of its "
-        "own. A group shares them.",
-        n.k_bits + SHARED / n.k_group: "Those are the keys. Half of the numbers are in values.",
-        n.v_bits + SHARED / n.v_group: "Those are the values. Half of the numbers are in keys.",
+        key + value: "That is a number of a key and one of a value together: take the mean.",
+        (key + value) / 2: f"That mean counts keys and values alike, but {n.k_dim} numbers are in "
+        f"keys and {n.v_dim} in values.",
+        (n.v_dim * key + n.k_dim * value) / numbers: f"Keys and values have changed places: "
+        f"{n.k_dim} of the numbers are in keys, {n.v_dim} in values.",
+        n._replace(k_group=n.v_group, v_group=n.k_group).mean(): "The groups have changed places: "
+        f"those of {n.k_group} are in keys, those of {n.v_group} in values.",
+        n._replace(k_group=n.v_group).mean(): f"That has groups of {n.v_group} in the keys too, "
+        f"where they have {n.k_group} numbers.",
+        n._replace(v_group=n.k_group).mean(): f"That has groups of {n.k_group} in the values too, "
+        f"where they have {n.v_group} numbers.",
+        codes + 2 * SHARED / (n.k_group + n.v_group): "The size of a group was averaged. Average "
+        "the shares that zeros and scales add: those of a small group weigh more.",
+        codes + SHARED: "That gives every number a zero and a scale of its own. A group shares "
+        "them.",
+        key: f"Those are the keys. {n.v_dim} of {numbers} numbers are in values.",
+        value: f"Those are the values. {n.k_dim} of {numbers} numbers are in keys.",
+        n.total(): "That is a whole token. The question is one number, on average.",
         n.right / 8: "Those are bytes. Bits were asked for.",
         n.mean(SHARED / 8): "A float16 number has 2 bytes; a zero and a scale have 32 bits.",
     }
@@ -73,9 +97,11 @@ def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     if idea := explain(value, _mistakes(n).items(), _near):
         return idea
     side = "many" if value > n.right else "few"
+    are = "bit is" if value == 1 else "bits are"
     return (
-        f"{value:.4g} bits are too {side}. First the bits of one number of a key, with its share "
-        "of the zero and the scale, then those of a value, then the mean."
+        f"{value:.4g} {are} too {side}. First the bits of one number of a key, with its share "
+        f"of the zero and the scale, then those of a value. Then {n.k_dim} of the first and "
+        f"{n.v_dim} of the second, over all."
     )
 
 
@@ -105,6 +131,7 @@ def made(**numbers: Any) -> Exercise:
             "Counting the scale and forgetting the zero.",
             "Counting the codes alone.",
             "Adding keys and values where the mean was asked for.",
+            "Counting keys and values alike, though there are more numbers in the keys.",
         ),
         right=lambda inputs: n.right,
         judge=partial(_judge, n),

@@ -38,6 +38,13 @@ def _step() -> Question:
             ),
             Mistake(reach / bits / 2, f"{bits} bits are {2**bits} codes, not {bits}."),
             Mistake(
+                reach / 2**bits,
+                f"{2**bits} codes have {levels} steps between them, and the nearest code is at "
+                "most half a step away.",
+            ),
+            Mistake(reach / 3 / 2, "That is the error with 2 bits, as above. Here it is 4."),
+            Mistake(reach / 3, "That is the step with 2 bits. Here there are 4."),
+            Mistake(
                 answer / 2,
                 "That is the mean error, if numbers lie anywhere within a step. The largest "
                 "is asked for.",
@@ -77,6 +84,11 @@ def _outlier() -> Question:
             ),
             Mistake(15, "There are not so many codes in all."),
             Mistake(3, "The third code stands for 5, beyond what the 15 numbers reach."),
+            Mistake(
+                round(2 * others / step, 2),
+                "That is how many steps the 15 numbers cover. Round both ends of that to codes, "
+                "and count them.",
+            ),
         ),
     )
 
@@ -105,6 +117,13 @@ def _largest() -> Question:
             Mistake(127, "That is the largest of int8, whose steps are all alike."),
             Mistake(57_344, "That is the other float of 8 bits, E5M2, with 5 bits of exponent."),
             Mistake(224, "The exponent field 15 stands for 2⁸: 15 less the bias of 7."),
+            Mistake(896, "The exponent field 15 stands for 2⁸: 15 less the bias of 7."),
+            Mistake(384, "The mantissa 110 is 6 of 8: it adds 6/8 to the leading 1."),
+            Mistake(
+                512,
+                "That is the next power of two. A mantissa of 3 bits ends at 7/8, and with the "
+                "largest exponent at 6/8.",
+            ),
         ),
     )
 
@@ -122,7 +141,7 @@ def _block() -> Question:
         unit="bits",
         kind="sum",
         explanation=f"{bits} + {scale}/{size} = {form.bits:g}. (One more float32 scale serves the "
-        "whole matrix and costs nothing that one would notice.)",
+        "whole matrix and costs practically nothing.)",
         mistakes=(
             Mistake(bits, "That leaves out the scale, without which no code means anything."),
             Mistake(
@@ -134,10 +153,20 @@ def _block() -> Question:
             ),
             Mistake(
                 bits + 16 / size,
-                "That would be a float16 scale. This one takes 8 bits.",
+                "That would be 16 bits for each group: a float16 scale, or a zero besides. There "
+                "is a scale of 8 bits, and no zero.",
             ),
             Mistake(bits + 32 / size, "That would be a float32 scale. This one takes 8 bits."),
             Mistake(size * bits + scale, "That is a whole group. The question is one weight."),
+            Mistake(
+                bits + scale / size + 32 / size,
+                "The float32 scale is one for the whole matrix, not one for each group.",
+            ),
+            Mistake(scale / size, "That is the share of the scale. Add the weight's own bits."),
+            Mistake(
+                bits + scale / (8 * size),
+                "That counts the 8 bits of the scale as one bit. A group shares 8 bits.",
+            ),
         ),
     )
 

@@ -21,6 +21,7 @@ def _compensate() -> Question:
         unit="units",
         kind="formula",
         tolerance=0.005,
+        signed=True,
         explanation=f"If the weights are off by {change:g} and δ, the mean square is "
         f"{change**2:g} + 2·{alike}·{change:g}·δ + δ². It is smallest at δ = −{alike} × "
         f"{change:g} = −{alike * change:g}, so the weight becomes {answer:g}.",
@@ -53,6 +54,20 @@ def _compensate() -> Question:
                 alike * change,
                 "That is by how much it changes. Take it off the second weight.",
             ),
+            Mistake(
+                -alike * change,
+                f"That is the change. The second weight was {second} before it.",
+            ),
+            Mistake(
+                0,
+                f"The second weight need not go, nor be a code: it gives way by {alike} times the "
+                "error of the first.",
+            ),
+            Mistake(
+                second - alike * change / 2,
+                "The derivative of δ² is 2δ, and so the 2 before the mixed term cancels: nothing "
+                "is halved.",
+            ),
         ),
     )
 
@@ -81,13 +96,16 @@ def _pattern() -> Question:
             ),
             Mistake(
                 62.5,
-                "That is the share for weights of 8 bits, of which 2 bits of place are more.",
+                "That would be 4 bits of place for each weight that stays, or weights of 8 bits. "
+                "These have 16, and 2 bits say which of four it is.",
             ),
             Mistake(
                 100,
                 "Zeros that are stored save nothing, but here they are left out.",
             ),
             Mistake(43.75, "That is what is saved. What is left was asked for."),
+            Mistake(112.5, "That keeps all four weights, each with its place. Two are left out."),
+            Mistake(36, "Those are the bits of 4 weights. Of how many is that a share?"),
         ),
     )
 
