@@ -36,6 +36,8 @@ class NativeSparseCache(KVCache):
         Size of a value; None means ``head_dim``.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
@@ -109,16 +111,16 @@ class NativeSparseCache(KVCache):
 
         Parameters
         ----------
-        k : array (batch, n_kv_heads, q_len, head_dim)
+        k : tensor (batch, n_kv_heads, q_len, head_dim)
             Keys of the new tokens.
-        v : array (batch, n_kv_heads, q_len, v_head_dim)
+        v : tensor (batch, n_kv_heads, q_len, v_head_dim)
             Values of the new tokens.
-        positions : integer array (q_len,) or (batch, q_len), or None
+        positions : integer tensor (q_len,) or (batch, q_len), or None
             Their positions, -1 for padding; None continues after each row's last position.
 
         Returns
         -------
-        tuple of arrays (k_all, v_all, mean_k, mean_v, kv_positions)
+        tuple of tensors (k_all, v_all, mean_k, mean_v, kv_positions)
             Views of all tokens so far: (batch, n_kv_heads, kv_len, head_dim), the same with
             v_head_dim; of ``kv_len // block_size`` blocks (batch, n_kv_heads, blocks, head_dim)
             and with v_head_dim, of which the first ``length // block_size`` of each row count;
@@ -163,7 +165,7 @@ class NativeSparseCache(KVCache):
 
         Returns
         -------
-        tuple of arrays (k_all, v_all, mean_k, mean_v, kv_positions)
+        tuple of tensors (k_all, v_all, mean_k, mean_v, kv_positions)
             As ``append`` returns them.
 
         Notes

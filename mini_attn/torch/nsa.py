@@ -35,6 +35,8 @@ class NativeSparseAttention(GroupedQueryAttention):
         Seeds the weights.
     dtype : str
         Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
 
     Raises
     ------
