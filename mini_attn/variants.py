@@ -354,7 +354,7 @@ REGISTRY: dict[str, Variant] = {
             page="fewer-keys#chosen-for-each-query",
             cache_class="cache_nsa.NativeSparseCache",
             cost="mini_attn.cost.nsa.NativeSparseCost",
-            short="Native sparse, {n_blocks} blocks of {block_size}",
+            short="Sparse, {n_blocks} × {block_size}",
             # The sizes of the paper's model.
             compared=(("block_size", 64), ("n_blocks", 16), ("window", 512)),
             choice=("n_blocks", "window"),

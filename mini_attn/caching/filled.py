@@ -123,9 +123,7 @@ def read(rows: Array) -> dict[str, Any]:
     }
 
 
-def completed(
-    before: Filled, after: Filled, batch: int, size: int
-) -> tuple[Array, Array, Array]:
+def completed(before: Filled, after: Filled, batch: int, size: int) -> tuple[Array, Array, Array]:
     """The blocks of each row's own tokens that a step has filled, and where their tokens lie.
 
     Rows (m,), blocks (m,) and slots (m, size): a row's tokens are counted without its padding.

@@ -44,12 +44,12 @@ class Branches:
         out = np.zeros((batch, n_heads, q_len, self.v.shape[3]), self.q.dtype)
         weights = np.zeros((batch, n_heads, q_len, 0), np.float32)
         if n:
-            complete = Visibility(q_len, n, mask=None if free else seen.all(axis=4)[..., :n])
+            complete = Visibility(q_len, n, mask=None if free else np.all(seen, axis=4)[..., :n])
             found = self._attend(*means, complete)
             out, weights = found.out, found.weights
         if blocks.n_blocks <= self.config.n_blocks:
             return out, None
-        return out, self._choice(weights, seen.any(axis=4))
+        return out, self._choice(weights, np.asarray(seen.any(axis=4)))
 
     def _choice(self, weights: Array, some: Array) -> Array:
         """The blocks of most weight; those of which no head of the group sees a token are last."""
@@ -58,7 +58,7 @@ class Branches:
         worth = np.zeros((batch, self.k.shape[1], q_len, n), weights.dtype)
         worth[..., :whole] = weights.reshape(*worth.shape[:2], group, q_len, whole).sum(axis=2)
         if some.shape[1] > 1:
-            some = some.reshape(len(some), -1, group, q_len, n).any(axis=2)
+            some = np.asarray(some.reshape(len(some), -1, group, q_len, n).any(axis=2))
         own = self.blocks.of[:, None, self.blocks.kv_len - q_len :, None] == np.arange(n)
         ranked = np.where(own, np.inf, np.where(some, worth, -np.inf))
         return best(ranked, self.config.n_blocks)

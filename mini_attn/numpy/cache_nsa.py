@@ -199,7 +199,7 @@ class NativeSparseCache(KVCache):
     def _cached(self, state: Filled) -> CachedMeans:  # type: ignore[override]
         """Views of the filled slots, and of as many blocks as they may have completed."""
         ends = (state.slots, state.slots, *[state.slots // self.block_size] * 2)
-        views = [a[:, :, :end] for a, end in zip(state.arrays, ends, strict=True)]
-        for view in views:
+        k, v, mean_k, mean_v = (a[:, :, :n] for a, n in zip(state.arrays, ends, strict=True))
+        for view in (k, v, mean_k, mean_v):
             view.flags.writeable = False
-        return CachedMeans(*views, *self._order(state))
+        return CachedMeans(k, v, mean_k, mean_v, *self._order(state))

@@ -11,9 +11,9 @@ from torch import Tensor
 from mini_attn.caching import CachedMeans, Filled, Transaction
 from mini_attn.caching.filled import completed
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count
 from mini_attn.torch._module import wide
 from mini_attn.torch.cache import KVCache
-from mini_attn.shapes import check_count
 
 __all__ = ["NativeSparseCache"]
 
@@ -205,5 +205,5 @@ class NativeSparseCache(KVCache):
     def _cached(self, state: Filled) -> CachedMeans:  # type: ignore[override]
         """Views of the filled slots, and of as many blocks as they may have completed."""
         ends = (state.slots, state.slots, *[state.slots // self.block_size] * 2)
-        views = [a[:, :, :end] for a, end in zip(state.arrays, ends, strict=True)]
-        return CachedMeans(*views, *self._order(state))
+        k, v, mean_k, mean_v = (a[:, :, :n] for a, n in zip(state.arrays, ends, strict=True))
+        return CachedMeans(k, v, mean_k, mean_v, *self._order(state))

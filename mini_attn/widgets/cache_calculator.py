@@ -69,7 +69,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
 
 def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
     """Pages where a prefix is shared; a layer with a window writes over its prefix."""
-    pages = shared and config.n_full_layers == config.n_layers
+    pages = shared and variant(config.attention).length_rule == "all"
     return cost.Paged(BLOCK_SIZE, shared) if pages else cost.Ring()
 
 

@@ -144,7 +144,9 @@ def theirs(lib, layer, x):
     q, k, v = (torch.from_numpy(np.asarray(lib.numpy(a)).copy()) for a in (q, k, v))
     batch, n_heads, seq, _ = q.shape
     means = [
-        F.avg_pool1d(a.transpose(2, 3).flatten(0, 1), BLOCK).unflatten(0, (batch, 2)).transpose(2, 3)
+        F.avg_pool1d(a.transpose(2, 3).flatten(0, 1), BLOCK)
+        .unflatten(0, (batch, 2))
+        .transpose(2, 3)
         for a in (k, v)
     ]
     at, blocks = torch.arange(seq), torch.arange(seq // BLOCK)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from mini_attn.widgets.comparison_data import ONE_SHAPE, comparison
 from tests.javascript import run
 
 SCHEMA = load_schema("variant_table")
+ATTENDED = ("indexer", "compressed", "scores", "weighted sum")
 STATES = [
     {"context": context, "batch": batch, "device": device}
     for context, batch, device in itertools.product(
-        (16, 1000, 4096, 4097, 8192, 131_072, 2**20), (1, 16, 1024), SCHEMA["device"]["values"]
+        (16, 1000, 1025, 4096, 4097, 8192, 131_072, 2**20),
+        (1, 16, 1024),
+        SCHEMA["device"]["values"],
     )
 ]
 
@@ -35,7 +39,7 @@ def test_every_variant_of_the_registry_is_compared() -> None:
     for same in ("n_layers", "d_model", "n_heads", "d_ff", "vocab_size"):
         assert len({getattr(model, same) for model in ONE_SHAPE.values()}) == 1
     for entry, model in zip(comparison()["variants"], ONE_SHAPE.values(), strict=True):
-        numbers = sum(field["numbers"] for field in entry["fields"])
+        numbers = sum(Fraction(field["numbers"], field["tokens"]) for field in entry["fields"])
         per_token = cost.cache_bytes_per_token(model, dtype_bytes=1)
         assert numbers * model.n_layers == per_token
 
@@ -52,7 +56,7 @@ def test_equals_the_cost_functions(results: list[dict[str, Any]], name: str) -> 
         assert row["cache"] == cost.cache_bytes(model, batch=batch, context=context)
         form = "absorbed" if name == "mla" else None
         parts = cost.matmul_flops(model, q_len=1, kv_len=context, causal="exact", form=form)
-        met = sum(parts.get(part, 0) for part in ("indexer", "scores", "weighted sum"))
+        met = sum(parts.get(part, 0) for part in ATTENDED)
         assert row["flops"] == pytest.approx(met, rel=1e-12)
         step = cost.step_seconds(model, device, kv_len=context, batch=batch)
         assert row["step"] == pytest.approx(step, rel=1e-9)
