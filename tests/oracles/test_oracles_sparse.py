@@ -182,6 +182,6 @@ def test_branches_are_those_of_pooling_topk_and_flex_attention(lib, name, steps)
         parts.append(lib.numpy(layer(lib.array(x[:, start : start + new]), cache=cache)))
         start += new
     out = np.concatenate(parts, axis=1)
-    np.testing.assert_allclose(out, branches[name].numpy(), atol=5e-5)  # sums of 96 numbers
+    np.testing.assert_allclose(out, branches[name].numpy(), rtol=1e-6, atol=1e-4)  # up to 134
     for array, expected in zip(cache.view()[2:4], means, strict=True):
         np.testing.assert_allclose(lib.numpy(array), expected.numpy(), atol=2e-6)

@@ -450,7 +450,7 @@ def untold(entry: dict[str, Any], kind: str, words: str) -> str | None:
     """What a description lacks of its key's entry in the schema, or None."""
     if entry["type"] == "enum":
         # Names of models and questions are too many for a docstring.
-        told = kind == "str" if len(entry["values"]) > 10 else kind == f"{{{listed(entry)}}}"
+        told = kind == "str" if len(entry["values"]) >= 10 else kind == f"{{{listed(entry)}}}"
         return None if told else f"{kind} for {entry['values']}"
     if kind != KINDS[entry["type"]]:
         return f"{kind} for {entry['type']}"
