@@ -217,8 +217,9 @@ def cache_formula(
     Returns
     -------
     list of list of Factor
-        One term per kind of layer (all tokens, window), or of tokens (of each sequence, shared);
-        the products add up to `cache_bytes`.
+        One term per kind of layer (all tokens, window), or of tokens (of each sequence, shared),
+        and as many again for what complete blocks of tokens leave; the products add up to
+        `cache_bytes`.
 
     Raises
     ------

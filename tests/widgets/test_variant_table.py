@@ -104,6 +104,9 @@ def test_texts_carry_the_numbers() -> None:
     assert "memory" in said
     assert "products with weights 4.17 ms" in said
     assert f"= {1e3 * bound:.2f} ms, one after the other" in said
+    last = list(ONE_SHAPE).index("nsa")
+    assert "128 complete blocks × (1,024 (mean keys)" in got["said"][f"cache-{last}"]
+    assert "(128 means + 1,024 keys of chosen blocks + 512" in got["said"][f"flops-{last}"]
     mixed = words({"context": 256, "batch": 1024, "device": "h100"})
     assert mixed["table"]["rows"][0][6] == "memory, mostly"
     assert mixed["table"]["rows"][place][6] == "arithmetic, mostly"
