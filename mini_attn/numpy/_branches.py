@@ -58,7 +58,7 @@ class Branches:
         worth = np.zeros((batch, self.k.shape[1], q_len, n), weights.dtype)
         worth[..., :whole] = weights.reshape(*worth.shape[:2], group, q_len, whole).sum(axis=2)
         if some.shape[1] > 1:
-            some = np.asarray(some.reshape(len(some), -1, group, q_len, n).any(axis=2))
+            some = np.asarray(some.reshape(len(some), self.k.shape[1], group, q_len, n).any(axis=2))
         own = self.blocks.of[:, None, self.blocks.kv_len - q_len :, None] == np.arange(n)
         ranked = np.where(own, np.inf, np.where(some, worth, -np.inf))
         return best(ranked, self.config.n_blocks)
@@ -70,7 +70,7 @@ class Branches:
             return self._attend(self.k, self.v, self.whole).out
         if lone:
             order = chosen[:, :, 0, :, None] * blocks.size + np.arange(blocks.size)
-            order = order.reshape(*order.shape[:2], -1)
+            order = order.reshape(*order.shape[:2], chosen.shape[3] * blocks.size)
             if blocks.gapless:  # its own block comes last, and may not be full
                 order = order[..., : order.shape[2] + blocks.kv_len - blocks.n_blocks * blocks.size]
             return self._gathered(order, self.whole.whole())

@@ -143,7 +143,7 @@ class NativeSparseAttention(GroupedQueryAttention):
 
     def _gated(self, x: Array, branches: tuple[Array, Array, Array]) -> Array:
         """The sum of the branches (batch, n_heads, q_len, v_head_dim), each by its gate."""
-        gates = self.gate_proj._run(x).reshape(*x.shape[:2], -1, 3).swapaxes(1, 2)
+        gates = self.gate_proj._run(x).reshape(*x.shape[:2], self.config.n_heads, 3).swapaxes(1, 2)
         wide = gates.astype(np.promote_types(x.dtype, np.float32), copy=False)
         opened = 0.5 * (1 + np.tanh(0.5 * wide))  # a sigmoid without overflow
         compressed, selected, window = (

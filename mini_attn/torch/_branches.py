@@ -57,7 +57,7 @@ class Branches:
         worth = weights.new_zeros(batch, self.k.shape[1], q_len, n)
         worth[..., :whole] = weights.reshape(*worth.shape[:2], group, q_len, whole).sum(dim=2)
         if some.shape[1] > 1:
-            some = some.reshape(len(some), -1, group, q_len, n).any(dim=2)
+            some = some.reshape(len(some), self.k.shape[1], group, q_len, n).any(dim=2)
         counted = torch.arange(n, device=worth.device)
         own = self.blocks.of[:, None, self.blocks.kv_len - q_len :, None] == counted
         ranked = worth.masked_fill(~some, -torch.inf).masked_fill(own, torch.inf)

@@ -23,7 +23,9 @@ class RowBlocks:
         self.tokens = torch.full((1, 1), kv_len, device=device)
         self.of = self.slots // size
         if positions is not None:
-            real = positions.reshape(-1, kv_len) >= 0  # (1 or batch, kv_len)
+            real = (
+                positions if positions.ndim == 2 else positions[None]
+            ) >= 0  # (1 or batch, kv_len)
             self.slots = (~real).to(torch.uint8).argsort(dim=1, stable=True)
             self.tokens = real.sum(dim=1, keepdim=True)
             self.of = ((real.cumsum(dim=1) - 1) // size).masked_fill(~real, -1)

@@ -150,7 +150,7 @@ class NativeSparseAttention(GroupedQueryAttention):
 
     def _gated(self, x: Tensor, branches: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         """The sum of the branches (batch, n_heads, q_len, v_head_dim), each by its gate."""
-        gates = self.gate_proj(x).reshape(*x.shape[:2], -1, 3).transpose(1, 2)
+        gates = self.gate_proj(x).reshape(*x.shape[:2], self.config.n_heads, 3).transpose(1, 2)
         opened = wide(gates).sigmoid()
         compressed, selected, window = (
             opened[..., i, None] * branch for i, branch in enumerate(branches)

@@ -254,6 +254,13 @@ def test_without_a_complete_block_the_first_branch_is_zero(lib, rng):
         assert (out[:, 4:] != 0).any(axis=2).all()
 
 
+@pytest.mark.parametrize("shape", [(2, 0, 8), (0, SEQ, 8)])
+def test_nothing_gives_nothing(lib, shape):
+    layer, x = layer_of(lib), np.zeros(shape)
+    assert run(lib, layer, x).shape == shape
+    assert run(lib, layer, x, positions=np.arange(shape[1])).shape == shape
+
+
 def test_of_equal_blocks_the_earlier_is_read(lib):
     """Keys that are all alike: the own block and the first; values tell which."""
     layer = with_gates(layer_of(lib), lib, False, True, False)
