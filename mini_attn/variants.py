@@ -20,7 +20,7 @@ __all__ = ["REGISTRY", "CacheField", "Reduction", "Variant", "variant"]
 
 @dataclass(frozen=True)
 class CacheField:
-    """One array of the cache: the numbers it holds per token and layer.
+    """One array of the cache: the numbers it holds per token and layer, or per block of tokens.
 
     Parameters
     ----------
@@ -28,6 +28,9 @@ class CacheField:
         What is kept.
     factors : tuple of str
         Names of the sizes whose product is the count of numbers.
+    per : str
+        Name of the size that says how many tokens, complete, leave these numbers once; empty
+        where each token does.
 
     Examples
     --------
@@ -39,10 +42,19 @@ class CacheField:
 
     name: str
     factors: tuple[str, ...]
+    per: str = ""
 
     def numbers(self, sizes: Any) -> int:
-        """Numbers per token and layer, from an object with the named sizes."""
+        """Numbers per token or block and layer, from an object with the named sizes."""
         return prod(int(getattr(sizes, factor)) for factor in self.factors)
+
+    def tokens(self, sizes: Any) -> int:
+        """Tokens that leave these numbers once."""
+        return int(getattr(sizes, self.per)) if self.per else 1
+
+    def held(self, sizes: Any, tokens: int) -> int:
+        """Numbers per layer that so many tokens have left."""
+        return self.numbers(sizes) * (tokens // self.tokens(sizes))
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,10 @@ class Variant:
         A few words for a list, with sizes of a model in braces; empty means ``title``.
     compared : tuple of (str, int)
         Sizes of its own in the table that compares all variants at one model's shape.
+    choice : tuple of str
+        Those of ``sizes`` that say which keys a token reads, and on which no cache depends.
+    group_chooses : bool
+        Whether the query heads of a group choose together what they read.
 
     Examples
     --------
@@ -138,6 +154,8 @@ class Variant:
     step_form: str | None = None
     short: str = ""
     compared: tuple[tuple[str, int], ...] = ()
+    choice: tuple[str, ...] = ()
+    group_chooses: bool = False
 
     def fix(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
         """The sizes that the variant fixes, given the others."""
@@ -173,7 +191,8 @@ class Variant:
     @property
     def factors(self) -> tuple[str, ...]:
         """Names of all sizes that its cache depends on, each once."""
-        return tuple(dict.fromkeys(name for field in self.cache for name in field.factors))
+        named = ((*field.factors, field.per) for field in self.cache)
+        return tuple(dict.fromkeys(name for names in named for name in names if name))
 
 
 def _named(path: str) -> Any:
@@ -315,6 +334,31 @@ REGISTRY: dict[str, Variant] = {
             short="Indexed, {index_topk:,}",
             # The sizes of DeepSeek-V3.2's indexer.
             compared=(("index_n_heads", 64), ("index_head_dim", 128), ("index_topk", 2048)),
+            choice=("index_n_heads", "index_topk"),
+        ),
+        Variant(
+            name="nsa",
+            title="Native sparse attention",
+            stem="nsa",
+            class_name="NativeSparseAttention",
+            config_class="NativeSparseConfig",
+            sizes=(*_SHARED, "block_size", "n_blocks", "window"),
+            cache=(
+                *_KEYS_AND_VALUES,
+                CacheField("mean keys", ("n_kv_heads", "head_dim"), per="block_size"),
+                CacheField("mean values", ("n_kv_heads", "v_head_dim"), per="block_size"),
+            ),
+            length_rule="all",
+            reduces_to=(),
+            references=("yuan2025nsa",),
+            page="fewer-keys#chosen-for-each-query",
+            cache_class="cache_nsa.NativeSparseCache",
+            cost="mini_attn.cost.nsa.NativeSparseCost",
+            short="Sparse, {n_blocks} × {block_size}",
+            # The sizes of the paper's model.
+            compared=(("block_size", 64), ("n_blocks", 16), ("window", 512)),
+            choice=("n_blocks", "window"),
+            group_chooses=True,
         ),
     )
 }

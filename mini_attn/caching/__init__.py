@@ -2,7 +2,7 @@
 
 from mini_attn.caching.blocks import Blocks
 from mini_attn.caching.evicting import Evicting, Kept
-from mini_attn.caching.filled import Cached, CachedIndexed, Filled
+from mini_attn.caching.filled import Cached, CachedIndexed, CachedMeans, Filled
 from mini_attn.caching.groups import Groups, Sealed
 from mini_attn.caching.pages import Paged, Pages
 from mini_attn.caching.planning import Piece, Step
@@ -17,6 +17,7 @@ __all__ = [
     "Blocks",
     "Cached",
     "CachedIndexed",
+    "CachedMeans",
     "Evicting",
     "Filled",
     "Groups",

@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["Cached", "CachedIndexed", "Filled", "counted_on", "counts", "follow", "read"]
+__all__ = [
+    "Cached",
+    "CachedIndexed",
+    "CachedMeans",
+    "Filled",
+    "completed",
+    "counted_on",
+    "counts",
+    "follow",
+    "read",
+]
 
 Array = NDArray[Any]
 
@@ -31,6 +41,18 @@ class CachedIndexed(NamedTuple):
     k: Any
     v: Any
     index_k: Any
+    positions: Any
+    counted: bool
+    every: bool
+
+
+class CachedMeans(NamedTuple):
+    """The same with the means of blocks; of each row those of its complete blocks count."""
+
+    k: Any
+    v: Any
+    mean_k: Any
+    mean_v: Any
     positions: Any
     counted: bool
     every: bool
@@ -99,3 +121,19 @@ def read(rows: Array) -> dict[str, Any]:
         "ends": rows.max(axis=1, keepdims=True, initial=-1),
         "lengths": real.sum(axis=1),
     }
+
+
+def completed(before: Filled, after: Filled, batch: int, size: int) -> tuple[Array, Array, Array]:
+    """The blocks of each row's own tokens that a step has filled, and where their tokens lie.
+
+    Rows (m,), blocks (m,) and slots (m, size): a row's tokens are counted without its padding.
+    """
+    full = [counts(state, batch)[1] // size for state in (before, after)]
+    new = [(row, block) for row in range(batch) for block in range(full[0][row], full[1][row])]
+    rows, blocks = np.array(new, np.int64).reshape(-1, 2).T
+    places = blocks[:, None] * size + np.arange(size)  # slots too, where all rows count
+    if after.counted or not after.padded:
+        return rows, blocks, places
+    own = {row: np.flatnonzero(after.rows[row, : after.slots] >= 0) for row in set(rows.tolist())}
+    slots = [own[row][place] for row, place in zip(rows.tolist(), places, strict=True)]
+    return rows, blocks, np.array(slots, np.int64).reshape(-1, size)

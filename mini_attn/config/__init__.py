@@ -11,6 +11,7 @@ from mini_attn.config.eviction import (
 )
 from mini_attn.config.experts import ExpertConfig, check_chosen
 from mini_attn.config.indexed import IndexedConfig
+from mini_attn.config.nsa import NativeSparseConfig
 from mini_attn.config.rope import (
     DynamicNTK,
     Llama3Scaling,
@@ -41,6 +42,7 @@ __all__ = [
     "Llama3Scaling",
     "LongRoPE",
     "NTKAware",
+    "NativeSparseConfig",
     "Pattern",
     "PositionInterpolation",
     "RopeConfig",

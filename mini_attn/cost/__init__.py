@@ -18,6 +18,7 @@ from mini_attn.cost.memory import (
     cache_formula,
     copied_rows,
 )
+from mini_attn.cost.nsa import NativeSparseCost, branch_pairs
 from mini_attn.cost.parameters import active_parameter_count, parameter_count
 from mini_attn.cost.products import product_bytes, product_flops, product_traffic
 from mini_attn.cost.roofline import (
@@ -56,6 +57,7 @@ __all__ = [
     "HeadsCost",
     "IndexedCost",
     "LatentCost",
+    "NativeSparseCost",
     "Paged",
     "Quantized",
     "Ring",
@@ -64,6 +66,7 @@ __all__ = [
     "arithmetic_intensity",
     "attention_flops",
     "block_reads",
+    "branch_pairs",
     "cache_bytes",
     "cache_bytes_per_token",
     "cache_formula",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.cost.memory import keys_at_hand, numbers_per_token
+from mini_attn.cost.memory import keys_at_hand, numbers_held
 from mini_attn.cost.work import attention_flops, computed_pairs
 
 __all__ = ["HeadsCost"]
@@ -68,7 +68,7 @@ class HeadsCost:
 
     def read(self, model: Any, q_len: int, kv_len: int, window: int | None) -> int:
         """Numbers of one sequence's cache that a pass reads in this layer."""
-        return keys_at_hand(q_len, kv_len, window) * numbers_per_token(model)
+        return numbers_held(model, keys_at_hand(q_len, kv_len, window))
 
     def handed_on(
         self, model: Any, *, q_len: int, kv_len: int, batch: int, fused: bool

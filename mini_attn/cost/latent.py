@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mini_attn.cost.memory import keys_at_hand, numbers_per_token
+from mini_attn.cost.memory import keys_at_hand, numbers_held
 from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.cost.work import computed_pairs
 from mini_attn.errors import ConfigError
@@ -411,7 +411,7 @@ class LatentCost:
 
     def read(self, model: Any, q_len: int, kv_len: int, window: int | None) -> int:
         """Numbers of one sequence's cache that a pass reads in this layer."""
-        return keys_at_hand(q_len, kv_len, window) * numbers_per_token(model)
+        return numbers_held(model, keys_at_hand(q_len, kv_len, window))
 
     def handed_on(self, model: Any, **sizes: Any) -> dict[str, int]:
         """Refused: what products hand on depends on the form."""

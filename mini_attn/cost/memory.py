@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from mini_attn.cost.storage import Contiguous, Evicting, Paged, Quantized, Ring
@@ -54,9 +56,15 @@ def keys_at_hand(q_len: int, kv_len: int, window: int | None) -> int:
     return kv_len if window is None else min(kv_len, window + q_len - 1)
 
 
-def numbers_per_token(model: Any) -> int:
-    """Numbers that one token leaves in one layer."""
-    return sum(field.numbers(model) for field in variant(model.attention).cache)
+def numbers_per_token(model: Any) -> Fraction:
+    """Numbers that one token leaves in one layer; those of a block count evenly to its tokens."""
+    fields = variant(model.attention).cache
+    return sum((Fraction(f.numbers(model), f.tokens(model)) for f in fields), Fraction(0))
+
+
+def numbers_held(model: Any, tokens: int) -> int:
+    """Numbers that so many tokens of a sequence have left in one layer."""
+    return sum(field.held(model, tokens) for field in variant(model.attention).cache)
 
 
 # What groups of 32, or of 16 in NVFP4, take with their scales: 2 and 4 bits with a float16 scale
@@ -97,7 +105,8 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     Returns
     -------
     int
-        Bytes over all layers.
+        Bytes over all layers. What blocks of tokens leave counts evenly to their tokens, rounded
+        up.
 
     Raises
     ------
@@ -110,7 +119,11 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     >>> cache_bytes_per_token(MODELS["llama-3-8b"])
     131072
     """
-    return whole_bytes(model.n_layers * numbers_per_token(model), dtype_bytes)
+    each = numbers_per_token(model)
+    if each.denominator == 1:
+        return whole_bytes(model.n_layers * each.numerator, dtype_bytes)
+    check_dtype_bytes(dtype_bytes)
+    return ceil(model.n_layers * each * Fraction(dtype_bytes))
 
 
 def cache_bytes(
@@ -123,7 +136,7 @@ def cache_bytes(
 ) -> int:
     """Bytes of the whole cache.
 
-    ``batch * numbers_per_token * dtype_bytes * sum over layers of slots(context)``
+    ``batch * dtype_bytes * sum over layers and fields of numbers * (slots(context) // tokens)``
 
     Parameters
     ----------
@@ -168,12 +181,14 @@ def cache_bytes(
     check_count("context", context, least=0)
     if isinstance(storage, Quantized):
         return batch * model.n_layers * storage.layer_bytes(model, context, dtype_bytes)
-    slots = batch * sum(
-        layers * storage.slots(context, kept) for layers, kept in layer_kinds(model)
+    numbers = batch * sum(
+        layers * numbers_held(model, storage.slots(context, kept))
+        for layers, kept in layer_kinds(model)
     )
     if isinstance(storage, Paged):
-        slots -= (batch - 1) * model.n_layers * storage.shared_slots(context)
-    return whole_bytes(slots * numbers_per_token(model), dtype_bytes)
+        shared = numbers_held(model, storage.shared_slots(context))
+        numbers -= (batch - 1) * model.n_layers * shared
+    return whole_bytes(numbers, dtype_bytes)
 
 
 def cache_formula(
@@ -202,8 +217,9 @@ def cache_formula(
     Returns
     -------
     list of list of Factor
-        One term per kind of layer (all tokens, window), or of tokens (of each sequence, shared);
-        the products add up to `cache_bytes`.
+        One term per kind of layer (all tokens, window), or of tokens (of each sequence, shared),
+        and as many again for what complete blocks of tokens leave; the products add up to
+        `cache_bytes`.
 
     Raises
     ------
@@ -220,26 +236,48 @@ def cache_formula(
     cache_bytes(  # checks all
         model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
     )
-    full = model.n_full_layers
-    terms = [("layers", full, "tokens", context, batch)] if full else []
-    if isinstance(storage, Paged):
-        shared = storage.shared_slots(context)
-        own = storage.slots(context, None) - shared
-        terms = [("layers", model.n_layers, "slots of its own", own, batch)]
-        terms += [("layers", model.n_layers, "shared slots", shared, 1)] if shared else []
-    elif model.window is not None:
-        kept = min(context, model.window + model.sink_tokens)
-        terms.append(("windowed layers", model.n_layers - full, "tokens kept", kept, batch))
+    spans: dict[int, int] = {}  # tokens that leave numbers once, and how many numbers
+    for field in variant(model.attention).cache:
+        span = field.tokens(model) if field.per else 0
+        spans[span] = spans.get(span, 0) + field.numbers(model)
     return [
         [
-            Factor("numbers a token", numbers_per_token(model)),
+            Factor("numbers a block" if span else "numbers a token", numbers),
             Factor(layers_label, layers),
-            Factor(tokens_label, tokens),
+            Factor(_IN_BLOCKS[tokens_label] if span else tokens_label, tokens),
             Factor("sequences", sequences),
             Factor("bytes", dtype_bytes),
         ]
-        for layers_label, layers, tokens_label, tokens, sequences in terms
+        for span, numbers in spans.items()
+        for layers_label, layers, tokens_label, tokens, sequences in _terms(
+            model, batch, context, storage, span or 1
+        )
     ]
+
+
+_IN_BLOCKS = {
+    "tokens": "complete blocks",
+    "tokens kept": "complete blocks kept",
+    "slots of its own": "complete blocks of its own",
+    "shared slots": "shared complete blocks",
+}
+
+
+def _terms(
+    model: Any, batch: int, context: int, storage: Ring | Paged, span: int
+) -> list[tuple[str, int, str, int, int]]:
+    """Layers and tokens, or blocks of so many, each with its words, and sequences."""
+    full = model.n_full_layers
+    if isinstance(storage, Paged):
+        shared = storage.shared_slots(context) // span
+        own = storage.slots(context, None) // span - shared
+        terms = [("layers", model.n_layers, "slots of its own", own, batch)]
+        return terms + ([("layers", model.n_layers, "shared slots", shared, 1)] if shared else [])
+    terms = [("layers", full, "tokens", context // span, batch)] if full else []
+    if full < model.n_layers:
+        kept = min(context, model.window + model.sink_tokens) // span
+        terms.append(("windowed layers", model.n_layers - full, "tokens kept", kept, batch))
+    return terms
 
 
 def copied_rows(n: int) -> int:

@@ -9,6 +9,7 @@ from mini_attn.cost.experts import expected_experts, expert_bounds
 from mini_attn.cost.memory import (
     check_dtype_bytes,
     layer_kinds,
+    numbers_held,
     numbers_per_token,
     whole_bytes,
 )
@@ -20,7 +21,7 @@ from mini_attn.variants import variant
 
 __all__ = ["activation_bytes", "cache_intensity", "step_bytes", "step_operations", "step_seconds"]
 
-_WITH_KEYS = ("indexer", "scores", "weighted sum")  # products with what is cached
+_WITH_KEYS = ("indexer", "compressed", "scores", "weighted sum")  # products with what is cached
 _DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1}
 
 
@@ -112,12 +113,12 @@ def step_bytes(
         if kept is not None:  # of the new tokens: the last ones, and first ones before them
             early = min(model.sink_tokens, kv_len - model.window) - (kv_len - q_len)
             left = min(q_len, model.window) + max(0, early)
-        written += layers * left
-    numbers = batch * numbers_per_token(model)
+        new = numbers_held(model, kv_len) - numbers_held(model, kv_len - left)
+        written += layers * new
     return {
         "weights": ceil(_read_parameters(model, batch * q_len, experts) * dtype_bytes),
         "cache read": whole_bytes(batch * read, each),
-        "cache written": whole_bytes(written * numbers, each),
+        "cache written": whole_bytes(batch * written, each),
     }
 
 

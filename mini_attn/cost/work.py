@@ -233,7 +233,8 @@ def matmul_flops(
     -------
     dict
         ``projections``, ``scores``, ``weighted sum``, ``output``, where keys are chosen
-        ``indexer`` (the scores that choose them), ``mlp`` (of experts those that
+        ``indexer`` (the scores that choose them) or ``compressed`` and ``gates`` (the branch of the
+        means that choose blocks, and what weighs the branches), ``mlp`` (of experts those that
         a token takes, and the product that scores all of them), ``logits``.
 
     Raises

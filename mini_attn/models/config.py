@@ -19,7 +19,8 @@ _COUNTS = (
 _OPTIONAL = (
     "full_every kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim n_experts "
     "n_shared_experts experts_per_token n_dense_layers expert_d_ff learned_positions "
-    "norms_per_layer sink_tokens index_n_heads index_head_dim index_topk"
+    "norms_per_layer sink_tokens index_n_heads index_head_dim index_topk block_size "
+    "n_blocks"
 )
 
 
@@ -72,6 +73,8 @@ class ModelConfig:
     index_n_heads, index_head_dim, index_topk : int
         Heads of an indexer, size of the key that they share, and keys that it chooses for a token;
         0 elsewhere.
+    block_size, n_blocks : int
+        Tokens of a block whose means choose, and blocks that a token reads whole; 0 elsewhere.
     published : str
         Year and month in which the weights became public, or the paper where they never did, as
         ``"2024-04"``; empty where nobody published it.
@@ -134,6 +137,8 @@ class ModelConfig:
     index_n_heads: int = 0
     index_head_dim: int = 0
     index_topk: int = 0
+    block_size: int = 0
+    n_blocks: int = 0
 
     def __post_init__(self) -> None:
         for name, default in (("v_head_dim", self.head_dim),):
@@ -168,15 +173,14 @@ class ModelConfig:
     def _check_attention(self) -> None:
         """Refuse sizes that contradict the variant's entry in the registry."""
         entry = variant(self.attention)
-        rule = entry.length_rule
-        if (rule == "window") != (self.window is not None):
+        if ("window" in entry.sizes) != (self.window is not None):
             raise ConfigError(
                 f"{self.attention} and window = {self.window} do not go together: "
-                "sliding_window needs a window, the others have none"
+                "sliding_window and nsa need a window, the others have none"
             )
         if self.window is not None:
             check_count("window", self.window)
-        elif self.sink_tokens:
+        if self.sink_tokens and entry.length_rule != "window":
             raise ConfigError(
                 f"sink_tokens = {self.sink_tokens} needs a window: {self.attention} keeps all"
             )
@@ -185,9 +189,7 @@ class ModelConfig:
                 f"mha has one key/value head per query head, got n_heads = {self.n_heads} and "
                 f"n_kv_heads = {self.n_kv_heads}: fewer are gqa"
             )
-        needed = dict.fromkeys(
-            (*entry.factors, *(s for s in entry.sizes if s.startswith("index_")))
-        )
+        needed = dict.fromkeys((*entry.factors, *entry.choice))
         held = [getattr(self, name) for name in needed]
         if not all(held):
             raise ConfigError(
@@ -203,19 +205,22 @@ class ModelConfig:
     @property
     def n_full_layers(self) -> int:
         """Layers that keep every token."""
-        if self.window is None:
+        if self.window is None or variant(self.attention).length_rule == "all":
             return self.n_layers
         return self.n_layers // self.full_every if self.full_every else 0
 
     def window_of(self, layer: int) -> int | None:
         """Last keys that a layer keeps, layers counted from 0; None where it keeps all."""
-        if self.full_every and (layer + 1) % self.full_every == 0:
+        every = variant(self.attention).length_rule == "all"
+        if every or (self.full_every and (layer + 1) % self.full_every == 0):
             return None
         return self.window
 
     def layer_config(self, layer: int = 0) -> Any:
         """The attention of a layer, as the classes of both backends take it."""
         window = self.window_of(layer)
+        if window is None and "window" in variant(self.attention).choice:
+            window = self.window  # which it reads besides, and keeps all
         sizes = {**vars(self), "window": window, "q_lora_rank": self.q_lora_rank or None}
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope

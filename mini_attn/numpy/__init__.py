@@ -16,6 +16,7 @@ from mini_attn.numpy.cache import KVCache
 from mini_attn.numpy.cache_evicting import EvictingCache
 from mini_attn.numpy.cache_indexed import IndexedCache
 from mini_attn.numpy.cache_latent import LatentCache
+from mini_attn.numpy.cache_nsa import NativeSparseCache
 from mini_attn.numpy.cache_paged import PagedKVCache
 from mini_attn.numpy.cache_quantized import QuantizedKVCache
 from mini_attn.numpy.cache_ring import SlidingWindowCache
@@ -45,6 +46,7 @@ from mini_attn.numpy.layers import (
     rms_norm,
 )
 from mini_attn.numpy.mask import causal_mask, combine_masks, visible
+from mini_attn.numpy.nsa import NativeSparseAttention
 from mini_attn.numpy.online import merge_attention, online_attention
 from mini_attn.numpy.paged import paged_attention
 from mini_attn.numpy.position import (
@@ -105,6 +107,8 @@ __all__ = [
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
+    "NativeSparseAttention",
+    "NativeSparseCache",
     "Norm",
     "PagedKVCache",
     "QuantizedEmbedding",

@@ -16,6 +16,7 @@ from mini_attn.torch.cache import KVCache
 from mini_attn.torch.cache_evicting import EvictingCache
 from mini_attn.torch.cache_indexed import IndexedCache
 from mini_attn.torch.cache_latent import LatentCache
+from mini_attn.torch.cache_nsa import NativeSparseCache
 from mini_attn.torch.cache_paged import PagedKVCache
 from mini_attn.torch.cache_quantized import QuantizedKVCache
 from mini_attn.torch.cache_ring import SlidingWindowCache
@@ -46,6 +47,7 @@ from mini_attn.torch.layers import (
     rms_norm,
 )
 from mini_attn.torch.mask import causal_mask, combine_masks, visible
+from mini_attn.torch.nsa import NativeSparseAttention
 from mini_attn.torch.online import merge_attention, online_attention
 from mini_attn.torch.paged import paged_attention
 from mini_attn.torch.position import (
@@ -106,6 +108,8 @@ __all__ = [
     "MultiHeadAttention",
     "MultiHeadLatentAttention",
     "MultiQueryAttention",
+    "NativeSparseAttention",
+    "NativeSparseCache",
     "Norm",
     "PagedKVCache",
     "QuantizedEmbedding",

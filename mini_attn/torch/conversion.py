@@ -134,6 +134,7 @@ def prune_heads(
         ("q_proj", config.head_dim, kept, config.n_heads),
         ("k_proj", config.head_dim, groups, config.n_kv_heads),
         ("v_proj", config.v_head_dim, groups, config.n_kv_heads),
+        *([("gate_proj", 3, kept, config.n_heads)] if "gate_proj.weight" in state else []),
     ):
         for key in _named(state, name):
             rows = _rows(key, state[key], count * width)

@@ -101,6 +101,9 @@ class Server:
             sizes = getattr(layer.self_attn, "_cache_sizes", {})
             if "n_kv_heads" not in sizes:
                 raise ConfigError(f"layer {i} keeps no keys and values, which blocks are made for")
+            more = ", ".join(sizes.keys() - {"n_kv_heads", "head_dim", "v_head_dim"})
+            if more:
+                raise ConfigError(f"layer {i} keeps more than keys and values: it has {more}")
             self._pools.append(BlockPool(n_blocks, **sizes, **kind))
 
     def add(self, name: str, prompt: Sequence[int], *, max_new_tokens: int) -> None:

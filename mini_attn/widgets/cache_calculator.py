@@ -28,7 +28,7 @@ GB = 10**9
 
 # What a published model fills in; the second group only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
-OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "window")
+OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "block_size", "window")
 WINDOWED = ("window", "full_every")
 
 
@@ -47,7 +47,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
     kind = state["attention"]
     entry = variant(kind)
     held = {*entry.factors, *WINDOWED} if entry.length_rule == "window" else {*entry.factors}
-    unseen: dict[str, Any] = {s: 1 for s in entry.sizes if s.startswith("index_") and s not in held}
+    unseen: dict[str, Any] = dict.fromkeys(entry.choice, 1)
     return ModelConfig(
         name=OWN,
         title="Own numbers",
@@ -69,7 +69,8 @@ def _config(state: dict[str, Any]) -> ModelConfig:
 
 def _storage(config: ModelConfig, shared: int) -> cost.Ring | cost.Paged:
     """Pages where a prefix is shared; a layer with a window writes over its prefix."""
-    return cost.Paged(BLOCK_SIZE, shared) if shared and config.window is None else cost.Ring()
+    pages = shared and variant(config.attention).length_rule == "all"
+    return cost.Paged(BLOCK_SIZE, shared) if pages else cost.Ring()
 
 
 def _longest_context(
@@ -82,7 +83,7 @@ def _longest_context(
         use = {"batch": batch, "context": context, "dtype_bytes": 1}
         return cost.cache_bytes(config, **use, storage=storage) <= most
 
-    if config.window is not None and not config.n_full_layers and fits(config.window):
+    if not config.n_full_layers and fits(config.window or 0):
         return None
     low, high = 0, 1
     while fits(high):
@@ -166,7 +167,7 @@ class CacheCalculator(LivingWidget):
     ----------
     model : str
         Key of `mini_attn.models.MODELS`, or ``"own"``.
-    attention : {"mha", "gqa", "mqa", "mla", "sliding_window", "indexed"}
+    attention : {"mha", "gqa", "mqa", "mla", "sliding_window", "indexed", "nsa"}
         Name of the variant in the registry.
     n_layers, n_heads, n_kv_heads : int
         1 to 512; multi-head and multi-query attention decide ``n_kv_heads``.
@@ -178,6 +179,8 @@ class CacheCalculator(LivingWidget):
         1 to 1,024.
     index_head_dim : int
         Size of the key that an indexer's heads share, 1 to 1,024.
+    block_size : int
+        Tokens of a block that leaves its means, 1 to 1,024.
     window : int
         Tokens that a windowed layer keeps, 1 to 1,048,576.
     full_every : int

@@ -34,9 +34,18 @@ def _flops(model: ModelConfig, kv_len: int) -> int:
 
 def _chosen(model: ModelConfig) -> int | None:
     """Keys that a query reads at the most, or None where it reads all that are kept."""
+    if _branches(model):
+        return None
     costs, many = REGISTRY[model.attention].costs(), 2**20
     read = costs.pairs(model, 1, many, "exact", None)
     return None if read == many else int(read)
+
+
+def _branches(model: ModelConfig) -> dict[str, int] | None:
+    """Sizes by which means of blocks, a few blocks and a window are read; None elsewhere."""
+    if not any(field.per for field in REGISTRY[model.attention].cache):
+        return None
+    return {name: getattr(model, name) for name in ("block_size", "n_blocks", "window")}
 
 
 def _scan_flops(model: ModelConfig, chosen: int) -> int:
@@ -56,7 +65,8 @@ def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
 
     ``read`` and ``row_flops`` are those of all weights; the logits' share stands beside them. Where
     a variant chooses so many keys, the choice compares one query with each key at a price of its
-    own, and reads numbers of its own, once there are more keys than are chosen.
+    own, and reads numbers of its own, once there are more keys than are chosen. With branches a
+    pair stands for two, one of the chosen blocks and one of the window.
     """
     pair = _flops(model, 2) - _flops(model, 1)
     logit_flops, logit_read = cost.step_operations(model, kv_len=1, dtype_bytes=1)["logits"]
@@ -66,8 +76,12 @@ def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
         "title": entry.title,
         "short": (entry.short or entry.title).format(**vars(model)),
         "n_layers": model.n_layers,
-        "fields": [{"name": field.name, "numbers": field.numbers(model)} for field in entry.cache],
+        "fields": [
+            {"name": field.name, "numbers": field.numbers(model), "tokens": field.tokens(model)}
+            for field in entry.cache
+        ],
         "chosen": chosen,
+        "branches": _branches(model),
         "scan_flops": _scan_flops(model, chosen) if chosen else 0,
         "scan_numbers": _scan_numbers(model, chosen) if chosen else 0,
         "window": model.window if entry.length_rule == "window" else None,

@@ -24,6 +24,7 @@ from mini_attn.config import (
     KeepHeavyHitters,
     KeepRecent,
     LatentConfig,
+    NativeSparseConfig,
     RopeConfig,
 )
 
@@ -84,6 +85,8 @@ def decoder(lib: Any, kind: str) -> Any:
     indexed = IndexedConfig(8, 4, 4, n_kv_heads=2, rope=rope, **chooses)
     own = {"ring": window, "kept": kept, "latent": latent, "mixed": (window, latent)}
     own["indexed"] = indexed
+    sizes_of_blocks = {"block_size": 2, "n_blocks": 2, "window": 3}
+    own["nsa"] = NativeSparseConfig(8, 4, 4, n_kv_heads=2, rope=rope, **sizes_of_blocks)
     attentions: Any = own.get(kind, gqa)
     sizes = {"d_ff": 16, "norm": "rms_norm", "mlp": "gated", "positions": "none"}
     layers = attentions if isinstance(attentions, tuple) else (attentions,) * 2
@@ -112,7 +115,7 @@ def caches_of(lib: Any, model: Any, kind: str) -> list[Any]:
 
 KINDS = (
     *("contiguous", "ring", "kept", "latent", "mixed"),
-    *("quantised", "paged", "evicting", "indexed"),
+    *("quantised", "paged", "evicting", "indexed", "nsa"),
 )
 
 

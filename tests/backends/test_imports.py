@@ -26,6 +26,7 @@ LAYERS = [
     | {"example_heads", "example_latent"},
     {"plain_more"},
     {"plain_serving"},
+    {"plain_blocks"},
     {"numpy", "torch"},
     {"stories"},
     {"notebook"},

@@ -7,7 +7,14 @@ import random
 import numpy as np
 import pytest
 
-from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
+from mini_attn.config import (
+    AttentionConfig,
+    DecoderConfig,
+    IndexedConfig,
+    LatentConfig,
+    NativeSparseConfig,
+    RopeConfig,
+)
 from mini_attn.errors import CacheOverflowError, ConfigError
 from tests.backends.block_counts import check_blocks
 from tests.backends.test_faults import events, struck
@@ -173,6 +180,15 @@ def test_refusals(lib):
     other = lib.Decoder(DecoderConfig(VOCAB, 1, latent, d_ff=16, max_positions=24))
     with pytest.raises(ConfigError, match="layer 0 keeps no keys and values"):
         lib.Server(other, 4)
+    signs = {"index_n_heads": 2, "index_head_dim": 2, "index_topk": 2}
+    blocks = {"block_size": 2, "n_blocks": 2, "window": 2}
+    for attention, word in (
+        (IndexedConfig(8, 2, 4, **signs), "index_head_dim"),
+        (NativeSparseConfig(8, 2, 4, **blocks), "block_size"),
+    ):
+        other = lib.Decoder(DecoderConfig(VOCAB, 1, attention, d_ff=16, max_positions=24))
+        with pytest.raises(ConfigError, match=f"layer 0 keeps more than .* has {word}"):
+            lib.Server(other, 4)
     wild = lib.Server(model, 4, choose=lambda name, logits: VOCAB)
     wild.add("a", [1], max_new_tokens=1)
     with pytest.raises(ConfigError, match="got 19"):

@@ -7,7 +7,8 @@ the registry, so that an entry added from anywhere gets all of it.
 from __future__ import annotations
 
 import dataclasses
-from math import prod
+from fractions import Fraction
+from math import ceil, prod
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import mini_attn.torch
 from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
+from mini_attn.errors import ConfigError
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets import data
 from mini_attn.widgets.base import load_schema
@@ -63,11 +65,16 @@ def sizes_of(size, **changed):
         "index_n_heads": 2,
         "index_head_dim": 4,
         "index_topk": 3,
+        "block_size": 2,
+        "n_blocks": 2,
     } | changed
 
 
 def config_of(name, size, *, changed=None, **options):
-    """The variant's configuration, or None where it has no such option or the sizes forbid it."""
+    """The variant's configuration, or None where it has no such option or the sizes forbid it.
+
+    A variant may refuse an option in words; most of them are tried, as a test below says.
+    """
     entry = REGISTRY[name]
     sizes = sizes_of(size, **(changed or {}))
     kind = type(entry.configure(sizes))
@@ -80,7 +87,12 @@ def config_of(name, size, *, changed=None, **options):
         and options["rope"].rotary_dim is None
     ):
         options = options | {"rope": dataclasses.replace(options["rope"], rotary_dim=4)}
-    return entry.configure(sizes, **options)
+    try:
+        return entry.configure(sizes, **options)
+    except ConfigError as refusal:
+        if not any(f"{option} has no meaning" in str(refusal) for option in options):
+            raise
+        return None
 
 
 def model_of(name, size, **changes):
@@ -89,8 +101,7 @@ def model_of(name, size, **changes):
     given = sizes_of(size)
     given |= entry.fix(given)
     taken = {"d_model", "n_heads", "n_kv_heads", "v_head_dim", *entry.factors}
-    taken |= {"qk_nope_head_dim", "index_n_heads", "index_topk"} & set(entry.sizes)
-    taken |= {"window"} if entry.length_rule == "window" else set()
+    taken |= {"qk_nope_head_dim", "window"} & set(entry.sizes) | set(entry.choice)
     return small(
         name,
         **{key: given[key] for key in taken} | {"head_dim": config_of(name, size).head_dim},
@@ -221,7 +232,9 @@ def test_heads_do_not_meet(lib, rng, name, size):
     x = rng.standard_normal((size[0], size[5], D_MODEL))
     state = {key: np.array(lib.numpy(w)) for key, w in layer.state_dict().items()}
     asks = "q_b_proj.weight" if "q_b_proj.weight" in state else "q_proj.weight"
+    together = size[1] // size[2] if REGISTRY[name].group_chooses else 1
     rows, columns = len(state[asks]) // size[1], state["o_proj.weight"].shape[1] // size[1]
+    columns *= together  # heads that choose together are silent together
     different = state | {asks: state[asks].copy()}
     different[asks][-rows:] += 1.0
     outs = []
@@ -281,16 +294,18 @@ def test_cache_bytes_equal_the_formula(lib, name, size, dtype, dtype_bytes):
 @every
 @sizes
 def test_a_cache_holds_the_fields_of_its_entry(lib, name, size):
-    """One array for each field, in that order, of that many numbers a token."""
+    """One array for each field, in that order, of that many numbers a token or block."""
     entry, model = REGISTRY[name], model_of(name, size)
     layer = layer_of(lib, name, config_of(name, size))
     cache = layer.new_cache(size[0], size[5])
     assert type(cache) is entry.cache_type(lib.name)
-    layer(lib.array(np.zeros((size[0], 1, D_MODEL))), cache=cache)
-    *arrays, positions = cache.view()
-    assert tuple(positions.shape) == (size[0], 1)
-    counts = [int(np.prod(array.shape)) // size[0] for array in arrays]
-    assert counts == [field.numbers(model) for field in entry.cache]
+    for tokens in range(1, size[5] + 1):
+        layer(lib.array(np.zeros((size[0], 1, D_MODEL))), cache=cache)
+        *arrays, positions = cache.view()
+        kept = positions.shape[1]
+        assert kept == tokens if entry.length_rule == "all" else kept <= tokens
+        counts = [int(np.prod(array.shape)) // size[0] for array in arrays]
+        assert counts == [field.held(model, kept) for field in entry.cache]
 
 
 @every
@@ -350,14 +365,18 @@ def test_calculator_and_comparison_have_their_rows(name):
     entry, model = REGISTRY[name], model_of(name, SIZES[1])
     (layout,) = [one for one in data.generate()["layouts.json"] if one["name"] == name]
     own = {key: getattr(model, key) or 1 for key in (*SHOWN, "window", "kv_lora_rank")}
-    own |= {key: getattr(model, key) or 1 for key in ("qk_rope_head_dim", "index_head_dim")}
+    others = ("qk_rope_head_dim", "index_head_dim", "block_size")
+    own |= {key: getattr(model, key) or 1 for key in others}
     own |= {"batch": 3, "context": 11}
     state = {key: item["default"] for key, item in load_schema("cache_calculator").items()}
     got = calculate(state | own | {"model": "own", "attention": name, "full_every": 0})
     assert got["bytes_per_token"] == cost.cache_bytes_per_token(model)
     assert got["total_bytes"] == cost.cache_bytes(model, batch=3, context=11)
-    numbers = sum(prod(own[size] for size in field["factors"]) for field in layout["cache"])
-    assert got["bytes_per_token"] == 2 * numbers * model.n_layers
+    numbers = sum(
+        Fraction(prod(own[size] for size in field["factors"]), own.get(field["per"], 1))
+        for field in layout["cache"]
+    )
+    assert got["bytes_per_token"] == ceil(2 * numbers * model.n_layers)
     terms = [prod(factor.value for factor in term) for term in got["formula"]]
     assert sum(terms) == got["total_bytes"]
     (row,) = [row for row in comparison()["variants"] if row["name"] == name]
@@ -367,7 +386,8 @@ def test_calculator_and_comparison_have_their_rows(name):
     assert "{" not in row["short"]
     assert [field["name"] for field in row["fields"]] == [field.name for field in entry.cache]
     per_token = cost.cache_bytes_per_token(compared, dtype_bytes=1)
-    assert sum(field["numbers"] for field in row["fields"]) * compared.n_layers == per_token
+    numbers = sum(Fraction(field["numbers"], field["tokens"]) for field in row["fields"])
+    assert numbers * compared.n_layers == per_token
     form = entry.step_form
     parts = cost.matmul_flops(compared, q_len=1, kv_len=9, causal="exact", form=form)
     assert row["row_flops"] + 9 * row["pair_flops"] == sum(parts.values())

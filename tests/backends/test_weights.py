@@ -19,6 +19,7 @@ from mini_attn.config import (
     ExpertConfig,
     IndexedConfig,
     LatentConfig,
+    NativeSparseConfig,
     RopeConfig,
 )
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
@@ -271,6 +272,8 @@ DECODER = DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9, tie_embeddings=Fa
 LEARNED = DecoderConfig(13, 1, AttentionConfig(8, 2, 4), d_ff=6, max_positions=9)
 SIGNS = {"index_n_heads": 2, "index_head_dim": 2, "index_topk": 2}
 INDEXED = IndexedConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2, **SIGNS)
+BLOCKS = {"block_size": 2, "n_blocks": 2, "window": 3}
+SPARSE = NativeSparseConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2, **BLOCKS)
 MADE = {  # one line for each class that holds weights
     "Linear": lambda m, **kind: m.Linear(3, 2, bias=True, **kind),
     "Embedding": lambda m, **kind: m.Embedding(3, 2, **kind),
@@ -291,6 +294,7 @@ MADE = {  # one line for each class that holds weights
     "MultiHeadLatentAttention": lambda m, **kind: m.MultiHeadLatentAttention(LATENT, **kind),
     "Indexer": lambda m, **kind: m.Indexer(INDEXED, **kind),
     "IndexedAttention": lambda m, **kind: m.IndexedAttention(INDEXED, **kind),
+    "NativeSparseAttention": lambda m, **kind: m.NativeSparseAttention(SPARSE, **kind),
     "LearnedPositions": lambda m, **kind: m.LearnedPositions(9, 4, **kind),
     "RelativePositions": lambda m, **kind: m.RelativePositions(4, 3, v_head_dim=2, **kind),
     "QuantizedLinear": lambda m, **kind: m.quantize_weights(

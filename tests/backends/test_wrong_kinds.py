@@ -21,6 +21,7 @@ from mini_attn.config import (
     IndexedConfig,
     KeepHeavyHitters,
     LatentConfig,
+    NativeSparseConfig,
     NTKAware,
     RopeConfig,
 )
@@ -30,6 +31,7 @@ from tests.backends.test_parity import STEMS, pair, public
 HEADS = AttentionConfig(8, 4, 2)
 LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=RopeConfig("half"))
 INDEXED = IndexedConfig(8, 4, 2, index_n_heads=2, index_head_dim=2, index_topk=2)
+SPARSE = NativeSparseConfig(8, 4, 2, block_size=2, n_blocks=1, window=2)
 DECODER = DecoderConfig(13, 1, HEADS, d_ff=6, max_positions=9)
 SIZES = {"batch": 1, "n_kv_heads": 4, "head_dim": 2, "capacity": 8}
 CLASSES = {  # the arguments that make one of each
@@ -44,6 +46,8 @@ CLASSES = {  # the arguments that make one of each
     "IndexedCache": {**SIZES, "index_head_dim": 2},
     "IndexedAttention": {"config": INDEXED},
     "Indexer": {"config": INDEXED},
+    "NativeSparseAttention": {"config": SPARSE},
+    "NativeSparseCache": {**SIZES, "block_size": 2},
     "KVCache": SIZES,
     "LatentCache": {"batch": 1, "kv_lora_rank": 4, "qk_rope_head_dim": 4, "capacity": 8},
     "QuantizedKVCache": SIZES,
@@ -94,6 +98,8 @@ CALLS = {  # the arguments that a call needs
     "IndexedCache.append": {
         "k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2), "index_k": floats(1, 2, 2)},
     "IndexedAttention.new_cache": {"batch": 1, "capacity": 4},
+    "NativeSparseCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
+    "NativeSparseAttention.new_cache": {"batch": 1, "capacity": 4},
     "Indexer.__call__": {"x": floats(1, 3, 8)},
     "index_scores": {
         "q": floats(1, 2, 3, 2), "k": floats(1, 5, 2), "head_weights": floats(1, 3, 2)},

@@ -189,6 +189,15 @@ def test_formula_shows_the_numbers_that_make_the_total() -> None:
     assert int(small) == (512 + 64) * 61 * 8192 * 16 // 2
     assert "(21 global layers × 16,384 tokens + 21 windowed layers × 4,096 tokens kept)" in gemma
     assert int(hybrid) == 2 * (21 * 16_384 + 21 * 4096) * 8 * 256 * 2 * 16
+    blocks = {**DEFAULTS, "model": "own", "attention": "nsa", "block_size": 100}
+    (own, _, whole), (shares, _, less) = run(body, [blocks, {**blocks, "shared": 4100}])
+    assert "× (8,192 tokens + 81 complete blocks) × 16 sequences" in own
+    assert int(whole) == 2 * 32 * 8 * 128 * 2 * (8192 + 81) * 16
+    assert (
+        "((4,096 slots of its own + 41 complete blocks of its own) × 16 sequences"
+        " + 4,096 shared slots + 40 shared complete blocks)"
+    ) in shares
+    assert int(less) == 2 * 32 * 8 * 128 * 2 * ((4096 + 41) * 16 + 4096 + 40)
 
 
 def test_schema_lists_what_the_package_knows() -> None:

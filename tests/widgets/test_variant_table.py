@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from mini_attn.widgets.comparison_data import ONE_SHAPE, comparison
 from tests.javascript import run
 
 SCHEMA = load_schema("variant_table")
+ATTENDED = ("indexer", "compressed", "scores", "weighted sum")
 STATES = [
     {"context": context, "batch": batch, "device": device}
     for context, batch, device in itertools.product(
-        (16, 1000, 4096, 4097, 8192, 131_072, 2**20), (1, 16, 1024), SCHEMA["device"]["values"]
+        (16, 1000, 1025, 4096, 4097, 8192, 131_072, 2**20),
+        (1, 16, 1024),
+        SCHEMA["device"]["values"],
     )
 ]
 
@@ -35,7 +39,7 @@ def test_every_variant_of_the_registry_is_compared() -> None:
     for same in ("n_layers", "d_model", "n_heads", "d_ff", "vocab_size"):
         assert len({getattr(model, same) for model in ONE_SHAPE.values()}) == 1
     for entry, model in zip(comparison()["variants"], ONE_SHAPE.values(), strict=True):
-        numbers = sum(field["numbers"] for field in entry["fields"])
+        numbers = sum(Fraction(field["numbers"], field["tokens"]) for field in entry["fields"])
         per_token = cost.cache_bytes_per_token(model, dtype_bytes=1)
         assert numbers * model.n_layers == per_token
 
@@ -52,7 +56,7 @@ def test_equals_the_cost_functions(results: list[dict[str, Any]], name: str) -> 
         assert row["cache"] == cost.cache_bytes(model, batch=batch, context=context)
         form = "absorbed" if name == "mla" else None
         parts = cost.matmul_flops(model, q_len=1, kv_len=context, causal="exact", form=form)
-        met = sum(parts.get(part, 0) for part in ("indexer", "scores", "weighted sum"))
+        met = sum(parts.get(part, 0) for part in ATTENDED)
         assert row["flops"] == pytest.approx(met, rel=1e-12)
         step = cost.step_seconds(model, device, kv_len=context, batch=batch)
         assert row["step"] == pytest.approx(step, rel=1e-9)
@@ -100,6 +104,9 @@ def test_texts_carry_the_numbers() -> None:
     assert "memory" in said
     assert "products with weights 4.17 ms" in said
     assert f"= {1e3 * bound:.2f} ms, one after the other" in said
+    last = list(ONE_SHAPE).index("nsa")
+    assert "128 complete blocks × (1,024 (mean keys)" in got["said"][f"cache-{last}"]
+    assert "(128 means + 1,024 keys of chosen blocks + 512" in got["said"][f"flops-{last}"]
     mixed = words({"context": 256, "batch": 1024, "device": "h100"})
     assert mixed["table"]["rows"][0][6] == "memory, mostly"
     assert mixed["table"]["rows"][place][6] == "arithmetic, mostly"

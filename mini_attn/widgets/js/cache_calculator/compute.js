@@ -20,16 +20,17 @@ const GB = 1_000_000_000;
 // latent) the field keeps what it held: it is out of sight then.
 export const SIZES = [
   "attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim",
-  "kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "window", "full_every", "parameters",
+  "kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "block_size", "window", "full_every", "parameters",
 ];
+
+const OPTIONAL = ["kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "block_size", "window"];
 
 export function settle(state) {
   const model = MODELS.get(state.model);
   if (!model) return state;
   const filled = { ...state };
   for (const key of SIZES) {
-    const optional = ["kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "window"].includes(key);
-    if (!optional || model[key]) filled[key] = model[key];
+    if (!OPTIONAL.includes(key) || model[key]) filled[key] = model[key];
   }
   return filled;
 }
@@ -79,14 +80,22 @@ const product = (values) => values.reduce((a, b) => a * BigInt(b), 1n);
 function fieldNumbers(layout, sizes) {
   return layout.cache.map((field) => ({
     name: field.name,
+    span: field.per ? sizes[field.per] : 1, // tokens that leave these numbers once
     factors: field.factors.map((name) => ({ name, value: sizes[name] })),
     numbers: product(field.factors.map((name) => sizes[name])),
   }));
 }
 
 const sum = (values) => values.reduce((a, b) => a + b, 0n);
-// Slots of a token in a layer, for so many sequences.
-const slotsOf = (terms, sequences) => sum(terms.map(({ layers, kept, once }) => BigInt(layers) * (sequences * BigInt(kept) + BigInt(once))));
+// Complete spans of so many tokens that a sequence has for itself, and that are stored once for all.
+export const spansOf = ({ kept, once }, span) => ({
+  own: Math.floor((kept + once) / span) - Math.floor(once / span), once: Math.floor(once / span),
+});
+// Numbers of so many sequences.
+const numbersOf = (terms, fields, sequences) => sum(terms.flatMap((term) => fields.map(({ span, numbers }) => {
+  const { own, once } = spansOf(term, span);
+  return BigInt(term.layers) * numbers * (sequences * BigInt(own) + BigInt(once));
+})));
 const quarters = (bits) => BigInt(4 * bits); // of a bit: NVFP4 has 4 ½, MXFP4 4 ¼
 
 function wholeBytes(numbers, bits) {
@@ -97,16 +106,25 @@ function wholeBytes(numbers, bits) {
   return size / 32n;
 }
 
+// Bytes that a token adds: what a block of tokens leaves counts evenly to them, rounded up.
+function tokenBytes(fields, layers, bits) {
+  const spans = product(fields.map(({ span }) => span));
+  const shares = sum(fields.map(({ span, numbers }) => (numbers * spans) / BigInt(span)));
+  if (shares % spans === 0n) return wholeBytes((BigInt(layers) * shares) / spans, bits);
+  const parts = 32n * spans;
+  return (BigInt(layers) * shares * quarters(bits) + parts - 1n) / parts;
+}
+
 // The same for a picture's line, where rounding does not show, in bytes of all sequences.
 function byteCurve(layout, sizes, bits) {
-  const each = fieldNumbers(layout, sizes).reduce((all, field) => all + Number(field.numbers), 0);
+  const each = fieldNumbers(layout, sizes).reduce((all, field) => all + Number(field.numbers) / field.span, 0);
   return (context) => layerTerms(layout, sizes, context)
     .reduce((bytes, { layers, kept, once }) => bytes + (layers * (sizes.batch * kept + once) * each * bits) / 8, 0);
 }
 
-// The longest context for which so many slots suffice; null when no length is too long.
-function longestContext(layout, sizes, slots) {
-  const fits = (context) => slotsOf(layerTerms(layout, sizes, context), BigInt(sizes.batch)) <= slots;
+// The longest context whose cache has at most so many numbers; null when no length is too long.
+function longestContext(layout, sizes, fields, most) {
+  const fits = (context) => numbersOf(layerTerms(layout, sizes, context), fields, BigInt(sizes.batch)) <= most;
   const bounded = layerTerms(layout, sizes, 1).every((term) => term.rule === "window");
   if (bounded && fits(sizes.window)) return null;
   let [low, high] = [0, 1];
@@ -122,9 +140,8 @@ export function cacheCost(state) {
   const { sizes, layout } = effectiveSizes(state);
   const bits = BITS[sizes.dtype];
   const fields = fieldNumbers(layout, sizes);
-  const numbers = sum(fields.map((field) => field.numbers));
   const terms = layerTerms(layout, sizes, sizes.context);
-  const total = wholeBytes(slotsOf(terms, BigInt(sizes.batch)) * numbers, bits);
+  const total = wholeBytes(numbersOf(terms, fields, BigInt(sizes.batch)), bits);
   const weights = (BigInt(sizes.parameters) * quarters(BITS[sizes.weight_dtype]) + 31n) / 32n; // the last byte is filled
   const device = DEVICES.get(sizes.device);
   const memory = device ? BigInt(device.memory_bytes) : product([sizes.device_gb, GB]);
@@ -132,21 +149,20 @@ export function cacheCost(state) {
   const plain = { ...sizes, n_kv_heads: sizes.n_heads, shared: 0 };
   const mha = LAYOUTS.get("mha");
   const mhaNumbers = sum(fieldNumbers(mha, plain).map((field) => field.numbers));
-  const slots = (left * 32n) / quarters(bits) / numbers; // of a token in a layer, beside the weights
-  const one = slotsOf(terms, 1n); // the first sequence brings what all share
+  const most = (left * 32n) / quarters(bits); // numbers, beside the weights
+  const one = numbersOf(terms, fields, 1n); // the first sequence brings what all share
   return {
     sizes, layout, bits, fields, terms,
     title: MODELS.get(sizes.model)?.title ?? "Own numbers",
     device_name: device ? device.name : `${sizes.device_gb} GB of memory`,
-    numbers_per_token: numbers,
-    bytes_per_token: wholeBytes(BigInt(sizes.n_layers) * numbers, bits),
+    bytes_per_token: tokenBytes(fields, sizes.n_layers, bits),
     total_bytes: total,
     weight_bytes: weights,
     device_bytes: memory,
     left_bytes: left,
     mha_bytes: wholeBytes(product([sizes.n_layers, sizes.context, sizes.batch]) * mhaNumbers, bits),
-    max_sequences: one > slots ? 0n : 1n + (slots - one) / (slotsOf(terms, 2n) - one),
-    max_context: longestContext(layout, sizes, slots),
+    max_sequences: one > most ? 0n : 1n + (most - one) / (numbersOf(terms, fields, 2n) - one),
+    max_context: longestContext(layout, sizes, fields, most),
     bytesAt: byteCurve(layout, sizes, bits),
     mhaBytesAt: byteCurve(mha, plain, bits),
   };

@@ -1,6 +1,6 @@
 // The calculator in words and numbers: units, the formula with its numbers put in, the
 // sentence that is read aloud and the table. The picture writes the same words.
-import { BITS } from "./compute.js";
+import { BITS, spansOf } from "./compute.js";
 
 const FACTOR_WORDS = {
   n_kv_heads: "KV heads", head_dim: "head size", v_head_dim: "value size",
@@ -24,6 +24,9 @@ const WHY = {
   "tokens kept": "as many as the window holds, however long the text is",
   sequences: "no two of them share a cache",
   "slots of its own": "whole pages of 16 tokens, less those that all sequences share",
+  "complete blocks": "each leaves the mean of its keys and that of its values",
+  "complete blocks of its own": "each leaves the mean of its keys and that of its values",
+  "shared complete blocks": "their means lie with the pages of the common beginning, once",
   "shared slots": "the full pages of the common beginning, stored once",
 };
 
@@ -96,9 +99,20 @@ function layerWords(term, alone) {
   return { layers: number(term.layers, kind), tokens: number(term.kept, tokens) };
 }
 
+// Means of blocks are as long as keys and values: complete blocks count like tokens.
+function blockWords(fields, term) {
+  const { span } = fields.at(-1);
+  if (span === 1) return { own: [], once: [] };
+  const { own, once } = spansOf(term, span);
+  const label = term.once ? "complete blocks of its own" : "complete blocks";
+  return { own: [[number(own, label)]], once: once ? [[number(once, "shared complete blocks")]] : [] };
+}
+
 // The formula as a list of numbers with labels and signs: the product equals total_bytes.
 export function formula(result) {
-  const { fields, terms, sizes, bits } = result;
+  const { terms, sizes, bits } = result;
+  const blocks = blockWords(result.fields, terms[0]);
+  const fields = result.fields.slice(0, blocks.own.length ? 2 : undefined); // those of a token
   const each = number(bits / 8, bits === 8 ? "byte" : "bytes");
   const alone = terms.length === 1;
   const words = terms.map((term) => layerWords(term, alone));
@@ -110,10 +124,12 @@ export function formula(result) {
   const sequences = number(sizes.batch, "sequences");
   const { once } = terms[0];
   if (once) {
-    const used = [[words[0].tokens, sign("×"), sequences], [number(once, "shared slots")]];
+    const own = inBrackets([[words[0].tokens], ...blocks.own], "+");
+    const used = [[...own, sign("×"), sequences], [number(once, "shared slots")], ...blocks.once];
     return join([...perLayer, [each], inBrackets(used, "+")], "×");
   }
-  return join([...perLayer, [each], ...(alone ? [[words[0].tokens]] : []), [sequences]], "×");
+  const tokens = alone ? [inBrackets([[words[0].tokens], ...blocks.own], "+")] : [];
+  return join([...perLayer, [each], ...tokens, [sequences]], "×");
 }
 
 const withUnit = ({ value, label }) => {

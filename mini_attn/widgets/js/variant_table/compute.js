@@ -19,29 +19,46 @@ function operations(variant, met, moved, batch, device) {
   });
 }
 
+// Numbers that so many tokens have left in one layer.
+const left = (fields, tokens) => fields.reduce((sum, field) => sum + field.numbers * Math.floor(tokens / field.tokens), 0);
+
+// What a query reads whose blocks are chosen by their means: those, its blocks and its window.
+function branchesOf({ block_size: size, n_blocks: many, window }, context) {
+  const own = ((context - 1) % size) + 1;
+  return {
+    means: Math.floor(context / size), near: Math.min(window, context),
+    selected: Math.min(context, (many - 1) * size + own),
+  };
+}
+
 // One variant at a context and a batch: bytes, FLOPs, the bound of a step, and what fits.
 function rowOf(variant, { context, batch }, device) {
   const kept = variant.window ? Math.min(context, variant.window) : context;
-  const numbers = variant.fields.reduce((sum, field) => sum + field.numbers, 0);
-  const one = variant.n_layers * kept * numbers * NUMBER_BYTES;
+  const numbers = variant.fields.reduce((sum, field) => sum + field.numbers / field.tokens, 0);
+  const one = variant.n_layers * left(variant.fields, kept) * NUMBER_BYTES;
   const cache = batch * one;
   // Where keys are chosen, all are looked at, by a few numbers each, and the chosen ones are read.
   const chooses = variant.chosen && kept > variant.chosen;
-  const attended = chooses ? variant.chosen : kept;
+  const branches = variant.branches && branchesOf(variant.branches, context);
+  const all = branches ? branches.means + branches.selected + branches.near : kept;
+  const attended = chooses ? variant.chosen : all;
   const scanned = chooses ? kept : 0;
-  const whole = numbers - variant.scan_numbers;
-  const met = variant.pair_flops * attended + variant.scan_flops * scanned;
+  const each = left(variant.fields, 1); // of a token, or of a mean
+  const whole = each - variant.scan_numbers;
+  const pair_flops = variant.pair_flops / (branches ? 2 : 1); // a token is read by two branches
+  const met = pair_flops * attended + variant.scan_flops * scanned;
   const fetched = batch * variant.n_layers * NUMBER_BYTES * (attended * whole + scanned * variant.scan_numbers);
-  const written = batch * variant.n_layers * numbers * NUMBER_BYTES;
+  const fresh = branches ? left(variant.fields, context) - left(variant.fields, context - 1) : each;
+  const written = batch * variant.n_layers * fresh * NUMBER_BYTES;
   const weights = variant.parameters * NUMBER_BYTES;
   const parts = operations(variant, met, fetched + written, batch, device);
   const step = parts.reduce((sum, part) => sum + part.seconds, 0);
   const waiting = parts.reduce((sum, { reading, computing, seconds }) => sum + (reading >= computing ? seconds : 0), 0);
   const room = device.memory_bytes - weights;
   return {
-    ...variant, kept, attended, scanned, numbers, one, cache, weights, parts, room,
+    ...variant, pair_flops, read_by: branches, kept, attended, scanned, numbers, one, cache, weights, parts, room,
     flops: met,
-    intensity: variant.pair_flops / (variant.n_layers * numbers * NUMBER_BYTES),
+    intensity: pair_flops / (variant.n_layers * numbers * NUMBER_BYTES),
     step, bound: waiting === step ? "memory" : waiting > step - waiting ? "memory, mostly" : "arithmetic, mostly",
     fit: Math.max(0, Math.floor(room / one)), fits: weights + cache <= device.memory_bytes,
   };

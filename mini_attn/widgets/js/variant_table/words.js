@@ -54,7 +54,14 @@ export function table(result) {
 }
 
 function explainCache(result, row) {
-  const fields = row.fields.map(({ name, numbers }) => `${whole(numbers)} (${name})`).join(" + ");
+  const tokens = row.fields.filter((field) => field.tokens === 1);
+  const means = row.fields.filter((field) => field.tokens > 1);
+  const listing = (some) => some.map(({ name, numbers }) => `${whole(numbers)} (${name})`).join(" + ");
+  const fields = listing(tokens);
+  if (means.length) {
+    const blocks = count(Math.floor(row.kept / means[0].tokens), "complete block");
+    return `${row.title}: ${count(result.batch, "sequence")} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${count(row.kept, "token")} × (${fields}) + ${blocks} × (${listing(means)})) numbers = ${bytes(row.cache)}.`;
+  }
   const kept = row.window ? `${whole(row.kept)} tokens, the last of ${whole(result.context)} at most,` : `${whole(row.kept)} tokens`;
   return `${row.title}: ${count(result.batch, "sequence")} × ${kept} × ${row.n_layers} layers × ${result.number_bytes} bytes × (${fields}) numbers = ${bytes(row.cache)}.`;
 }
@@ -75,6 +82,10 @@ export function explain(result, id) {
   const [key, i] = id.split("-");
   const row = result.rows[Number(i)];
   if (key === "cache") return { text: explainCache(result, row), also: [] };
+  if (key === "flops" && row.read_by) {
+    const { means, selected, near } = row.read_by;
+    return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × (${whole(means)} means + ${whole(selected)} keys of chosen blocks + ${whole(near)} of the window) = ${amount(row.flops, "FLOP")}.`, also: [] };
+  }
   if (key === "flops" && row.scanned) {
     return { text: `${row.title}: scores and weighted sums of one new token, ${amount(row.pair_flops, "FLOP")} for each key in all layers × ${whole(row.attended)} keys, and the choice, ${amount(row.scan_flops, "FLOP")} × ${whole(row.scanned)} keys = ${amount(row.flops, "FLOP")}.`, also: [] };
   }
