@@ -88,7 +88,7 @@ WRONG = [
     ("not clipped", _made(clip=False), "edges", "beyond the last one"),
     ("range without 0", _made(zero_in=False), "property", "no longer includes 0"),
     ("zero not whole", _made(whole=False), "random", "not rounded to a whole"),
-    ("zero a number", _zero_as_a_number, "random", "as on the page"),
+    ("zero a number", _zero_as_a_number, "random", "least number of the row"),
     ("clipped before, wide", _other(cut=lambda z, n: -n), "edges", "beyond the last one"),
     ("clipped before, at the zero", _other(cut=lambda z, n: -z), "edges", "beyond the last one"),
     ("a little added", _other(add=1e-6), "random", "Something small"),

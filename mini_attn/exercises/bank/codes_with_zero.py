@@ -14,9 +14,9 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 TEXT = """
 This function should round each row of `x` `(rows, columns)` to codes from 0 to 2^bits − 1, with a
 scale and a zero of the row's own, and return the numbers that come back, an array
-`(rows, columns)`. Unlike on the page, the zero is itself a code, a whole number: the code that
-stands for 0, so that what comes back is scale × (code − zero). The range of a row always includes
-0, which comes back as exactly 0. The function was tested with positive numbers and is right for
+`(rows, columns)`. The zero is itself a code, a whole number: not the least number of the row, but
+the code that stands for 0, so that what comes back is scale × (code − zero). The range of a row
+always includes 0, which comes back as exactly 0. The function was tested with positive numbers and is right for
 them. Repair it, so that it is right for every row. (Sizes are 0 or between 10⁻⁶ and 10⁶.)
 """
 STARTER = '''
@@ -135,7 +135,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"least": "even"}, "The range is the same on both sides of 0, which wastes codes."),
     ({"zero_is": "any"}, "The zero is not rounded to a whole number. It has to be a code."),
     ({"zero_is": "a number"},
-     "The zero is the least number, as on the page, or not whole. Then 0 lies between two codes "
+     "The zero is the least number of the row, or not whole. Then 0 lies between two codes "
      "and does not come back as exactly 0."),
     ({"more": 0, "steps": 0}, "A step too many: 2^bits codes have 2^bits − 1 steps between them."),
     ({"steps": 0}, "The range is divided by 2^bits. The codes have one step less between them."),

@@ -86,7 +86,7 @@ def _mistakes(n: Numbers) -> dict[float, str]:
 
 
 def _near(value: float, number: float) -> bool:
-    return abs(value - number) < 0.004
+    return abs(value - number) < 0.0045
 
 
 def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import eq
+from math import isclose
 from typing import Any, NamedTuple
 
 from mini_attn.exercises.guesses import explain
@@ -82,7 +82,7 @@ def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     value = float(outputs["answer"])
     if value == n.right:
         return None
-    if idea := explain(value, _mistakes(n).items(), eq):
+    if idea := explain(value, _mistakes(n).items(), partial(isclose, rel_tol=1e-6)):
         return idea
     if value > n.right:
         return f"{value:,.7g} tokens are enough, but not the shortest text."
