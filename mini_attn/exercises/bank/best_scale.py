@@ -11,7 +11,7 @@ import numpy as np
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-A row of weights is stored as one scale above 0 and codes: whole numbers from −`levels` to
+A row of weights is stored as one positive scale and codes: whole numbers from −`levels` to
 `levels`, each the one for which scale × code is nearest to its weight. The usual scale, the largest
 size of a weight divided by `levels`, cuts no weight off. It is rarely the best. Return for each row
 of `W` `(rows, columns)` the least sum of squared errors that any scale reaches, an array `(rows,)`.

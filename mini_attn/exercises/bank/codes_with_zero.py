@@ -13,11 +13,11 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
 This function should round each row of `x` `(rows, columns)` to codes from 0 to 2^bits − 1, with a
-scale and a zero of the row's own, and return the numbers that come back, an array
-`(rows, columns)`. The zero is itself a code, a whole number: not the least number of the row, but
-the code that stands for 0, so that what comes back is scale × (code − zero). The range of a row
-always includes 0, which comes back as exactly 0. The function was tested with positive numbers and is right for
-them. Repair it, so that it is right for every row. (Sizes are 0 or between 10⁻⁶ and 10⁶.)
+scale and a zero of the row's own, and return the numbers that come back, an array `(rows,
+columns)`. The zero is itself a code, a whole number: not the least number of the row, but the code
+that stands for 0, so that what comes back is scale × (code − zero). The range of a row always
+includes 0, which comes back as exactly 0. The function was tested with positive numbers and is
+right for them. Repair it, so that it is right for every row. (Sizes are 0 or between 10⁻⁶ and 10⁶.)
 """
 STARTER = '''
 def code_and_back(x, bits):

@@ -99,8 +99,8 @@ def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
     if value <= 0:
         return "At least one block is held."
     return (
-        f"{value:,.6g} is {times_too_many(value, n.right)}. Which blocks does nobody write into after the "
-        "fork, and how many has each sample behind them?"
+        f"{value:,.6g} is {times_too_many(value, n.right)}. Which blocks does nobody write into "
+        "after the fork, and how many has each sample behind them?"
     )
 
 
