@@ -20,7 +20,7 @@ runs for days and should stay fluent. (b) A long contract is read once; then the
 questions that nobody knows beforehand. (c) A long report is pasted together with the one
 instruction to summarise it.
 
-Choose for each of them a rule from this page: a window with or without first tokens, eviction by
+Choose for each of them one of these rules: a window with or without first tokens, eviction by
 received weight, a choice at the end of the prompt, or a choice for each query. Say what it will
 get wrong, and how you would measure that before a user does. For one of the three no rule that
 forgets is right: say which, and what you would ask for instead of 2,048 keys.
