@@ -19,7 +19,7 @@ function cell(result, metric, i, x, y, w, at) {
   const tooLarge = metric.key !== "fit" && metric.key !== "flops" && !row.fits;
   const style = tooLarge ? "over" : best ? "best" : "plain";
   const words = `${best && !tooLarge ? "✓ " : tooLarge ? "✗ " : ""}${shown(metric.key, value)}`;
-  const [line, top, tall] = at.wide ? [14, 20, 12] : [11, 16, 9];
+  const [line, top, tall] = at.wide ? [14, 20, 12] : [11, 15, 8];
   const bar = box(x, y + top, Math.max(1.5, size(value)), tall, `vary-bar-${style}`, tooLarge ? ` fill="url(#${at.uid}-over)"` : "");
   const number = `vary-number vary-number-${style}`;
   const said = at.wide ? text(x + 5, y + line, words, number) : text(x + 5, y + line, kindOf(row), "vary-name") + text(x + w - 8, y + line, words, number, END);
@@ -40,7 +40,7 @@ const heading = (metric, x, y) => text(x, y + 14, metric.title, "vary-head") + t
 
 export function draw(result, { width = 720, uid = "variant_table", live = false, label = "The variants of attention, compared at one shape" } = {}) {
   const wide = width >= WIDE;
-  const at = { live, uid, wide, line: wide ? 46 : 31, entry: "cache-0" };
+  const at = { live, uid, wide, line: wide ? 46 : 27, entry: "cache-0" };
   const column = wide ? (width - LABEL) / METRICS.length : width / 2;
   const tall = 44 + result.rows.length * at.line;
   const parts = METRICS.map((metric, n) => {
