@@ -28,7 +28,7 @@ def gathered(weights, n_kv_heads):
 
 
 def heavy_hitters(weights, before):
-    """What each key has received from all queries so far; the new keys come last."""
+    """What each key has received from all queries; the new keys come last."""
     totals = weights.sum(axis=2)  # (batch, n_kv_heads, kv_len)
     totals[..., : before.shape[-1]] += before
     return totals
