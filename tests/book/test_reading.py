@@ -19,7 +19,7 @@ STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(R
 ASKED = {
     "rope": "rope", "mla": "mla", "kv cache": "kv-cache", "gqa": "mqa-gqa",
     "sliding window": "sliding-window", "roofline": "decoding-roofline",
-    "eviction": "fewer-keys",
+    "flash": "flash", "paged": "paged", "fewer keys": "fewer-keys",
 }  # fmt: skip
 
 

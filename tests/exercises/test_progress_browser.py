@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -319,10 +320,10 @@ def test_another_window_follows(visit: Visit) -> None:
     assert other.get_by_label("Your answer").nth(1).input_value() == "a draft"
 
 
-IN_A_NOTEBOOK = """async ([source, question, attempt]) => {
+IN_A_NOTEBOOK = """async ([source, asked, attempt]) => {
   const blob = new Blob([source], {type: "text/javascript"});
   const { default: widget } = await import(URL.createObjectURL(blob));
-  const state = {_widget: "prediction", question, attempt};
+  const state = {_widget: "prediction", question: asked.key, _question: asked, attempt};
   const model = {get: key => state[key], set: (key, value) => { state[key] = value; },
                  on() {}, off() {}, save_changes: () => { state.saved = true; }};
   const el = document.createElement("div");
@@ -337,12 +338,12 @@ def test_a_notebook_of_the_same_host_knows_the_answer(visit: Visit) -> None:
     page = visit.look(CHAPTER)
     answer(page, 0, "5050")
     source = (Path(widgets.__file__).parent / "static/living.jupyter.js").read_text("utf-8")
-    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/passes", ""])
+    found = page.evaluate(IN_A_NOTEBOOK, [source, asdict(QUESTIONS["kv-cache/passes"]), ""])
     assert (found["shown"], found["attempt"], found["saved"]) == ("5050", "5050", True)
     before = stored(page)
-    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/passes", "7"])
+    found = page.evaluate(IN_A_NOTEBOOK, [source, asdict(QUESTIONS["kv-cache/passes"]), "7"])
     assert (found["shown"], found["attempt"]) == ("7", "7")
-    found = page.evaluate(IN_A_NOTEBOOK, [source, "kv-cache/fit", ""])
+    found = page.evaluate(IN_A_NOTEBOOK, [source, asdict(QUESTIONS["kv-cache/fit"]), ""])
     assert (found["shown"], found["attempt"]) == ("", "")
     assert stored(page) == before
 
