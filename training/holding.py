@@ -13,7 +13,6 @@ import mini_attn.torch as mt
 from mini_attn.config import KeepHeavyHitters, KeepObserved, KeepRecent
 from mini_attn.torch._visibility import Visibility
 from mini_attn.torch.attention import attend
-from mini_attn.torch.rope import rotate
 from training.loop import Model
 
 __all__ = ["BUDGETS", "Holding", "Stream", "after_prompt"]
@@ -103,10 +102,7 @@ class Choosing(mt.GroupedQueryAttention):
     prompt: int | None = None  # words after which the cache forgets once; None: after each
 
     def _run(self, x: Tensor, steps: Any, cache: Any) -> Tensor:
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, steps.tables)
         shared = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
         mask = mask_of(self.holding, q @ shared.transpose(2, 3))
         if self.prompt is not None:

@@ -267,10 +267,7 @@ class GroupedQueryAttention(Module):
 
     def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, steps.tables)
         cached = None
         if cache is not None:
             cached = cache.stage(k, v, steps.given, steps.transaction)
@@ -284,6 +281,14 @@ class GroupedQueryAttention(Module):
         if getattr(cache, "watches", False):  # it forgets by what each key has got
             cache.watch(found.weights, steps.transaction)
         return self.o_proj._run(merge(found.out))
+
+    def _project_at(self, x: Array, tables: Any) -> tuple[Array, Array, Array]:
+        """Queries, keys and values, rotated by the tables of the tokens' positions."""
+        q, k, v = self._project(x, x)
+        if self._rotary is not None:
+            cos, sin = tables(self._rotary, q.dtype)
+            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        return q, k, v
 
     def _alibi(self, positions: Array, keys: Array) -> Array:
         """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""

@@ -311,10 +311,7 @@ class IndexedAttention(GroupedQueryAttention):
 
     def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, steps.tables)
         index_q, index_k, head_weights = self.indexer._run(x, steps)
         cached, keys = None, steps.positions
         if cache is not None:

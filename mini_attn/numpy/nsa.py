@@ -16,7 +16,6 @@ from mini_attn.numpy._row_blocks import RowBlocks
 from mini_attn.numpy.cache_nsa import NativeSparseCache
 from mini_attn.numpy.heads import GroupedQueryAttention
 from mini_attn.numpy.layers import Linear
-from mini_attn.numpy.rope import rotate
 
 __all__ = ["NativeSparseAttention"]
 
@@ -118,10 +117,7 @@ class NativeSparseAttention(GroupedQueryAttention):
 
     def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, steps.tables)
         cached, gapless, keys = None, steps.given is None, steps.positions
         if cache is not None:
             cached = cache.stage(k, v, steps.given, steps.transaction)

@@ -275,10 +275,7 @@ class GroupedQueryAttention(Module):
 
     def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, steps.tables)
         cached = None if cache is None else cache.stage(k, v, steps.given, steps.transaction)
         if cached is not None:
             k, v = cached.k, cached.v
@@ -290,6 +287,14 @@ class GroupedQueryAttention(Module):
         watched = getattr(cache, "watches", False)
         out = attend_watched(cache, steps.transaction, *asked) if watched else attend(*asked)
         return self.o_proj(merge(out))
+
+    def _project_at(self, x: Tensor, tables: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, rotated by the tables of the tokens' positions."""
+        q, k, v = self._project(x, x)
+        if self._rotary is not None:
+            cos, sin = tables(self._rotary, q.dtype)
+            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        return q, k, v
 
     def _alibi(self, positions: Tensor, keys: Tensor) -> Tensor:
         """The bias (1 or batch, n_heads, q_len, kv_len) of the keys' distances."""
@@ -321,14 +326,10 @@ class GroupedQueryAttention(Module):
         kv_positions: Tensor,
     ) -> Tensor:
         """One token (batch, 1, d_model) into a slot of whole cache arrays; unchecked, traceable."""
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            q, k = rotate(*self._rotary.tables(positions, q.dtype), self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, lambda rotary, kind: rotary.tables(positions, kind))
         for cached, new in zip(arrays, (k, v), strict=True):
             cached.index_copy_(2, slot, new)
-        bias = None
-        if self._slopes is not None:
-            bias = fall_with_distance(self._slopes.to(x.device), positions, kv_positions)
+        bias = None if self._slopes is None else self._alibi(positions, kv_positions)
         rule = self.config.window, self.config.sink_tokens
         visibility = of_one_token(positions, kv_positions, *rule)
         k, v = arrays

@@ -16,7 +16,6 @@ from mini_attn.torch._row_blocks import RowBlocks
 from mini_attn.torch.cache_nsa import NativeSparseCache
 from mini_attn.torch.heads import GroupedQueryAttention
 from mini_attn.torch.layers import Linear
-from mini_attn.torch.rope import rotate
 
 __all__ = ["NativeSparseAttention"]
 
@@ -124,10 +123,7 @@ class NativeSparseAttention(GroupedQueryAttention):
 
     def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project(x, x)
-        if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
-            q, k = rotate(cos, sin, self._rotary.layout, q, k)
+        q, k, v = self._project_at(x, steps.tables)
         size = self.config.block_size
         cached, gapless, keys = None, steps.given is None, steps.positions
         if cache is not None:
