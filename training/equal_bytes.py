@@ -8,33 +8,26 @@ trained with. Loss above the floor, copying and recall are measured beside the b
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from hashlib import sha256
-from typing import Any
-
-import numpy as np
+from dataclasses import asdict
+from functools import partial
 
 import mini_attn.torch as mt
-from benchmarks import machine
 from benchmarks.quoted import quote
 from mini_attn.config import LatentConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
-from mini_attn.stories import WORDS, family
+from mini_attn.stories import WORDS
 from mini_attn.stories.members import LONGEST, MEMBERS
-from mini_attn.stories.rounding import restored, rounded
-from mini_attn.weights import load_safetensors
 from mini_attn.widgets.equal_bytes_data import KEY
 from tools import ROOT
 from training.keeping import GROUP, Keeping, Reading, bytes_per_token
 from training.measure import measured
 from training.plan import Plan
-from training.run import RESULTS, SHIPPED, WEIGHTS, written
+from training.points import Ledger, Point, lost, over_seeds
+from training.run import RESULTS
+from training.trained import decoder_of, digest_of, plans
 
 STORED = RESULTS / "bytes.json"
-Point = dict[str, Any]
 SAME = ("member", "n_layers", "d_model", *Keeping.__dataclass_fields__, "bytes_per_token")
 
 NUMBERS = [Keeping(bits, bits) for bits in (32, 16)]
@@ -44,24 +37,6 @@ BY_TOKEN = [Keeping(bits, bits, "token") for bits in (4, 3, 2)]
 WINDOWS = [
     Keeping(window=window, sink_tokens=first) for window in (32, 64, 128) for first in (0, 1, 4)
 ]
-
-
-def plans() -> list[Plan]:
-    """The plans that have been trained."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*.json")]
-    whole = [Plan(**record["plan"]) for record in found if "plan" in record]
-    order = list(MEMBERS)
-    whole.sort(key=lambda plan: (plan.n_layers, plan.d_model, order.index(plan.member), plan.seed))
-    return whole
-
-
-def weights_of(plan: Plan) -> dict[str, Any] | None:
-    """Its weights in eight bits, as they are shipped; None where they are not kept."""
-    if replace(plan, member=SHIPPED.member) == SHIPPED:
-        path = family.FOLDER / f"{plan.member}.safetensors"
-        return restored(load_safetensors(path)) if path.exists() else None
-    path = WEIGHTS / f"{plan.name}.safetensors"
-    return restored(rounded(load_safetensors(path))) if path.exists() else None
 
 
 def keepings(plan: Plan) -> list[Keeping]:
@@ -75,69 +50,15 @@ def keepings(plan: Plan) -> list[Keeping]:
     return NUMBERS + CODES + APART + BY_TOKEN + windows
 
 
-def points(plan: Plan, before: list[Point], *, rows: int) -> list[Point]:
-    """What one trained member loses in each way of keeping its cache.
-
-    A point that was measured before, on the same weights and rows, is not measured again. Weights
-    of other seeds stay on the machine that trained them: without them the points that it measured
-    stand.
-    """
-    who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
-    if (weights := weights_of(plan)) is None:
-        told_before = {**who, "rows": rows}
-        return [point for point in before if told_before.items() <= point.items()]
-    config = MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model)
-    model = mt.Decoder(config)
-    model.load_state_dict(weights)
-    model.eval()
-    digest = sha256(b"".join(weights[name].tobytes() for name in sorted(weights))).hexdigest()
-    found = []
-    for keeping in keepings(plan):
-        this = {**who, **asdict(keeping), "rows": rows, "weights": digest[:12]}
-        known = [point for point in before if this.items() <= point.items()]
-        if known:
-            found += known
-            continue
-        result = measured(Reading(model, keeping), rows=rows)
-        told = {
-            "bytes_per_token": bytes_per_token(config, keeping, context=LONGEST),
-            "excess": result["stories"]["excess"],
-            "copying": result["copying"],
-            "who_has": result["who_has"],
-        }
-        found.append(this | told)
-    return found
-
-
-def near(who_has: Mapping[str, Any]) -> float:
-    """Share of right answers less than 64 words back: of all, less those further back."""
-    asked, far = who_has["asked"], who_has["asked_64_back_or_more"]
-    right = asked * who_has["right"] - far * (who_has["right_64_back_or_more"] or 0)
-    return float(right / (asked - far))
+def point_of(model: mt.Decoder, keeping: Keeping, rows: int) -> Point:
+    """What a trained member loses in one way of keeping its cache."""
+    taken = bytes_per_token(model.config, keeping, context=LONGEST)
+    return {"bytes_per_token": taken} | lost(measured(Reading(model, keeping), rows=rows))
 
 
 def summary(found: list[Point]) -> list[Point]:
-    """Points over their seeds: how many, mean and standard deviation (None of one seed)."""
-    groups: dict[tuple[Any, ...], list[Point]] = {}
-    for point in found:
-        groups.setdefault(tuple(point[key] for key in SAME), []).append(point)
-    out = []
-    for key, group in groups.items():
-        values = {
-            "excess": [point["excess"]["nats"] for point in group],
-            "copying": [point["copying"]["nats"] for point in group],
-            "near": [near(point["who_has"]) for point in group],
-            "far": [point["who_has"]["right_64_back_or_more"] for point in group],
-        }
-        spread = {name: over_seeds(each) for name, each in values.items()}
-        out.append(dict(zip(SAME, key, strict=True)) | {"seeds": len(group)} | spread)
-    return out
-
-
-def over_seeds(values: list[float]) -> tuple[float, float | None]:
-    """Mean and standard deviation to four digits."""
-    mean, spread = np.mean(values), np.std(values, ddof=1) if len(values) > 1 else None
-    return float(f"{mean:.4g}"), None if spread is None else float(f"{spread:.4g}")
+    """What the chapter quotes: points over their seeds."""
+    return over_seeds(found, SAME)
 
 
 def main() -> None:
@@ -145,22 +66,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=128, help="rows of each kind (default 128)")
     rows = check_count("rows", parser.parse_args().rows, least=4)  # fewer ask nothing far back
-    before: list[Point] = []
-    if STORED.exists():
-        before = json.loads(STORED.read_text(encoding="utf-8"))["points"]
-    record = {**machine.describe(), "command": "make bytes", "context": LONGEST, "group": GROUP}
-    found: list[Point] = []
+    ledger = Ledger(STORED, {"command": "make bytes", "context": LONGEST, "group": GROUP})
     for plan in plans():
-        found += points(plan, before, rows=rows)
-        # Written after each: what a stop leaves is not measured again.
-        later = [point for point in before if point not in found]
-        written(STORED, {**record, "points": found + later})
-        print(f"[bytes] {plan.name}: {len(found)} points so far", flush=True)
-    if not found:
+        who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
+        if (model := decoder_of(plan)) is None:
+            ledger.found += ledger.stands({**who, "rows": rows})
+            continue
+        for keeping in keepings(plan):
+            this = {**who, **asdict(keeping), "rows": rows, "weights": digest_of(model)}
+            ledger.take(this, partial(point_of, model, keeping, rows))
+        ledger.write()
+        print(f"[bytes] {plan.name}: {len(ledger.found)} points so far", flush=True)
+    if not ledger.found:
         raise ConfigError("no member has been trained: `make train` does it")
-    written(STORED, {**record, "points": found})
-    quote(KEY, {**record, "rows": rows, "points": summary(found)})
-    print(f"[bytes] {len(found)} points in {STORED.relative_to(ROOT)}")
+    ledger.write(whole=True)
+    quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
+    print(f"[bytes] {len(ledger.found)} points in {STORED.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

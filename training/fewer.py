@@ -7,18 +7,15 @@ The weights as they are shipped, eight bits and a scale a row, are where every c
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import asdict
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 import torch
 
 import mini_attn.torch as mt
-from benchmarks import machine
 from benchmarks.quoted import quote
 from mini_attn.config import WEIGHT_FORMATS, Pattern, WeightFormat
 from mini_attn.shapes import check_count
@@ -26,7 +23,9 @@ from mini_attn.stories import load, sample_rows
 from mini_attn.stories.members import LONGEST
 from tools import ROOT
 from training.measure import measured
-from training.run import RESULTS, written
+from training.points import Ledger, Point, lost
+from training.run import RESULTS
+from training.trained import digest_of
 
 STORED = RESULTS / "fewer.json"
 KEY = "bits/fewer"
@@ -39,7 +38,6 @@ FORMATS = WEIGHT_FORMATS | {
     "int4-16": WeightFormat("int4", 16, scales="float16"),
     "e2m1-row": WeightFormat("e2m1", "row", scales="float16"),
 }
-Point = dict[str, Any]
 Way = tuple[Point, Callable[[], mt.Decoder]]
 
 
@@ -114,25 +112,14 @@ def ways(model: mt.Decoder) -> Iterator[Way]:
     yield from without(model, rows)
 
 
-def points(member: str, before: list[Point], *, rows: int) -> Iterator[Point]:
-    """What a member loses by each change; what was measured before on the same is kept."""
-    model: mt.Decoder = load(member, backend="torch").eval()
-    state = model.state_dict()
-    digest = sha256(b"".join(state[name].numpy().tobytes() for name in sorted(state))).hexdigest()
-    for told, begin in ways(model):
-        this = {"member": member, **told, "rows": rows, "weights": digest[:12]}
-        known = next((point for point in before if this.items() <= point.items()), None)
-        if known is None:
-            changed = begin()
-            result = measured(changed, rows=rows)
-            known = this | {
-                "bits": bits_of(changed, embeddings=told.get("embeddings", False)),
-                "stored_bytes": mt.stored_bytes(changed),
-                "excess": result["stories"]["excess"],
-                "copying": result["copying"],
-                "who_has": result["who_has"],
-            }
-        yield known
+def point_of(begin: Callable[[], mt.Decoder], told: Point, rows: int) -> Point:
+    """What a changed member takes and loses."""
+    changed = begin()
+    return {
+        "bits": bits_of(changed, embeddings=told.get("embeddings", False)),
+        "stored_bytes": mt.stored_bytes(changed),
+        **lost(measured(changed, rows=rows)),
+    }
 
 
 def summary(found: list[Point]) -> list[Point]:
@@ -156,19 +143,17 @@ def main() -> None:
     parser.add_argument("--members", nargs="+", default=MEMBERS, choices=MEMBERS)
     options = parser.parse_args()
     rows = check_count("rows", options.rows, least=4)  # fewer ask nothing far back
-    before: list[Point] = []
-    if STORED.exists():
-        before = json.loads(STORED.read_text(encoding="utf-8"))["points"]
-    found: list[Point] = []
+    ledger = Ledger(STORED, {"command": "make fewer", "context": LONGEST})
     for member in options.members:
-        for point in points(member, before, rows=rows):
-            found.append(point)
-            later = [other for other in before if other not in found]
-            record = {**machine.describe(), "command": "make fewer", "context": LONGEST}
-            written(STORED, {**record, "points": found + later})
-        quote(KEY, {**record, "rows": rows, "points": summary(found)})
-        print(f"[fewer] {member}: {len(found)} points so far", flush=True)
-    print(f"[fewer] {len(found)} points in {STORED.relative_to(ROOT)}")
+        model: mt.Decoder = load(member, backend="torch").eval()
+        same = {"rows": rows, "weights": digest_of(model)}
+        for told, begin in ways(model):
+            this = {"member": member, **told, **same}
+            ledger.take(this, partial(point_of, begin, told, rows))
+            ledger.write()
+        quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
+        print(f"[fewer] {member}: {len(ledger.found)} points so far", flush=True)
+    print(f"[fewer] {len(ledger.found)} points in {STORED.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 
 import mini_attn.torch as mt
-from mini_attn.config import KeepHeavyHitters, KeepObserved, KeepRecent
 from mini_attn.torch._visibility import Visibility
 from mini_attn.torch.attention import attend
+from mini_attn.widgets.key_budget_data import FIRST, OBSERVE, policy_of
 from training.loop import Model
 
 __all__ = ["BUDGETS", "Holding", "Stream", "after_prompt"]
 
 BUDGETS = (8, 16, 24, 32, 40, 48, 64, 128)
-FIRST = 4  # first tokens that stay, where they do
-OBSERVE = 16  # last queries of a prompt that decide, or half of a smaller budget
 DRAWN = 7  # seed of the keys that stay by chance
 
 
@@ -56,14 +54,6 @@ class Holding:
             return {"policy": "all", "budget": None, "recent": None, "first": None}
         told = {"policy": self.policy, "budget": self.room}
         return {**told, "recent": self.recent, "first": self.first}
-
-    def rule(self) -> Any:
-        """The policy of a cache."""
-        if self.policy == "heavy":
-            return KeepHeavyHitters(recent=self.recent)
-        if self.policy == "observed":
-            return KeepObserved(self.recent)
-        return KeepRecent(self.first)
 
 
 def places(length: int) -> tuple[Tensor, Tensor]:
@@ -131,7 +121,10 @@ def masked(model: mt.Decoder, holding: Holding, prompt: int | None = None) -> Mo
 def evicting(model: mt.Decoder, holding: Holding, batch: int) -> list[Any]:
     """A cache for each layer that keeps a budget of keys."""
     one: Any = model.config.attentions[0]
-    kind: dict[str, Any] = {"budget": holding.room, "policy": holding.rule()}
+    kind: dict[str, Any] = {
+        "budget": holding.room,
+        "policy": policy_of(holding.policy, holding.room),
+    }
     sizes = batch, one.n_kv_heads, one.head_dim
     return [mt.EvictingCache(*sizes, **kind) for _ in range(model.config.n_layers)]
 

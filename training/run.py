@@ -64,6 +64,15 @@ def written(path: Path, record: dict[str, Any]) -> None:
     os.replace(fresh, path)
 
 
+def command(plan: Plan) -> str:
+    """What trains it."""
+    told = f"make train MEMBER={plan.member} SEED={plan.seed}"
+    for name, option in (("tokens", "TOKENS"), ("n_layers", "LAYERS"), ("d_model", "WIDTH")):
+        if (size := getattr(plan, name)) != getattr(SHIPPED, name):
+            told += f" {option}={size}"
+    return told
+
+
 def finished(training: Training, *, rows: int) -> dict[str, Any]:
     """The record of a training that has ended, with its loss before and after rounding."""
     plan, model = training.plan, training.model.eval()
@@ -76,7 +85,7 @@ def finished(training: Training, *, rows: int) -> dict[str, Any]:
         save_safetensors(family.FOLDER / f"{plan.member}.safetensors", stored)
     return {
         **machine.describe(),
-        "command": f"make train MEMBER={plan.member} SEED={plan.seed}",
+        "command": command(plan),
         "plan": asdict(plan),
         "parameters": sum(p.numel() for p in model.parameters()),
         "seconds": training.seconds,

@@ -20,10 +20,11 @@ from mini_attn.stories.rounding import rounded
 from mini_attn.weights import save_safetensors, to_numpy
 from mini_attn.widgets.equal_bytes_data import KEY
 from tools import ROOT
-from training import equal_bytes, run
-from training.equal_bytes import keepings, near, over_seeds, summary
+from training import equal_bytes, run, trained
+from training.equal_bytes import keepings, summary
 from training.keeping import GROUP, Keeping, Reading, bytes_per_token, caches
 from training.plan import Plan
+from training.points import near, spread
 
 EVERY = [(name, keeping) for name in MEMBERS for keeping in keepings(Plan(name))]
 KEPT = [pytest.param(*each, id=f"{each[0]}-{i}") for i, each in enumerate(EVERY)]
@@ -96,8 +97,8 @@ def test_near_is_what_is_not_far() -> None:
 
 
 def test_one_seed_has_no_spread() -> None:
-    assert over_seeds([0.123456]) == (0.1235, None)
-    assert over_seeds([1.0, 3.0]) == (2.0, 1.414)
+    assert spread([0.123456]) == (0.1235, None)
+    assert spread([1.0, 3.0]) == (2.0, 1.414)
 
 
 def test_what_the_chapter_quotes_is_what_was_measured() -> None:
@@ -112,10 +113,10 @@ def test_it_is_measured_written_and_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = ROOT / ".cache/tmp-bytes" / tmp_path.name
-    monkeypatch.setattr(equal_bytes, "RESULTS", tmp_path)
+    monkeypatch.setattr(trained, "RESULTS", tmp_path)
     monkeypatch.setattr(equal_bytes, "STORED", folder / "bytes.json")
-    monkeypatch.setattr(equal_bytes, "WEIGHTS", tmp_path / "exact")
-    monkeypatch.setattr(equal_bytes.family, "FOLDER", tmp_path / "weights")  # type: ignore[attr-defined]
+    monkeypatch.setattr(trained, "WEIGHTS", tmp_path / "exact")
+    monkeypatch.setattr(trained.family, "FOLDER", tmp_path / "weights")  # type: ignore[attr-defined]
     quoted: dict[str, Any] = {}
     monkeypatch.setattr(equal_bytes, "quote", quoted.__setitem__)
     monkeypatch.setattr("sys.argv", ["bytes", "--rows", "3"])

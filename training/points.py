@@ -1,0 +1,87 @@
+"""What an experiment on trained members finds: its points, on disk and over seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import machine
+from training.run import written
+
+__all__ = ["Ledger", "Point", "lost", "near", "over_seeds", "spread"]
+
+Point = dict[str, Any]
+
+
+class Ledger:
+    """The points that one command measures, each kept on disk as soon as it is there.
+
+    What was measured before on the same weights and rows is not measured again. Weights of other
+    seeds stay on the machine that trained them: without them the points that it measured stand.
+    """
+
+    def __init__(self, path: Path, record: Mapping[str, Any]) -> None:
+        self.path, self.record = path, {**machine.describe(), **record}
+        self.found: list[Point] = []
+        self.before: list[Point] = []
+        if path.exists():
+            self.before = json.loads(path.read_text(encoding="utf-8"))["points"]
+
+    def stands(self, this: Point) -> list[Point]:
+        """The points of before that say the same as this."""
+        return [point for point in self.before if this.items() <= point.items()]
+
+    def take(self, this: Point, measure: Callable[[], Point]) -> Point:
+        """A point that says this, measured unless it was."""
+        known = self.stands(this)
+        self.found.append(known[0] if known else this | measure())
+        return self.found[-1]
+
+    def write(self, *, whole: bool = False) -> None:
+        """Put what was found in its place, with what was found before unless this is the whole."""
+        later = [] if whole else [point for point in self.before if point not in self.found]
+        written(self.path, {**self.record, "points": self.found + later})
+
+
+def lost(result: Mapping[str, Any]) -> Point:
+    """What a point says of a measurement: loss above the floor, copying, recall."""
+    return {
+        "excess": result["stories"]["excess"],
+        "copying": result["copying"],
+        "who_has": result["who_has"],
+    }
+
+
+def near(who_has: Mapping[str, Any]) -> float:
+    """Share of right answers less than 64 words back: of all, less those further back."""
+    asked, far = who_has["asked"], who_has["asked_64_back_or_more"]
+    right = asked * who_has["right"] - far * (who_has["right_64_back_or_more"] or 0)
+    return float(right / (asked - far))
+
+
+def over_seeds(found: Sequence[Point], same: Sequence[str]) -> list[Point]:
+    """Points that differ in their seeds only, as one: how many, and the spread of what is lost."""
+    groups: dict[tuple[Any, ...], list[Point]] = {}
+    for point in found:
+        groups.setdefault(tuple(point[key] for key in same), []).append(point)
+    out = []
+    for key, group in groups.items():
+        values = {
+            "excess": [point["excess"]["nats"] for point in group],
+            "copying": [point["copying"]["nats"] for point in group],
+            "near": [near(point["who_has"]) for point in group],
+            "far": [point["who_has"]["right_64_back_or_more"] for point in group],
+        }
+        told = {name: spread(each) for name, each in values.items()}
+        out.append(dict(zip(same, key, strict=True)) | {"seeds": len(group)} | told)
+    return out
+
+
+def spread(values: list[float]) -> tuple[float, float | None]:
+    """Mean and standard deviation to four digits; None where there is one value."""
+    mean, off = np.mean(values), np.std(values, ddof=1) if len(values) > 1 else None
+    return float(f"{mean:.4g}"), None if off is None else float(f"{off:.4g}")
