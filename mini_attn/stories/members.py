@@ -20,10 +20,18 @@ class Member:
     """A decoder of the family, at any width: the options in which it differs."""
 
     title: str
+    short: str  # its name beside a line in a figure
     rope: bool = True
     positions: str = "none"
     latent: int | None = None  # the rank
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What it is compared in: "windows", "positions", or else "caches"."""
+        if not self.rope:
+            return "positions"
+        return "windows" if {"window", "sinks"} & self.options.keys() else "caches"
 
     def config(self, vocab_size: int, n_layers: int = 2, d_model: int = 64) -> DecoderConfig:
         """The decoder's configuration: heads of 16, RMS norm, no biases, tied embeddings."""
@@ -51,17 +59,21 @@ class Member:
 
 
 MEMBERS = {
-    "mha": Member("multi-head attention, RoPE"),
-    "gqa": Member("two key/value heads", options={"n_kv_heads": 2}),
-    "mqa": Member("one key/value head", options={"n_kv_heads": 1}),
-    "mla": Member("latent of 32 numbers and a rotated key of 8", latent=32),
-    "mla-16": Member("latent of 16 numbers and a rotated key of 8", latent=16),
-    "alibi": Member("ALiBi instead of RoPE", rope=False, options={"alibi": True}),
-    "learned": Member("learned positions instead of RoPE", rope=False, positions="learned"),
-    "none": Member("no positions", rope=False),
-    "window": Member("a window of 32 keys", options={"window": 32}),
-    "sinks": Member("a learned sink in each head", options={"sinks": True}),
+    "mha": Member("multi-head attention, RoPE", "multi-head"),
+    "gqa": Member("two key/value heads", "grouped, 2 KV", options={"n_kv_heads": 2}),
+    "mqa": Member("one key/value head", "one KV head", options={"n_kv_heads": 1}),
+    "mla": Member("latent of 32 numbers and a rotated key of 8", "latent, 32 + 8", latent=32),
+    "mla-16": Member("latent of 16 numbers and a rotated key of 8", "latent, 16 + 8", latent=16),
+    "alibi": Member("ALiBi instead of RoPE", "ALiBi", rope=False, options={"alibi": True}),
+    "learned": Member(
+        "learned positions instead of RoPE", "learned positions", rope=False, positions="learned"
+    ),
+    "none": Member("no positions", "no positions", rope=False),
+    "window": Member("a window of 32 keys", "window 32, trained", options={"window": 32}),
+    "sinks": Member("a learned sink in each head", "learned sink", options={"sinks": True}),
     "window-sinks": Member(
-        "a window of 32 keys, and a learned sink", options={"window": 32, "sinks": True}
+        "a window of 32 keys, and a learned sink",
+        "window 32 + sink, trained",
+        options={"window": 32, "sinks": True},
     ),
 }

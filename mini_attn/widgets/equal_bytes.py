@@ -17,6 +17,8 @@ class EqualBytes(LivingWidget):
         and over more.
     group : {"caches", "windows", "positions"}
         Which members are shown beside the reader's variant.
+    size : {"2x64", "3x96"}
+        Layers and width of the members. The shipped ones have two layers of width 64.
     member : str
         Member of the family whose variant is chosen.
     k_bits, v_bits : {32, 16, 8, 4, 3, 2}

@@ -18,7 +18,7 @@ from mini_attn.notebook import stored
 from mini_attn.widgets import BitsDial
 from mini_attn.widgets.base import STATIC, load_schema
 from mini_attn.widgets.bits_dial_data import MEMBER, TOKENS, bits_dial
-from mini_attn.widgets.equal_bytes_data import KEY, SIZE
+from mini_attn.widgets.equal_bytes_data import KEY, SIZES, size_of
 from tests.javascript import run
 from tests.widgets.test_widgets_browser import FRAME
 from tools.site import visiting
@@ -138,7 +138,7 @@ def test_the_loss_is_a_stored_point_or_none(results: list[dict[str, Any]]) -> No
     points = {
         (p["k_bits"], p["v_bits"], p["key_axis"]): p["excess"]
         for p in stored(KEY)["points"]
-        if p["member"] == MEMBER and (p["n_layers"], p["d_model"]) == SIZE and p["window"] is None
+        if p["member"] == MEMBER and size_of(p) == SIZES[0] and p["window"] is None
     }
     seen = set()
     for state, result in zip(STATES, results, strict=True):

@@ -8,20 +8,21 @@ from typing import Any
 import pytest
 
 from mini_attn.notebook import stored
+from mini_attn.stories.members import MEMBERS
 from mini_attn.widgets.base import load_schema
-from mini_attn.widgets.equal_bytes_data import KEY, MEASURES, SIZE, equal_bytes
+from mini_attn.widgets.equal_bytes_data import KEY, MEASURES, SIZES, equal_bytes, size_of
 from tests.javascript import run
 
 SCHEMA = load_schema("equal_bytes")
 DEFAULT = {key: entry["default"] for key, entry in SCHEMA.items()}
 WANTED = ("member", "k_bits", "v_bits", "key_axis", "window", "sink_tokens")
-POINTS = [point for point in stored(KEY)["points"] if (point["n_layers"], point["d_model"]) == SIZE]
+POINTS = stored(KEY)["points"]
 
 
 def state_of(point: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The state that asks for a stored point."""
     asked = {key: point[key] or 0 if key == "window" else point[key] for key in WANTED}
-    return {**DEFAULT, **asked, **more}
+    return {**DEFAULT, "size": size_of(point), **asked, **more}
 
 
 def shown(measure: str, point: dict[str, Any]) -> set[str]:
@@ -122,8 +123,28 @@ def test_keys_and_values_change_together_between_numbers_and_codes() -> None:
     assert (back["k_bits"], back["v_bits"]) == (4, 4)
 
 
+def test_sizes_do_not_mix() -> None:
+    both = [DEFAULT | {"size": size, "group": "windows"} for size in SIZES]
+    for state, got in zip(both, computed(both), strict=True):
+        assert {point["size"] for point in got["points"]} == {state["size"]}
+        assert ("three layers" in got["sentence"]) == (state["size"] == "3x96")
+
+
+def test_a_member_is_shown_with_those_it_differs_from_in_one_thing() -> None:
+    kinds = SCHEMA["group"]["values"]
+    assert {member.kind for member in MEMBERS.values()} == set(kinds)
+    for kind, got in zip(
+        kinds, computed([DEFAULT | {"group": kind} for kind in kinds]), strict=True
+    ):
+        own = [name for name, member in MEMBERS.items() if member.kind == kind or name == "mha"]
+        assert [line["member"] for line in got["lines"]] == own
+
+
 def test_the_data_holds_the_stored_points() -> None:
+    """A new member needs its name in the schemas of the two pictures that let one choose it."""
     made = equal_bytes()
-    assert len(made["points"]) == len(POINTS) > 0
-    assert {row[0] for row in made["points"]} <= set(SCHEMA["member"]["values"])
-    assert {name for name, _ in made["members"]} == set(SCHEMA["member"]["values"])
+    assert sum(len(rows) for rows in made["points"].values()) == len(POINTS) > 0
+    for widget in ("equal_bytes", "inside_model"):
+        assert load_schema(widget)["member"]["values"] == list(MEMBERS)
+    assert [member[0] for member in made["members"]] == list(MEMBERS)
+    assert set(made["points"]) == set(SCHEMA["size"]["values"])

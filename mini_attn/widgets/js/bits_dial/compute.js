@@ -51,7 +51,7 @@ const trueBits = (bits) => (bits === 16 ? bits : bits + (2 * 16) / GROUP);
 // What the whole model was measured to lose, where it was: never with an outlier.
 function lossOf({ k_bits, v_bits, key_axis, outlier }) {
   const axis = k_bits === 16 ? "channel" : key_axis;
-  const found = measured.points.find(([member, k, v, by, window]) => member === head.member && k === k_bits && v === v_bits && by === axis && !window);
+  const found = measured.points["2x64"].find(([member, k, v, by, window]) => member === head.member && k === k_bits && v === v_bits && by === axis && !window);
   return found && outlier === 1 ? found[8] : null;
 }
 

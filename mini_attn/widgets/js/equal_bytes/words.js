@@ -8,12 +8,7 @@ export const MEASURES = {
   near: { title: "Who has what, near", short: "recall, near", axis: "answers right, asked after less than 64 words", few: false },
   far: { title: "Who has what, far", short: "recall, far", axis: "answers right, asked after 64 words or more", few: false },
 };
-const SHORT = {
-  mha: "multi-head", gqa: "grouped, 2 KV", mqa: "one KV head", mla: "latent, 32 + 8", "mla-16": "latent, 16 + 8", alibi: "ALiBi", learned: "learned positions",
-  none: "no positions", window: "window 32, trained", sinks: "learned sink", "window-sinks": "window 32 + sink, trained",
-};
-
-export const short = (member) => SHORT[member];
+export const short = (member) => MEMBERS.get(member).short;
 export const amount = (measure, value) => (MEASURES[measure].few ? decimal(value, 3) : `${decimal(100 * value, 1)} %`);
 export const bytes = (value) => (Number.isInteger(value) ? whole(value) : decimal(value, 1));
 
@@ -32,7 +27,7 @@ const spread = ([, off], measure) => (off === null ? "" : ` ± ${amount(measure,
 const value = (point, measure) => amount(measure, point[measure][0]) + spread(point[measure], measure);
 
 const REASONS = {
-  member: "this member has not been trained yet",
+  member: "this member was not trained at this size",
   numbers: "keys and values are both numbers of one type, or both codes",
   codes: "the cache of codes keeps every token, so no window was combined with it",
   ring: "the ring of this member was measured with float32 and bfloat16 numbers only",
@@ -40,6 +35,8 @@ const REASONS = {
   axis: "keys by token were tried with equal bits, and not on every member",
   bits: "these two widths were not tried on this member",
 };
+
+const SIZES = { "2x64": "", "3x96": " in three layers of width 96" };
 
 // The best of the other points shown that take no more bytes than yours.
 function rival({ points, yours, measure }) {
@@ -50,8 +47,9 @@ function rival({ points, yours, measure }) {
 
 export function describe(result) {
   const { yours, why, wanted, measure } = result;
-  if (why) return `${capital(named(wanted))}: not measured, because ${REASONS[why]}.`;
-  const start = `${MEASURES[measure].title}, ${named(yours)}: ${value(yours, measure)} for ${bytes(yours.bytes)} bytes a token.`;
+  const size = SIZES[result.size];
+  if (why) return `${capital(named(wanted))}${size}: not measured, because ${REASONS[why]}.`;
+  const start = `${MEASURES[measure].title}, ${named(yours)}${size}: ${value(yours, measure)} for ${bytes(yours.bytes)} bytes a token.`;
   const other = rival(result);
   return other ? `${start} Of the others shown that take no more, the best is ${named(other)}: ${value(other, measure)} for ${bytes(other.bytes)}.`
     : `${start} Nothing else shown takes as few.`;
@@ -60,7 +58,7 @@ export function describe(result) {
 export function table(result) {
   const rows = [...result.points].sort((a, b) => b.bytes - a.bytes);
   return {
-    caption: `Bytes of cache a token at 256 words, and what is lost; ${result.seeds === 1 ? "one seed" : `means of up to ${result.seeds} seeds, ± their standard deviation`}`,
+    caption: `Bytes of cache a token at 256 words, and what is lost${SIZES[result.size]}; ${result.seeds === 1 ? "one seed" : `means of up to ${result.seeds} seeds, ± their standard deviation`}`,
     head: ["", "bytes a token", ...Object.values(MEASURES).map(({ title }) => title), "seeds"],
     rows: rows.map((point) => [named(point), bytes(point.bytes), ...Object.keys(MEASURES).map((key) => value(point, key)), String(point.seeds)]),
   };
@@ -70,5 +68,5 @@ export function explain(result, id) {
   const point = result.points.find((one) => one.id === id);
   const said = Object.entries(MEASURES).map(([key, { title }]) => `${title.toLowerCase()} ${value(point, key)}`);
   const seeds = point.seeds === 1 ? "one seed" : `${point.seeds} seeds`;
-  return { text: `${MEMBERS.get(point.member)}, ${way(point)}: ${bytes(point.bytes)} bytes a token; ${said.join(", ")} (${seeds}).`, also: [] };
+  return { text: `${MEMBERS.get(point.member).title}, ${way(point)}: ${bytes(point.bytes)} bytes a token; ${said.join(", ")} (${seeds}).`, also: [] };
 }
