@@ -59,10 +59,11 @@ def decoder_rows(read: dict[str, float], rate: float) -> dict[str, Row]:
 
 def page_rows() -> dict[str, Row]:
     """Rows of the built book."""
-    from benchmarks import page
+    from benchmarks import inside, page
 
     return {
         "page": lambda: page.measure(ROOT / "_build/html"),
+        "trained model": lambda: inside.measure(ROOT / "_build/html"),
         "browser notebook": lambda: page.measure_lite(ROOT / "_build/html"),
     }
 

@@ -3,7 +3,11 @@ import { MIDDLE, box, round, stroke, text } from "../core/svg.js";
 
 const LEVELS = [0.03, 0.1, 0.25, 0.5, 0.75]; // from each of these shares on, a stronger shade
 
-export const levelOf = (share) => LEVELS.filter((least) => share >= least).length;
+export function levelOf(share) {
+  let level = 0;
+  while (share >= LEVELS[level]) level++; // no share reaches what lies behind the last one
+  return level;
+}
 
 // One path for each shade, as thousands of rectangles would take the page too long. Neighbours in a
 // line with the same shade are one piece.
@@ -11,12 +15,13 @@ function shades(rows, x, y, cell) {
   const fine = (value) => Math.round(value * 100) / 100;
   const paths = LEVELS.map(() => "");
   rows.forEach((row, i) => {
-    for (let j = 0; j < row.length; ) {
+    for (let j = 0, end; j < row.length; j = end) {
       const level = levelOf(row[j]);
-      let end = j + 1;
+      end = j + 1;
       while (end < row.length && levelOf(row[end]) === level) end++;
-      if (level) paths[level - 1] += `M${fine(x + j * cell)} ${fine(y + i * cell)}h${fine((end - j) * cell)}v${fine(cell)}h${-fine((end - j) * cell)}z`;
-      j = end;
+      if (!level) continue; // most of a map
+      const wide = fine((end - j) * cell);
+      paths[level - 1] += `M${fine(x + j * cell)} ${fine(y + i * cell)}h${wide}v${fine(cell)}h${-wide}z`;
     }
   });
   return paths.map((d, i) => (d ? `<path d="${d}" class="in-shade in-${i + 1}"/>` : "")).join("");
