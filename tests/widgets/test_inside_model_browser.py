@@ -241,6 +241,26 @@ def test_words_are_typed_chosen_drawn_and_taken_back(open_page: Visit) -> None:
     expect(say(box)).to_contain_text("No text of this language goes on like this")
 
 
+def test_a_press_before_the_decoder_is_there_is_kept(open_page: Visit) -> None:
+    page = open_page("light.html")
+    box = box_of(page)
+    text = box.get_by_role("textbox").input_value()
+    box.evaluate(
+        """(box) => {
+          const buttons = [...box.querySelectorAll('button')];
+          const next = buttons.find((button) => button.textContent === 'Next word');
+          next.click(); // its word comes out of the pass that the page brings along
+          next.click();
+        }"""
+    )
+    expect(say(box)).to_contain_text("After", timeout=20_000)
+    page.wait_for_function(
+        "(count) => document.querySelector('textarea').value.split(' ').length >= count",
+        arg=len(text.split()) + 2,
+    )
+    assert len(words(box)) == len(text.split()) + 2 + 1  # and the start
+
+
 def test_telling_on_runs_until_it_is_stopped(open_page: Visit) -> None:
     page = open_page("light.html")
     box = box_of(page)

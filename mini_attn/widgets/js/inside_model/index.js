@@ -9,17 +9,27 @@ import { describe, explain, table } from "./words.js";
 
 const FULL = `The text has all ${LONGEST} tokens that there is room for.`;
 
+// The decoder that the text's end still needs, as a promise, else null.
+const isComing = (view) => waits({ ...view.state, at: LONGEST - 1 }, view.model);
+
 // Appends the next word to the text; false where there is no room for another.
 function goOn(view) {
-  if (waits({ ...view.state, at: LONGEST - 1 }, view.model)) return true; // it goes on when it has come
-  const next = nextWord(view.state);
-  if (next) view.write(next);
+  if (isComing(view)) return true; // the next time
+  const longer = nextWord(view.state);
+  if (longer) view.write(longer);
   else view.complain(FULL);
-  return Boolean(next);
+  return Boolean(longer);
+}
+
+// A press that comes before the decoder is kept; what does not come is told where it is waited for.
+function next(view) {
+  const coming = isComing(view);
+  if (coming) coming.then(() => goOn(view), () => null);
+  else goOn(view);
 }
 
 const actions = {
-  next: goOn,
+  next,
   tell(view) {
     if (!view.timer) view.repeat(() => goOn(view), 250);
     else view.stop();
