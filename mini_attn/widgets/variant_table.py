@@ -34,7 +34,7 @@ class VariantTable(LivingWidget):
 
     _widget = "variant_table"
     caption = (
-        "Five kinds of attention at the shape of Llama-3-8B, 16 sequences of 8,192 tokens on one "
+        "Seven kinds of attention at the shape of Llama-3-8B, 16 sequences of 8,192 tokens on one "
         "H100: the cache, the FLOPs of attention, the bound of a decode step, and the sequences "
         "that fit."
     )

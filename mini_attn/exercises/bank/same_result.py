@@ -11,11 +11,12 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-This function is the heart of a test of equivalences, and the test has never failed. Find out why,
-and repair it. `first` and `second` are arrays, `eps` is the precision of the type they were
-computed in. It should be true exactly if the shapes are equal, all numbers are finite, and the
-largest difference is at most `8 * eps` times the largest absolute number of `second`, or times 1
-if that is larger. Return a NumPy truth value (`np.bool_`).
+This function is the heart of a test of equivalences. A result full of NaN passed it, and a correct
+one with numbers in the thousands did not. Find out why, and repair it. `first` and `second` are
+arrays, `eps` is the precision of the type they were computed in. It should be true exactly if the
+shapes are equal, all numbers are finite, and the largest difference is at most `8 * eps` times the
+largest absolute number of `second`, or times 1 if that is larger. Return a NumPy truth value
+(`np.bool_`).
 """
 STARTER = '''
 def same_result(first, second, eps):
@@ -185,7 +186,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 EXERCISE = Exercise(
     id="same_result",
     page="choosing",
-    title="The test that nothing could fail",
+    title="The test that NaN passed",
     kind="bug",
     groups={"edges": 4},
     minutes=12,
