@@ -21,6 +21,7 @@ import mini_attn.torch as mt
 from benchmarks import machine
 from mini_attn.errors import ConfigError
 from mini_attn.stories import family
+from mini_attn.stories.fetching import note
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors, to_numpy
@@ -82,7 +83,9 @@ def finished(training: Training, *, rows: int) -> dict[str, Any]:
     coarse.load_state_dict(restored(stored))
     if replace(plan, member=SHIPPED.member) == SHIPPED:
         family.FOLDER.mkdir(exist_ok=True)
-        save_safetensors(family.FOLDER / f"{plan.member}.safetensors", stored)
+        name = f"{plan.member}.safetensors"
+        save_safetensors(family.FOLDER / name, stored)
+        note(family.FOLDER, name)
     return {
         **machine.describe(),
         "command": command(plan),

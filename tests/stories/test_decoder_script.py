@@ -25,6 +25,7 @@ from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.numpy import heads as numpy_heads
 from mini_attn.numpy import latent as numpy_latent
 from mini_attn.stories import WORDS, family, sample_rows
+from mini_attn.stories.fetching import note
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors
@@ -238,6 +239,7 @@ def test_a_member_is_taken_as_its_file_has_it(tmp_path, monkeypatch):
         model_data("mla")
     weights = rounded(drawn(CONFIGS["mla"]).state_dict())
     save_safetensors(tmp_path / "mla.safetensors", weights)
+    note(tmp_path, "mla.safetensors")
     data = model_data("mla")
     assert data["tensors"].keys() == weights.keys()
     entry = data["tensors"]["layers.0.self_attn.kv_b_proj.weight"]

@@ -15,6 +15,7 @@ import mini_attn.torch as mt
 from mini_attn.errors import ConfigError
 from mini_attn.notebook import stored
 from mini_attn.stories import WORDS, sample_rows
+from mini_attn.stories.fetching import note
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import rounded
 from mini_attn.weights import save_safetensors, to_numpy
@@ -136,6 +137,7 @@ def test_it_is_measured_written_and_not_measured_again(
     ):
         folder_.mkdir()
         save_safetensors(folder_ / f"{name}.safetensors", weights)
+    note(tmp_path / "weights", "window.safetensors")
     try:
         equal_bytes.main()
         record = json.loads((folder / "bytes.json").read_text(encoding="utf-8"))

@@ -18,6 +18,7 @@ import torch
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS, row_probabilities
+from mini_attn.stories.fetching import fetched
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.weights import load_safetensors
 from tools import ROOT
@@ -166,6 +167,7 @@ def test_a_whole_training_leaves_a_record_and_its_weights(
         )
         assert 0 < abs(exact - coarse) < 0.02
         assert (tmp_path / "weights/mha.safetensors").stat().st_size < 20_000
+        assert fetched(tmp_path / "weights", "mha.safetensors").exists()  # its checksum is noted
         kept = mt.Decoder(MEMBERS["mha"].config(len(WORDS), TINY.n_layers, TINY.d_model))
         kept.load_state_dict(load_safetensors(tmp_path / "exact/mha-1x16-s0.safetensors"))
         assert measured(kept.eval(), rows=8) == record["measured"]
