@@ -26,6 +26,7 @@ from mini_attn.numpy import heads as numpy_heads
 from mini_attn.numpy import latent as numpy_latent
 from mini_attn.stories import WORDS, family, sample_rows
 from mini_attn.stories.fetching import note
+from mini_attn.stories.inside import attention_maps
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors
@@ -166,6 +167,15 @@ def test_attention_maps_are_numpys(case, monkeypatch):
     assert len(seen) == len(got["weights"]) == model.config.n_layers
     for expected, maps in zip(seen, got["weights"], strict=True):
         close(maps, expected)
+
+
+@pytest.mark.parametrize("name", family.shipped())
+def test_the_maps_that_python_shows_are_the_pages(name):
+    ids = sample_rows(1, 60, seed=6)
+    body = "return living.forward(living.openModel(input.data), input.ids).weights;"
+    pages = run(body, {"data": model_data(name), "ids": ids[0].tolist()}, sources=SOURCES)
+    ours = attention_maps(family.load(name), ids)[:, 0]
+    np.testing.assert_allclose(ours, np.reshape(pages, ours.shape), atol=2e-5)
 
 
 def test_streams_are_what_each_part_adds(case):
