@@ -339,7 +339,8 @@ def test_chromium_gives_numpys_logits_for_each_shipped_decoder(
     folder: Path, open_page: Visit
 ) -> None:
     """A whole row through each, from the pages' own scripts; ``pytest -rP`` shows the table."""
-    shutil.copytree(SOURCES, folder / "js", ignore=shutil.ignore_patterns("*.json"))
+    plain = shutil.ignore_patterns("*.json")
+    shutil.copytree(SOURCES, folder / "js", ignore=plain, dirs_exist_ok=True)
     page = open_page.look("light.html")
     box_of(page)  # it has taken its own decoder by now
     ids, apart = sample_rows(1, 256, seed=5), {}
