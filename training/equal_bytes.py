@@ -66,11 +66,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=128, help="rows of each kind (default 128)")
     rows = check_count("rows", parser.parse_args().rows, least=4)  # fewer ask nothing far back
-    ledger = Ledger(STORED, {"command": "make bytes", "context": LONGEST, "group": GROUP})
+    ledger = Ledger(STORED, {"command": "make bytes", "context": LONGEST, "group": GROUP}, rows)
     for plan in plans():
         who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
         if (model := decoder_of(plan)) is None:
-            ledger.found += ledger.stands({**who, "rows": rows})
+            ledger.stand_in(plan.name, who)
             continue
         for keeping in keepings(plan):
             this = {**who, **asdict(keeping), "rows": rows, "weights": digest_of(model)}
@@ -80,8 +80,9 @@ def main() -> None:
     if not ledger.found:
         raise ConfigError("no member has been trained: `make train` does it")
     ledger.write(whole=True)
-    quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
-    print(f"[bytes] {len(ledger.found)} points in {STORED.relative_to(ROOT)}")
+    if ledger.quoted:
+        quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
+    print(f"[bytes] {len(ledger.found)} points in {ledger.path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

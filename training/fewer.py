@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--members", nargs="+", default=MEMBERS, choices=MEMBERS)
     options = parser.parse_args()
     rows = check_count("rows", options.rows, least=4)  # fewer ask nothing far back
-    ledger = Ledger(STORED, {"command": "make fewer", "context": LONGEST})
+    ledger = Ledger(STORED, {"command": "make fewer", "context": LONGEST}, rows)
     for member in options.members:
         model: mt.Decoder = load(member, backend="torch").eval()
         same = {"rows": rows, "weights": digest_of(model)}
@@ -151,9 +151,10 @@ def main() -> None:
             this = {"member": member, **told, **same}
             ledger.take(this, partial(point_of, begin, told, rows))
             ledger.write()
-        quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
+        if ledger.quoted:
+            quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
         print(f"[fewer] {member}: {len(ledger.found)} points so far", flush=True)
-    print(f"[fewer] {len(ledger.found)} points in {STORED.relative_to(ROOT)}")
+    print(f"[fewer] {len(ledger.found)} points in {ledger.path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import mini_attn.numpy as ma
 from benchmarks import machine
 from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS, family, row_probabilities, sample_rows, who_has
+from mini_attn.stories.fetching import note
 from mini_attn.stories.inside import attention_maps, word_losses
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import restored
@@ -153,6 +154,8 @@ def film(frames: Path, folder: Path, *, rows: int) -> dict[str, Any]:
         old.unlink()
     for i in chosen:
         shutil.copyfile(paths[i], folder / paths[i].name)
+    if folder == family.FOLDER / "film":
+        note(family.FOLDER, *(f"film/{paths[i].name}" for i in chosen))
     written(folder / "film.json", record)
     return record
 

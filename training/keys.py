@@ -73,13 +73,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=128, help="rows of each kind (default 128)")
     rows = check_count("rows", parser.parse_args().rows, least=4)  # fewer ask nothing far back
-    ledger = Ledger(STORED, {"command": "make keys", "context": LONGEST, "prompt": PROMPT})
+    ledger = Ledger(STORED, {"command": "make keys", "context": LONGEST, "prompt": PROMPT}, rows)
     for plan in plans():
         if plan.member not in FAMILY or (plan.n_layers, plan.d_model) != (2, 64):
             continue
         who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
         if (model := decoder_of(plan)) is None:
-            ledger.found += ledger.stands({**who, "rows": rows})
+            ledger.stand_in(plan.name, who)
             continue
         same = {"rows": rows, "weights": digest_of(model)}
         for reading, holding in holdings(plan.member):
@@ -87,8 +87,9 @@ def main() -> None:
             ledger.take(this, partial(point_of, model, reading, holding, rows))
         ledger.write()
         print(f"[keys] {plan.name}: {len(ledger.found)} points so far", flush=True)
-    quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
-    print(f"[keys] {len(ledger.found)} points in {STORED.relative_to(ROOT)}")
+    if ledger.quoted:
+        quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
+    print(f"[keys] {len(ledger.found)} points in {ledger.path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

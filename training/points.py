@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from training.run import written
+from training.run import CACHE, written
 
 __all__ = ["Ledger", "Point", "lost", "near", "over_seeds", "spread"]
 
@@ -22,18 +22,35 @@ class Ledger:
 
     What was measured before on the same weights and rows is not measured again. Weights of other
     seeds stay on the machine that trained them: without them the points that it measured stand.
+    A stored file keeps its number of rows: points of another number go to a file of their own,
+    which no page quotes, for what cannot be measured here would be lost.
     """
 
-    def __init__(self, path: Path, record: Mapping[str, Any]) -> None:
-        self.path, self.record = path, {**machine.describe(), **record}
+    def __init__(self, path: Path, record: Mapping[str, Any], rows: int) -> None:
+        self.path, self.record, self.rows = path, {**machine.describe(), **record}, rows
         self.found: list[Point] = []
-        self.before: list[Point] = []
-        if path.exists():
-            self.before = json.loads(path.read_text(encoding="utf-8"))["points"]
+        self.stored = self.before = _points(path)
+        self.quoted = all(point["rows"] == rows for point in self.stored)
+        if not self.quoted:
+            self.path = CACHE / f"{path.stem}-{rows}-rows.json"
+            self.before = _points(self.path)
+            told = " and ".join(map(str, sorted({point["rows"] for point in self.stored})))
+            print(f"[{path.stem}] {path.name} holds points of {told} rows and stays as it is: those"
+                  f" of {rows} rows go to {self.path.name}, and no page quotes them")  # fmt: skip
+        self.name = path.stem
 
     def stands(self, this: Point) -> list[Point]:
         """The points of before that say the same as this."""
         return [point for point in self.before if this.items() <= point.items()]
+
+    def stand_in(self, name: str, who: Point) -> None:
+        """Take the points of a plan whose weights are not here, or say why it is left out."""
+        known = self.stands({**who, "rows": self.rows})
+        self.found += known
+        if not known:
+            others = sorted({p["rows"] for p in self.stored if who.items() <= p.items()})
+            why = f"its points are of {others[0]} rows" if others else "it has no points"
+            print(f"[{self.name}] {name}: its weights are not here, and {why}: left out")
 
     def take(self, this: Point, measure: Callable[[], Point]) -> Point:
         """A point that says this, measured unless it was."""
@@ -45,6 +62,14 @@ class Ledger:
         """Put what was found in its place, with what was found before unless this is the whole."""
         later = [] if whole else [point for point in self.before if point not in self.found]
         written(self.path, {**self.record, "points": self.found + later})
+
+
+def _points(path: Path) -> list[Point]:
+    """What a file holds; nothing where there is none."""
+    if not path.exists():
+        return []
+    found: list[Point] = json.loads(path.read_text(encoding="utf-8"))["points"]
+    return found
 
 
 def lost(result: Mapping[str, Any]) -> Point:

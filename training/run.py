@@ -9,6 +9,7 @@ of every finished plan stay in ``.cache/training/weights``, for what is measured
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import signal
@@ -20,7 +21,8 @@ from typing import Any
 import mini_attn.torch as mt
 from benchmarks import machine
 from mini_attn.errors import ConfigError
-from mini_attn.stories import family
+from mini_attn.stories import family, floor
+from mini_attn.stories.fetching import note
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors, to_numpy
@@ -82,7 +84,9 @@ def finished(training: Training, *, rows: int) -> dict[str, Any]:
     coarse.load_state_dict(restored(stored))
     if replace(plan, member=SHIPPED.member) == SHIPPED:
         family.FOLDER.mkdir(exist_ok=True)
-        save_safetensors(family.FOLDER / f"{plan.member}.safetensors", stored)
+        name = f"{plan.member}.safetensors"
+        save_safetensors(family.FOLDER / name, stored)
+        note(family.FOLDER, name)
     return {
         **machine.describe(),
         "command": command(plan),
@@ -94,6 +98,12 @@ def finished(training: Training, *, rows: int) -> dict[str, Any]:
         "measured": exact,
         "measured_in_eight_bits": measured(coarse.eval(), rows=rows),
     }
+
+
+@functools.cache
+def floor_of(length: int) -> float:
+    """The least mean loss on rows like those of the training, for one who knows the language."""
+    return floor("mixture", length=length, rows=256).nats
 
 
 def train(plan: Plan, stop: Stop, *, rows: int = 256) -> bool:
@@ -116,9 +126,11 @@ def train(plan: Plan, stop: Stop, *, rows: int = 256) -> bool:
             weights = rounded(to_numpy(training.model.state_dict()))
             save_safetensors(FRAMES / f"{step:05d}.safetensors", weights)
 
+    least = floor_of(LONGEST)
+
     def tell(step: int, loss: float, left: float) -> None:
-        print(f"[train] {plan.name}: step {step} of {plan.steps}, {loss:.3f} nats per word, "
-              f"{left / 60:.1f} min left", flush=True)  # fmt: skip
+        print(f"[train] {plan.name}: step {step} of {plan.steps}, {loss:.3f} nats per word "
+              f"(floor {least:.2f}), {left / 60:.1f} min left", flush=True)  # fmt: skip
 
     if not training.run(tell, stop=stop, each=film):
         print(f"[train] {plan.name} stopped at step {training.step}: the same command goes on")

@@ -31,13 +31,13 @@ def plans() -> list[Plan]:
 def decoder_of(plan: Plan) -> mt.Decoder | None:
     """Its decoder, in eight bits as it would be shipped; None where its weights are not kept."""
     shipped = replace(plan, member=SHIPPED.member) == SHIPPED
-    folder, name = (family.FOLDER, plan.member) if shipped else (WEIGHTS, plan.name)
-    path = folder / f"{name}.safetensors"
-    if not path.exists():
+    if shipped and plan.member in family.shipped():
+        return family.load(plan.member, backend="torch").eval()
+    path = WEIGHTS / f"{plan.name}.safetensors"
+    if shipped or not path.exists():
         return None
-    weights = load_safetensors(path)
     model = mt.Decoder(MEMBERS[plan.member].config(len(WORDS), plan.n_layers, plan.d_model))
-    model.load_state_dict(restored(weights if shipped else rounded(weights)))
+    model.load_state_dict(restored(rounded(load_safetensors(path))))
     return model.eval()
 
 

@@ -39,7 +39,6 @@ from download import (
 sys.path.insert(0, str(ROOT))  # the wheel is built as for a release
 from classroom.sheets.wheel import build_wheel
 from mini_attn.errors import MiniAttnError
-from mini_attn.stories.fetching import LIST
 
 HTML = ROOT / "_build/html"
 OUT = HTML / "lite"
@@ -79,14 +78,10 @@ def lock_entry(path: Path, name: str, version: str, imports: list[str], depends:
 def lighten(package: Path) -> None:
     """Take out of the package what a browser asks for when it is used, or has no use for."""
     weights = package / "stories/weights"
-    digests = {}
     for path in sorted(weights.rglob("*.safetensors")):
-        name = path.relative_to(weights).as_posix()
-        digests[name] = sha256(path)
-        target = WORK / "weights" / name
+        target = WORK / "weights" / path.relative_to(weights)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(path, target)
-    (weights / LIST).write_text(json.dumps(digests), encoding="utf-8")
     for picture in (package / "widgets/static").glob("*.png"):  # of a notebook made into a PDF
         picture.unlink()
 

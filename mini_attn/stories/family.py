@@ -157,7 +157,7 @@ def film_frame(step: int) -> Any:
     Raises
     ------
     ConfigError
-        If the film has no such step, or its file is damaged.
+        If the film has no such step, or its file is missing or damaged.
 
     Examples
     --------
@@ -167,7 +167,10 @@ def film_frame(step: int) -> Any:
     steps = [one["step"] for one in film()["frames"]]
     if step not in steps:
         raise ConfigError(f"the film has the steps {', '.join(map(str, steps))}, got {step!r:.40}")
-    weights = load_safetensors(fetched(FOLDER, f"film/{step:05d}.safetensors"))
+    path = fetched(FOLDER, f"film/{step:05d}.safetensors")
+    if not path.exists():
+        raise ConfigError(f"{path.name} of the film is missing, and nothing lists it")
+    weights = load_safetensors(path)
     model = importlib.import_module("mini_attn.numpy").Decoder(MEMBERS["mha"].config(len(WORDS)))
     model.load_state_dict(restored(weights))
     return model

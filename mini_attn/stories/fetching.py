@@ -1,4 +1,4 @@
-"""Weights that the browser's package leaves out: each is fetched when it is first used."""
+"""Files of weights with their checksums; what the browser's package leaves out is fetched."""
 
 from __future__ import annotations
 
@@ -9,32 +9,67 @@ from pathlib import Path
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["LIST", "fetched", "listed"]
+__all__ = ["LIST", "fetched", "listed", "note"]
 
-LIST = "elsewhere.json"  # SHA-256 of each file that lies beside the site's Python
+LIST = "checksums.json"  # SHA-256 of each file of weights, here or beside the site's Python
 
 
 def listed(folder: Path) -> dict[str, str]:
-    """Files that lie elsewhere, by name, with their SHA-256.
+    """Files of weights by name, with their SHA-256.
 
     Parameters
     ----------
     folder : Path
-        Where they would lie.
+        Where they lie, or would lie if the browser's package had them.
 
     Returns
     -------
     dict
-        Empty where the package is whole.
+        Empty where there is no list.
+
+    Raises
+    ------
+    ConfigError
+        If the list cannot be read.
     """
     path = folder / LIST
-    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{LIST} is damaged: {error}") from error
     return found
+
+
+def note(folder: Path, *names: str) -> None:
+    """Put the checksums of files just written into the list; entries without a file leave it.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the package.
+    names : str
+        Their names in it.
+    """
+    sums = listed(folder) | {name: _sum((folder / name).read_bytes()) for name in names}
+    kept = {name: sums[name] for name in sorted(sums) if (folder / name).exists()}
+    fresh = folder / f"{LIST}.new"
+    fresh.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    fresh.replace(folder / LIST)
+
+
+def _sum(content: bytes) -> str:
+    """SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _download(name: str, version: str) -> bytes:
     """A file of the site that the browser's Python was loaded from."""
-    js, pyodide = importlib.import_module("js"), importlib.import_module("pyodide_js")
+    try:
+        pyodide, js = importlib.import_module("pyodide_js"), importlib.import_module("js")
+    except ImportError:  # no browser
+        raise ConfigError(f"{name} is missing: {LIST} lists it; install the package anew") from None
     address = js.URL.new(f"../../weights/{name}?v={version}", pyodide._api.config.indexURL).href
     request = js.XMLHttpRequest.new()
     request.open("GET", address, False)
@@ -51,7 +86,7 @@ def _download(name: str, version: str) -> bytes:
 
 
 def fetched(folder: Path, name: str) -> Path:
-    """Where a file lies, once it is there.
+    """Where a file lies, once it is there and holds what was written.
 
     Parameters
     ----------
@@ -63,20 +98,34 @@ def fetched(folder: Path, name: str) -> Path:
     Returns
     -------
     Path
-        The file; it may be missing where nothing is said of it.
+        The file; it may be missing where the list does not name it.
 
     Raises
     ------
     ConfigError
-        If it lies elsewhere and does not come, or not as it is listed; nothing is kept then.
+        If it is damaged or the list does not name it; if it lies elsewhere and does not come, or
+        not as it is listed: nothing is kept then.
     """
-    path = folder / name
-    digest = None if path.exists() else listed(folder).get(name)
-    if digest:
+    path, digest = folder / name, listed(folder).get(name)
+    if path.exists():
+        _check(name, path.read_bytes(), digest)
+    elif digest:
         content = _download(name, digest[:8])
-        came = hashlib.sha256(content).hexdigest()
+        came = _sum(content)
         if came != digest:
             raise ConfigError(f"{name} came with sha256 {came[:12]}…, listed is {digest[:12]}…")
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     return path
+
+
+def _check(name: str, content: bytes, digest: str | None) -> None:
+    """A file that is here must be the one that was written."""
+    if digest is None:
+        raise ConfigError(f"{name} has no checksum in {LIST}: what is in it cannot be trusted")
+    found = _sum(content)
+    if found != digest:
+        raise ConfigError(
+            f"{name} is damaged: its sha256 is {found[:12]}…, {LIST} says {digest[:12]}…; "
+            "install the package anew"
+        )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError, ShapeError
+from mini_attn.numpy._pass import begin_pass
 from mini_attn.numpy.quantized_layers import with_each
 from mini_attn.shapes import check_count
 
@@ -27,7 +28,7 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
     Parameters
     ----------
     model : Decoder
-        Of `mini_attn.numpy`, its attention with heads of their own queries and keys.
+        Of `mini_attn.numpy`, its attention with heads, in groups or latent.
     tokens : integer array (batch, seq)
         Token ids.
 
@@ -39,7 +40,7 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
     Raises
     ------
     ConfigError
-        If a layer's attention makes its keys in another way, as latent attention does.
+        If a layer's attention is another one.
     ShapeError
         If tokens are not (batch, seq).
     DTypeError
@@ -47,7 +48,8 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
 
     Notes
     -----
-    The model computes as ever; the weights are computed a second time, beside it.
+    The model computes as ever; the weights are computed a second time, beside it, those of latent
+    attention in its expanded form.
 
     References
     ----------
@@ -61,9 +63,9 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
     (2, 1, 4, 3, 3)
     """
     for i, layer in enumerate(model.layers):
-        if not isinstance(layer.self_attn, ma.GroupedQueryAttention):
+        if not isinstance(layer.self_attn, ma.GroupedQueryAttention | ma.MultiHeadLatentAttention):
             kind = type(layer.self_attn).__name__
-            raise ConfigError(f"layer {i} must have heads with keys of their own, got {kind}")
+            raise ConfigError(f"layer {i} must have grouped heads or latent attention, got {kind}")
     model(tokens, last_only=True)  # refuses what is no row of tokens
     x = model._embed_tokens(tokens)
     positions = np.arange(tokens.shape[1])
@@ -72,7 +74,9 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
     maps = []
     for layer in model.layers:
         read = layer._norm(layer._norms.before_attention, x)
-        maps.append(_weights(layer.self_attn, read, positions))
+        latent = isinstance(layer.self_attn, ma.MultiHeadLatentAttention)
+        weights = _latent_weights if latent else _weights
+        maps.append(weights(layer.self_attn, read, positions))
         x = layer(x)
     return np.stack(maps)
 
@@ -92,6 +96,19 @@ def _weights(attn: Any, x: Array, positions: Array) -> Array:
         q, k, v, causal=True, window=config.window, bias=bias, sinks=attn.sinks,
         scale=config.scale, softcap=config.softcap, return_weights=True,
     )  # fmt: skip
+    return np.asarray(weights)
+
+
+def _latent_weights(attn: Any, x: Array, positions: Array) -> Array:
+    """The same of latent attention: each head makes its keys of the latents."""
+    q_nope, q_rope, latent, rope_key = attn._project(x, begin_pass(x, None, positions))
+    made = ma.split_heads(latent @ attn.kv_b_proj.weight.T, attn.config.n_heads)
+    k_nope = made[..., : q_nope.shape[-1]]
+    shared = np.broadcast_to(rope_key[:, None], q_rope.shape)  # one rotated key for all heads
+    q, k = np.concatenate([q_nope, q_rope], axis=-1), np.concatenate([k_nope, shared], axis=-1)
+    _, weights = ma.scaled_dot_product_attention(
+        q, k, made, causal=True, sinks=attn.sinks, scale=attn._scale, return_weights=True
+    )
     return np.asarray(weights)
 
 

@@ -77,7 +77,7 @@ def test_weights_lie_beside_the_package() -> None:
     archive = zipfile.ZipFile(PYODIDE / lock()["mini-attn"]["file_name"])
     last = (".safetensors", ".png", "living.page.js", "living.editor.js", "living.python.js")
     assert not [name for name in archive.namelist() if name.endswith(last)]
-    listed = json.loads(archive.read("mini_attn/stories/weights/elsewhere.json"))
+    listed = json.loads(archive.read("mini_attn/stories/weights/checksums.json"))
     found = {p.relative_to(WEIGHTS).as_posix(): sha256(p) for p in WEIGHTS.rglob("*.safetensors")}
     assert listed == found
     assert set(shipped()) <= {name.removesuffix(".safetensors") for name in listed}

@@ -25,6 +25,8 @@ from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.numpy import heads as numpy_heads
 from mini_attn.numpy import latent as numpy_latent
 from mini_attn.stories import WORDS, family, sample_rows
+from mini_attn.stories.fetching import note
+from mini_attn.stories.inside import attention_maps
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors
@@ -167,6 +169,15 @@ def test_attention_maps_are_numpys(case, monkeypatch):
         close(maps, expected)
 
 
+@pytest.mark.parametrize("name", family.shipped())
+def test_the_maps_that_python_shows_are_the_pages(name):
+    ids = sample_rows(1, 60, seed=6)
+    body = "return living.forward(living.openModel(input.data), input.ids).weights;"
+    pages = run(body, {"data": model_data(name), "ids": ids[0].tolist()}, sources=SOURCES)
+    ours = attention_maps(family.load(name), ids)[:, 0]
+    np.testing.assert_allclose(ours, np.reshape(pages, ours.shape), atol=2e-5)
+
+
 def test_streams_are_what_each_part_adds(case):
     model, ids, got = case
     model = wide(model)
@@ -238,6 +249,7 @@ def test_a_member_is_taken_as_its_file_has_it(tmp_path, monkeypatch):
         model_data("mla")
     weights = rounded(drawn(CONFIGS["mla"]).state_dict())
     save_safetensors(tmp_path / "mla.safetensors", weights)
+    note(tmp_path, "mla.safetensors")
     data = model_data("mla")
     assert data["tensors"].keys() == weights.keys()
     entry = data["tensors"]["layers.0.self_attn.kv_b_proj.weight"]
@@ -254,8 +266,11 @@ def test_a_member_is_taken_as_its_file_has_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", family.shipped())
-def test_three_implementations_agree_on_each_shipped_member(name, record_property):
-    """NumPy and PyTorch in float32, JavaScript in float64, on rows of a story and of repeats."""
+def test_three_implementations_agree_on_each_shipped_member(name):
+    """NumPy and PyTorch in float32, JavaScript in float64, on rows of a story and of repeats.
+
+    ``pytest -rP`` shows how far they are apart.
+    """
     rows = [sample_rows(1, 256, seed=4, kind=kind) for kind in ("stories", "repeats")]
     body = """const model = living.openModel(input.data);
       return input.rows.map((ids) => living.forward(model, ids).logits);"""
@@ -270,7 +285,7 @@ def test_three_implementations_agree_on_each_shipped_member(name, record_propert
         "torch and script": np.abs(pytorch - script).max(),
         "numpy and torch": np.abs(numpy - pytorch).max(),
     }
-    record_property("largest differences", {key: float(value) for key, value in apart.items()})
+    print(f"{name:13}", ", ".join(f"{key} {value:.1e}" for key, value in apart.items()))
     assert max(apart.values()) < 1e-4, apart
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +13,12 @@ import pytest
 import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.stories import WORDS, family
+from mini_attn.stories.fetching import LIST, listed, note
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import restored, rounded
 from mini_attn.weights import save_safetensors
 
+HERE = family.FOLDER
 IDS = np.array([[0, 5, 7, 1]])
 
 
@@ -21,6 +26,7 @@ def stored(name: str, folder: Path) -> ma.Decoder:
     """Random weights where those of a member are expected; the decoder that they are of."""
     model = ma.Decoder(MEMBERS[name].config(len(WORDS)), seed=3)
     save_safetensors(folder / f"{name}.safetensors", rounded(model.state_dict()))
+    note(folder, f"{name}.safetensors")
     return model
 
 
@@ -85,8 +91,75 @@ def test_what_cannot_be_loaded_is_named(folder: Path) -> None:
     stored("mha", folder)
     path = folder / "mha.safetensors"
     path.rename(folder / "gqa.safetensors")  # another member's weights
+    note(folder, "gqa.safetensors")
     with pytest.raises(ShapeError, match="k_proj"):
         family.load("gqa")
-    path.write_bytes((folder / "gqa.safetensors").read_bytes()[:-100])
-    with pytest.raises(ConfigError, match="mha"):
+
+
+def flipped(content: bytes) -> bytes:
+    """One bit of one weight is another."""
+    at = len(content) - 5000
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+def overwritten(content: bytes) -> bytes:
+    """The header is whole, and all weights are gone: the scales are no numbers."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    return content[:end] + b"\xff" * (len(content) - end)
+
+
+@pytest.mark.parametrize("harm", [flipped, overwritten, lambda content: content[:-100]])
+def test_damage_is_named_whatever_it_is(folder: Path, harm: Callable[[bytes], bytes]) -> None:
+    stored("mha", folder)
+    path = folder / "mha.safetensors"
+    path.write_bytes(harm(path.read_bytes()))
+    for use in (family.load, family.stored, lambda name: family.load(name, backend="torch")):
+        with pytest.raises(ConfigError, match=r"mha\.safetensors is damaged: its sha256 is "):
+            use("mha")
+    stored("mha", folder)  # written anew, it has its entry again
+    family.load("mha")
+
+
+def test_a_file_and_its_checksum_belong_together(folder: Path) -> None:
+    for name in ("mha", "gqa"):
+        stored(name, folder)
+    whole = (folder / LIST).read_text(encoding="utf-8")
+    (folder / LIST).write_text(whole.replace('"mha.', '"other.'), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"mha\.safetensors has no checksum in checksums\.json"):
         family.load("mha")
+    family.load("gqa")
+    (folder / LIST).write_text(whole[:40], encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"checksums\.json is damaged"):
+        family.load("gqa")
+    (folder / LIST).write_text(whole, encoding="utf-8")
+    (folder / "mha.safetensors").unlink()
+    with pytest.raises(ConfigError, match=r"mha\.safetensors is missing: checksums\.json lists it"):
+        family.load("mha")
+    stored("gqa", folder)
+    assert listed(folder).keys() == {"gqa.safetensors"}
+
+
+def test_every_shipped_file_has_its_checksum_and_none_lacks_its_file() -> None:
+    files = family.FOLDER.rglob("*.safetensors")
+    sums = {
+        path.relative_to(family.FOLDER).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
+    assert listed(family.FOLDER) == sums
+    assert len(sums) == len(family.shipped()) + len(family.film()["frames"])
+
+
+def test_a_damaged_frame_of_the_film_is_named(folder: Path) -> None:
+    shutil.copytree(HERE / "film", folder / "film")
+    shutil.copy(HERE / LIST, folder)
+    path = folder / "film/00050.safetensors"
+    family.film_frame(50)
+    path.write_bytes(flipped(path.read_bytes()))
+    with pytest.raises(ConfigError, match=r"film/00050\.safetensors is damaged"):
+        family.film_frame(50)
+    path.unlink()
+    with pytest.raises(ConfigError, match=r"film/00050\.safetensors is missing"):
+        family.film_frame(50)
+    (folder / LIST).unlink()
+    with pytest.raises(ConfigError, match=r"00050\.safetensors of the film is missing"):
+        family.film_frame(50)

@@ -42,9 +42,29 @@ def test_maps_are_the_weights_that_the_layers_use(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mla", "mla-16"])
-def test_latent_attention_has_no_maps_here(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"layer 0 must have heads .* MultiHeadLatentAttention"):
-        attention_maps(decoder(name), ROWS)
+@pytest.mark.parametrize("form", ["expanded", "absorbed"])
+def test_maps_of_latent_attention_are_the_weights_that_it_uses(name: str, form: str) -> None:
+    """Of each form: the latents averaged by the maps, expanded and projected, are what it gives."""
+    model = decoder(name)
+    maps, x = attention_maps(model, ROWS), model.embed_tokens(ROWS)
+    assert maps.shape == (2, 2, 4, 40, 40)
+    for layer, weights in zip(model.layers, maps, strict=True):
+        attn, h = layer.self_attn, layer.input_layernorm(x)
+        sizes = attn.config
+        down = attn.kv_a_proj_with_mqa(h)[..., : sizes.kv_lora_rank]
+        latent = ma.rms_norm(down, attn.kv_a_layernorm.weight, eps=sizes.eps)
+        up = attn.kv_b_proj.weight.reshape(4, -1, sizes.kv_lora_rank)[:, sizes.qk_nope_head_dim :]
+        out = attn.o_proj(ma.merge_heads(weights @ latent[:, None] @ up.swapaxes(1, 2)))
+        np.testing.assert_allclose(out, attn(h, form=form), atol=1e-5)
+        x = layer(x)
+    np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_maps_of_other_attention_are_refused() -> None:
+    model = decoder()
+    model.layers[1].self_attn = ma.Linear(4, 4)
+    with pytest.raises(ConfigError, match=r"layer 1 must have grouped heads .*, got Linear"):
+        attention_maps(model, ROWS)
 
 
 def test_losses_are_those_of_the_probabilities() -> None:

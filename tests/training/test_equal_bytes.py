@@ -15,14 +15,16 @@ import mini_attn.torch as mt
 from mini_attn.errors import ConfigError
 from mini_attn.notebook import stored
 from mini_attn.stories import WORDS, sample_rows
+from mini_attn.stories.fetching import note
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.stories.rounding import rounded
 from mini_attn.weights import save_safetensors, to_numpy
 from mini_attn.widgets.equal_bytes_data import KEY
 from tools import ROOT
-from training import equal_bytes, run, trained
+from training import equal_bytes, points, run, trained
 from training.equal_bytes import keepings, summary
 from training.keeping import GROUP, Keeping, Reading, bytes_per_token, caches
+from training.measure import measured
 from training.plan import Plan
 from training.points import near, spread
 
@@ -115,6 +117,7 @@ def test_it_is_measured_written_and_not_measured_again(
     folder = ROOT / ".cache/tmp-bytes" / tmp_path.name
     monkeypatch.setattr(trained, "RESULTS", tmp_path)
     monkeypatch.setattr(equal_bytes, "STORED", folder / "bytes.json")
+    monkeypatch.setattr(points, "CACHE", folder)
     monkeypatch.setattr(trained, "WEIGHTS", tmp_path / "exact")
     monkeypatch.setattr(trained.family, "FOLDER", tmp_path / "weights")  # type: ignore[attr-defined]
     quoted: dict[str, Any] = {}
@@ -136,6 +139,7 @@ def test_it_is_measured_written_and_not_measured_again(
     ):
         folder_.mkdir()
         save_safetensors(folder_ / f"{name}.safetensors", weights)
+    note(tmp_path / "weights", "window.safetensors")
     try:
         equal_bytes.main()
         record = json.loads((folder / "bytes.json").read_text(encoding="utf-8"))
@@ -155,6 +159,23 @@ def test_it_is_measured_written_and_not_measured_again(
         equal_bytes.main()
         assert not measured_now
         assert json.loads((folder / "bytes.json").read_text(encoding="utf-8"))["points"] == found
+        said = capsys.readouterr().out.splitlines()
+        gone = "[bytes] mqa-2x64-s2: its weights are not here, and it has no points: left out"
+        assert said.count(gone) == 2
+        # Of another number of rows: what the lost weights gave is neither mixed nor overwritten.
+        stood, quotes = (folder / "bytes.json").read_bytes(), dict(quoted)
+        monkeypatch.setattr(equal_bytes, "measured", measured)
+        monkeypatch.setattr("sys.argv", ["bytes", "--rows", "5"])
+        equal_bytes.main()
+        said = capsys.readouterr().out.splitlines()
+        assert said[0].startswith("[bytes] bytes.json holds points of 4 rows and stays as it is: ")
+        left = "[bytes] window-2x64-s1: its weights are not here, and its points are of 4 rows"
+        assert f"{left}: left out" in said
+        assert (folder / "bytes.json").read_bytes() == stood
+        assert quoted == quotes
+        beside = json.loads((folder / "bytes-5-rows.json").read_text(encoding="utf-8"))["points"]
+        assert [(p["seed"], p["rows"]) for p in beside] == [(0, 5), (0, 5)]
     finally:
-        (folder / "bytes.json").unlink(missing_ok=True)
+        for name in ("bytes.json", "bytes-5-rows.json"):
+            (folder / name).unlink(missing_ok=True)
         folder.rmdir()

@@ -11,6 +11,7 @@ import pytest
 import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS, family
+from mini_attn.stories.fetching import LIST, listed
 from mini_attn.stories.members import MEMBERS
 from mini_attn.stories.rounding import rounded
 from mini_attn.weights import save_safetensors
@@ -68,7 +69,9 @@ def test_scores_are_those_of_slow_loops() -> None:
     assert 0 < measure.floor["copying"] + 1e-9 < SURE < measure.floor["stories"]
 
 
-def test_a_film_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_film_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "film"
     with pytest.raises(ConfigError, match="holds 3 frames"):
         film(frames_in(tmp_path / "few", 3), out, rows=2)
@@ -80,6 +83,11 @@ def test_a_film_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     names = {f"{step:05d}.safetensors" for step in steps}
     assert {path.name for path in out.iterdir()} == names | {"film.json"}
     assert json.loads((out / "film.json").read_text()) == record
+    assert not (tmp_path / LIST).exists()
+    monkeypatch.setattr(family, "FOLDER", tmp_path)  # now it is the package's own film
+    assert film(tmp_path / "many", out, rows=2)["frames"] == record["frames"]
+    assert set(listed(tmp_path)) == {f"film/{name}" for name in names}
+    assert family.film_frame(steps[0]).config.n_layers == 2
     assert len(record["curve"]["step"]) == 13
     assert len(steps) == 12
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import torch
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError
 from mini_attn.stories import WORDS, row_probabilities
+from mini_attn.stories.fetching import fetched
 from mini_attn.stories.members import LONGEST, MEMBERS
 from mini_attn.weights import load_safetensors
 from tools import ROOT
@@ -145,7 +147,7 @@ def test_a_shorter_training_replaces_no_weights(
 
 
 def test_a_whole_training_leaves_a_record_and_its_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(run, "RESULTS", ROOT / ".cache/tmp-training" / tmp_path.name)
     monkeypatch.setattr(run, "CACHE", tmp_path / "cache")
@@ -155,6 +157,11 @@ def test_a_whole_training_leaves_a_record_and_its_weights(
     stop = run.Stop()
     try:
         assert run.train(TINY, stop, rows=8)
+        floor = f"{run.floor_of(LONGEST):.2f}"
+        told = re.findall(
+            r"step \d+ of 24, \d\.\d{3} nats per word \(floor (.*?)\), \d", capsys.readouterr().out
+        )
+        assert told == [floor] * 24
         (file,) = run.RESULTS.iterdir()
         record = json.loads(file.read_text(encoding="utf-8"))
         assert record["plan"]["member"] == "mha"
@@ -166,6 +173,7 @@ def test_a_whole_training_leaves_a_record_and_its_weights(
         )
         assert 0 < abs(exact - coarse) < 0.02
         assert (tmp_path / "weights/mha.safetensors").stat().st_size < 20_000
+        assert fetched(tmp_path / "weights", "mha.safetensors").exists()  # its checksum is noted
         kept = mt.Decoder(MEMBERS["mha"].config(len(WORDS), TINY.n_layers, TINY.d_model))
         kept.load_state_dict(load_safetensors(tmp_path / "exact/mha-1x16-s0.safetensors"))
         assert measured(kept.eval(), rows=8) == record["measured"]
@@ -177,6 +185,15 @@ def test_a_whole_training_leaves_a_record_and_its_weights(
         for left in run.RESULTS.iterdir():
             left.unlink()
         run.RESULTS.rmdir()
+
+
+def test_the_floor_is_that_of_the_rows_trained_on() -> None:
+    """Half of them tell stories; what one who knows the language loses on them is the floor."""
+    rows = Rows(LONGEST, 7).take(0, 384)
+    chances = row_probabilities(rows)[:, :-1]
+    losses = -np.log(np.take_along_axis(chances, rows[:, 1:, None], axis=2)).mean(axis=(1, 2))
+    apart = losses.mean() - run.floor_of(LONGEST)
+    assert abs(apart) < 3 * losses.std() * (1 / 384 + 1 / 512) ** 0.5
 
 
 def test_ctrl_c_keeps_the_state(tmp_path: Path) -> None:

@@ -7,15 +7,17 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.numpy import softmax
-from mini_attn.stories import WORDS, encode
+from mini_attn.stories import WORDS, encode, sample_rows
 from mini_attn.stories.family import load, shipped
 from mini_attn.widgets import InsideModel
 from mini_attn.widgets.base import STATIC, load_schema
 from mini_attn.widgets.model_data import model_data, model_script
+from tests.javascript import SOURCES
 from tests.site import THEMES, WIDTHS, watched
 from tools.site import Visit, visiting
 
@@ -340,3 +342,34 @@ def test_all_shipped_decoders_answer_as_numpys(open_page: Visit) -> None:
         assert len(table) == 6
         for word, chance, *_ in table:
             assert abs(float(chance) - chances[WORDS.index(word)]) < 6e-4, (name, word)
+
+
+FORWARD = """async ([name, ids]) => {
+    const [weights, decoder] = await Promise.all(
+        ["weights", "forward"].map((file) => import(`./js/decoder/${file}.js`)));
+    const { check, data } = livingModels[name];
+    const { checksum } = await import("./js/decoder/source.js");
+    const sum = checksum(Object.values(data.tensors).map(({ base64 }) => base64));
+    const { logits } = decoder.forward(weights.openModel(data), ids);
+    return JSON.stringify({ whole: sum === check, logits: Array.from(logits) });
+}"""
+
+
+def test_chromium_gives_numpys_logits_for_each_shipped_decoder(
+    folder: Path, open_page: Visit
+) -> None:
+    """A whole row through each, from the pages' own scripts; ``pytest -rP`` shows the table."""
+    plain = shutil.ignore_patterns("*.json")
+    shutil.copytree(SOURCES, folder / "js", ignore=plain, dirs_exist_ok=True)
+    page = open_page.look("light.html")
+    box_of(page)  # it has taken its own decoder by now
+    ids, apart = sample_rows(1, 256, seed=5), {}
+    for name in shipped():
+        page.add_script_tag(url=f"models/{name}.js")
+        found = json.loads(page.evaluate(FORWARD, [name, ids[0].tolist()]))
+        assert found["whole"], name
+        logits = load(name)(ids)[0]
+        apart[name] = float(abs(np.reshape(found["logits"], logits.shape) - logits).max())
+        print(f"{name:13} numpy and chromium {apart[name]:.1e}")
+    assert max(apart.values()) < 1e-4, apart
+    assert min(apart.values()) > 0  # float64 beside float32: something was computed

@@ -64,7 +64,8 @@ def test_equals_the_cost_functions(results: list[dict[str, Any]], name: str) -> 
         for part, (flops, size) in zip(row["parts"], operations.values(), strict=True):
             assert part["flops"] == pytest.approx(flops, rel=1e-12)
             assert part["bytes"] == size
-        assert row["intensity"] == pytest.approx(cost.cache_intensity(model), rel=1e-12)
+        read = cost.step_bytes(model, kv_len=context, batch=batch)["cache read"]
+        assert row["intensity"] == pytest.approx(batch * row["flops"] / read, rel=1e-12)
         room = device.memory_bytes - 2 * cost.parameter_count(model)
         assert row["fit"] == max(0, room // one)
         assert row["fits"] == (

@@ -58,7 +58,7 @@ function rowOf(variant, { context, batch }, device) {
   return {
     ...variant, pair_flops, read_by: branches, kept, attended, scanned, numbers, one, cache, weights, parts, room,
     flops: met,
-    intensity: pair_flops / (variant.n_layers * numbers * NUMBER_BYTES),
+    intensity: met / (fetched / batch), // of what is read, which is not always all
     step, bound: waiting === step ? "memory" : waiting > step - waiting ? "memory, mostly" : "arithmetic, mostly",
     fit: Math.max(0, Math.floor(room / one)), fits: weights + cache <= device.memory_bytes,
   };
