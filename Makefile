@@ -90,7 +90,7 @@ public: $(READY)  ## a copy of the repository without assessed solutions, into O
 bench: book  ## measure beside the peers; STORE=1 writes benchmarks/results and the stored record
 	@$(BIN)/python -m benchmarks.run $(if $(STORE),--store)
 
-train: $(READY)  ## train the small family into training/results (MEMBER= SEED= TOKENS= LAYERS= WIDTH=; about 3 min each)
+train: $(READY)  ## train the small family into training/results (MEMBER= SEED= TOKENS= LAYERS= WIDTH=; 4 to 8 min each on an idle core, 4 to 73 on busy machines)
 	@$(BIN)/python -m training.run $(MEMBER) $(if $(SEED),--seed $(SEED)) $(if $(TOKENS),--tokens $(TOKENS)) $(if $(LAYERS),--layers $(LAYERS)) $(if $(WIDTH),--width $(WIDTH))
 
 after: $(READY)  ## train the first member on with pooled heads and on longer rows, into training/results (10 min)

@@ -24,8 +24,8 @@ BOX = """<details class="about-page"><summary>About this page
 <div class="about-body">
 <p class="about-minutes">The minutes to read are for the text and the code that stand open, at
 {words} words and {lines} lines of code a minute; a formula that is new to you takes longer. Each
-prediction and each picture counts as one minute more, and each exercise says its own. Together
-that is about {whole} minutes, or {visit} without the exercises.</p>"""
+prediction and each picture counts as one minute more, and each exercise says its own.
+{sums}</p>"""
 
 
 def goals_of(room: nodes.section) -> list[nodes.Element]:
@@ -33,6 +33,16 @@ def goals_of(room: nodes.section) -> list[nodes.Element]:
     begins = next(n for n in room.children if n.astext().startswith(GOALS))
     cell = cell_of(begins)
     return [node for node in room.children[room.index(begins) :] if cell_of(node) == cell]
+
+
+def summed(chapter: Chapter) -> str:
+    """What the minutes come to, each kind named that is in the sum."""
+    visit, tasks = chapter.visit, chapter.working
+    kinds = [f"{visit} for what stands open"]
+    kinds += [f"{chapter.deeper} for what is folded"] if chapter.deeper else []
+    kinds += [f"{tasks} for the exercises"] if tasks else []
+    listed = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if kinds[1:] else kinds)
+    return f"Together that is about {visit + chapter.deeper + tasks} minutes: {listed}."
 
 
 def fold(room: nodes.section, chapter: Chapter) -> None:
@@ -47,8 +57,7 @@ def fold(room: nodes.section, chapter: Chapter) -> None:
     deeper = f" · {chapter.deeper} min deeper" if chapter.deeper else ""
     box = BOX.format(
         reading=chapter.reading, trying=chapter.trying, deeper=deeper, tasks=chapter.working,
-        words=WORDS_A_MINUTE, lines=LINES_A_MINUTE, visit=chapter.visit,
-        whole=chapter.visit + chapter.working,
+        words=WORDS_A_MINUTE, lines=LINES_A_MINUTE, sums=summed(chapter),
     )  # fmt: skip
     heading = nodes.paragraph("", "", nodes.strong("", "Set-up"), classes=["about-setup"])
     kept = nodes.container("", *goals, classes=["about-goals"])

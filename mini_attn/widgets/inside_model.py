@@ -76,7 +76,7 @@ class InsideModel(LivingWidget):
     caption = (
         "A story inside a trained decoder. Lily gave the ball to Tom, so “now” is followed by "
         "“tom”: the decoder and the language agree. Words are shaded by how much “now” reads of "
-        "them in head L1H3; the tick on the orange bar is the least that the loss could be. The "
+        "them in head L1H3; the tick on the orange bar is what the true probabilities cost. The "
         "squares show whom every word reads, in each of eight heads, with “now” as the red line."
     )
 

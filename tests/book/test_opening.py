@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -38,6 +39,19 @@ def test_a_notebook_begins_with_a_question_and_a_guess(stem: str) -> None:
     assert opening == ["import"] * len(opening)
 
 
+@pytest.mark.parametrize(
+    ("deeper", "tasks", "told"),
+    [
+        (11, 102, "140 minutes: 27 for what stands open, 11 for what is folded and 102 for the"),
+        (0, 40, "67 minutes: 27 for what stands open and 40 for the exercises."),
+        (0, 0, "27 minutes: 27 for what stands open."),
+    ],
+)
+def test_the_minutes_of_a_chapter_are_all_in_their_sum(deeper: int, tasks: int, told: str) -> None:
+    chapter = SimpleNamespace(visit=27, deeper=deeper, working=tasks)
+    assert told in script("book/_ext/opening.py").summed(chapter)
+
+
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
     """Goals, needs, set-up and the links to run it: in one closed box, before the first section."""
@@ -46,10 +60,9 @@ def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
     about = article.find("details", class_="about-page", recursive=False)
     assert not about.has_attr("open")
     told = r"(\d+) min to read · (\d+) min to predict and try( · \d+ min deeper)? ·\s(\d+) min of"
-    reading, trying, _, tasks = re.search(told, about.summary.get_text()).groups()
-    visit = int(reading) + int(trying)
-    sums = f"about {visit + int(tasks)} minutes, or {visit} without"
-    assert sums in about.select_one(".about-minutes").get_text()
+    minutes = re.search(told, about.summary.get_text()).groups(default="0")
+    numbers = [int(re.search(r"\d+", part)[0]) for part in minutes]
+    assert f"about {sum(numbers)} minutes: " in about.select_one(".about-minutes").get_text()
     imports = article.select("div.tag_import")
     assert imports
     assert all(about in cell.parents for cell in imports)

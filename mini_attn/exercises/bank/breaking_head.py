@@ -10,9 +10,9 @@ from mini_attn.exercises.trained import block_row, maps_of
 TEXT = """
 You get the maps of a small decoder that copies well, but not the decoder: `maps`
 (n_layers, n_heads, seq, seq) are the weights of all its heads for one row that repeats a block.
+The heads of a layer may stand in any order, and more than one head may look at the same place.
 Predict which single head, switched off, hurts the copying most. Return its layer and its number,
-counted from 0, as an integer array (2,). The answer was found by switching off each head; heads
-that do the same work stand in for each other.
+counted from 0, as an integer array (2,). The answer was found by switching off each head.
 """
 STARTER = '''
 def breaking_head(maps):
@@ -145,8 +145,8 @@ EXERCISE = Exercise(
     kind="write",
     groups={"random": 2, "property": 1, "edges": 1},
     minutes=20,
-    difficulty=4,
-    stage="invent",
+    difficulty=3,
+    stage="transfer",
     assessed=True,
     section="Switched off, one by one",
     text=TEXT,
@@ -158,7 +158,7 @@ EXERCISE = Exercise(
         "question. Score the heads below it by how much weight lies on the word before.",
     ),
     common_errors=(
-        "Taking the head whose map shows the copying most clearly: others back it up.",
+        "Taking the head whose map shows the copying most clearly: others do the same.",
         "Taking a previous-token head of the last layer, whose result no head reads.",
     ),
     cases=cases,

@@ -10,9 +10,10 @@ from mini_attn.exercises.trained import block_row, maps_of
 TEXT = """
 A row is `<s>`, then `period` different words, then the same words in the same order again.
 `weights` (n_heads, seq, seq) are the weights of a layer's heads for this row. For each head the
-function should give the mean weight that the words of the second copy put on the word that
-followed them in the first. Given the maps of a model that copies almost without error, it says
-that no head does so. Repair it. Return (n_heads,).
+function should give the mean weight that the words of the second copy, all of them, put on what
+came right after the same word in the first copy; for the last word that is where the second copy
+begins. Given the maps of a model that copies almost without error, it says that no head does so.
+Repair it. Return (n_heads,).
 """
 STARTER = '''
 def copy_stripe(weights, period):
@@ -128,8 +129,8 @@ EXERCISE = Exercise(
     hints=(
         "Take a block of three words, A B C, and number the row <s> A B C A B C from 0. Which "
         "column does the second A want?",
-        "Row i wants column i - period + 1. Then count which entry of that diagonal belongs to the "
-        "first word of the second copy.",
+        "Write down the columns that two rows want: how far from the main diagonal do they lie? "
+        "Then count which entry of that diagonal belongs to the first word of the second copy.",
     ),
     common_errors=(
         "Moving the stripe and leaving its beginning: words of the first copy join the mean.",

@@ -15,12 +15,13 @@ EXERCISE = Exercise(
     assessed=False,
     section="The residual stream",
     text="""
-A colleague explains a decoder like this: "Each layer turns its input into something more abstract.
-After layer 2 the model works with what layer 2 has made; what the token was at first, and what
-layer 1 found, has been used up."
+A colleague explains a decoder of three layers, 0 to 2, like this: "Each layer turns its input into
+something more abstract. Layer 2 works with what layer 1 has made; what the token was at first, and
+what layer 0 found, has been used up."
 
-Correct this view in six to ten sentences. Then describe one experiment with a trained model that
-gives another result if your colleague is right than if you are, and say both results.
+Correct this view in six to ten sentences. Then describe one experiment with such a decoder, a
+trained one, that gives another result if your colleague is right than if you are, and say both
+results.
 """,
     rubric={
         "Says what a layer does to the stream, and what the input of a later layer consists of.": 2,
@@ -31,7 +32,7 @@ gives another result if your colleague is right than if you are, and say both re
         ): 2,
     },
     hints=(
-        "What is the input of layer 3, written as a sum?",
+        "What is the input of layer 2, written as a sum?",
         (
             "The last product is linear, up to the norm. What does it make of each addend "
             "alone? Or take one layer out."
