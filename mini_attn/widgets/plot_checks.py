@@ -23,9 +23,9 @@ __all__ = [
 # What is drawn, not how: the style sheet gives each its colour, light and dark.
 ROLES = (
     *("query", "key", "value", "weight", "output", "cache", "new", "dropped"),
-    *("one", "two", "three", "four", "five", "six", "quiet"),
+    *("one", "two", "three", "four", "five", "six", "seven", "quiet"),
 )
-FREE = ROLES[8:14]  # for series that have no part of their own, in their order
+FREE = ROLES[8:15]  # for series that have no part of their own, in their order
 
 
 def rounded(values: NDArray[Any]) -> list[float | None]:

@@ -24,7 +24,7 @@ export default {
   controls: [
     { key: "measure", kind: "select", label: "Measured", options: Object.entries(MEASURES).map(([key, { short: name }]) => [key, name]) },
     { key: "group", kind: "select", label: "Shown", options: [["caches", "kinds of cache"], ["windows", "windows"], ["positions", "positions"]] },
-    { key: "size", kind: "select", label: "Size", options: [["2x64", "2 layers of width 64"], ["3x96", "3 layers of width 96"]] },
+    { key: "size", kind: "select", label: "Layers × width", options: [["2x64", "2 × 64"], ["3x96", "3 × 96"]] },
     { key: "member", kind: "select", label: "Your variant", options: [...MEMBERS.keys()].map((member) => [member, short(member)]) },
     { key: "k_bits", kind: "select", label: "Keys", options: BITS },
     { key: "v_bits", kind: "select", label: "Values", options: BITS },
