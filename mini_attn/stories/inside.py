@@ -68,47 +68,38 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
             raise ConfigError(f"layer {i} must have grouped heads or latent attention, got {kind}")
     model(tokens, last_only=True)  # refuses what is no row of tokens
     x = model._embed_tokens(tokens)
-    positions = np.arange(tokens.shape[1])
     if model.config.positions != "none":
-        x = x + model._embed(positions, tokens.shape)
+        x = x + model._embed(np.arange(tokens.shape[1]), tokens.shape)
     maps = []
     for layer in model.layers:
         read = layer._norm(layer._norms.before_attention, x)
         latent = isinstance(layer.self_attn, ma.MultiHeadLatentAttention)
-        weights = _latent_weights if latent else _weights
-        maps.append(weights(layer.self_attn, read, positions))
+        maps.append((_latent_weights if latent else _weights)(layer.self_attn, read))
         x = layer(x)
     return np.stack(maps)
 
 
-def _weights(attn: Any, x: Array, positions: Array) -> Array:
+def _weights(attn: Any, x: Array) -> Array:
     """Weights (batch, n_heads, seq, seq) of a layer's heads for what it reads."""
-    q, k, v = attn.project(x, x)
-    config = attn.config
-    if config.rope is not None:
-        speeds, factor, _ = ma.rope_frequencies(config.head_dim, theta=config.rope.theta)
-        cos, sin = ma.rope_table(positions, speeds, rope_factor=factor)
-        q, k = (ma.apply_rope(y, cos, sin, layout=config.rope.layout) for y in (q, k))
-    bias = None
-    if config.alibi:
-        bias = ma.alibi_bias(ma.alibi_slopes(config.n_heads), positions, positions)[None]
+    steps, config = begin_pass(x, None, None), attn.config
+    q, k, v = attn._project_at(x, steps.tables)
+    bias = attn._alibi(steps.positions, steps.positions) if config.alibi else None
     _, weights = ma.scaled_dot_product_attention(
-        q, k, v, causal=True, window=config.window, bias=bias, sinks=attn.sinks,
-        scale=config.scale, softcap=config.softcap, return_weights=True,
+        q, k, v, causal=True, window=config.window, sink_tokens=config.sink_tokens, bias=bias,
+        sinks=attn.sinks, scale=attn._scale, softcap=config.softcap, return_weights=True,
     )  # fmt: skip
     return np.asarray(weights)
 
 
-def _latent_weights(attn: Any, x: Array, positions: Array) -> Array:
+def _latent_weights(attn: Any, x: Array) -> Array:
     """The same of latent attention: each head makes its keys of the latents."""
-    q_nope, q_rope, latent, rope_key = attn._project(x, begin_pass(x, None, positions))
+    q, q_rope, latent, rope_key = attn._project(x, begin_pass(x, None, None))
     made = ma.split_heads(latent @ attn.kv_b_proj.weight.T, attn.config.n_heads)
-    k_nope = made[..., : q_nope.shape[-1]]
-    shared = np.broadcast_to(rope_key[:, None], q_rope.shape)  # one rotated key for all heads
-    q, k = np.concatenate([q_nope, q_rope], axis=-1), np.concatenate([k_nope, shared], axis=-1)
+    k, v = made[..., : q.shape[-1]], made[..., q.shape[-1] :]
     _, weights = ma.scaled_dot_product_attention(
-        q, k, made, causal=True, sinks=attn.sinks, scale=attn._scale, return_weights=True
-    )
+        q, k, v, causal=True, bias=attn._rope_scores(q_rope, rope_key), sinks=attn.sinks,
+        scale=attn._scale, return_weights=True,
+    )  # fmt: skip
     return np.asarray(weights)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn.numpy._pass import begin_pass
 from mini_attn.stories import START, encode, sample_story
-from mini_attn.widgets.inside_data import rotated, wide
+from mini_attn.widgets.inside_data import wide
 
 __all__ = ["bits_dial"]
 
@@ -41,7 +42,9 @@ def bits_dial() -> dict[str, Any]:
     x = model.embed_tokens(encode(" ".join(words))[None])
     for layer in model.layers[:LAYER]:
         x = layer(x)
-    q, k, v = rotated(model.layers[LAYER], x)
+    layer = model.layers[LAYER]
+    read = layer.input_layernorm(x)
+    q, k, v = layer.self_attn._project_at(read, begin_pass(read, None, None).tables)
     outlier = int(np.abs(k[0, HEAD]).max(axis=0).argmax())
     queries, keys, values = (_hundredths(part[0, HEAD]) for part in (q, k, v))
     return {

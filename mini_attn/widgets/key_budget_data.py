@@ -13,7 +13,8 @@ from mini_attn.config import KeepHeavyHitters, KeepObserved, KeepRecent
 from mini_attn.notebook import stored
 from mini_attn.numpy import Decoder, EvictingCache, softmax
 from mini_attn.stories import START, WORDS, encode
-from mini_attn.widgets.inside_data import attention_maps, wide
+from mini_attn.stories.inside import attention_maps
+from mini_attn.widgets.inside_data import wide
 
 __all__ = ["KEY", "PROMPT", "SCALE", "STORY", "key_budget", "policy_of"]
 
@@ -126,7 +127,7 @@ def key_budget() -> dict[str, Any]:
         policy and budget mean and deviation of each measure. A budget of 0 is the whole cache.
     """
     model, ids = wide(MEMBER), encode(f"{START} {STORY}")
-    maps = attention_maps(model, ids)
+    maps = attention_maps(model, ids[None])[:, 0]
     entry = json.loads(SCHEMA.read_text(encoding="utf-8"))
     size = entry["budget"]
     budgets = [*range(size["min"], size["max"] + 1, size["step"])]

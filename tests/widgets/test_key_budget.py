@@ -12,10 +12,11 @@ import pytest
 import mini_attn.numpy as ma
 from mini_attn.notebook import stored
 from mini_attn.stories import START, encode
+from mini_attn.stories.inside import attention_maps
 from mini_attn.widgets import KeyBudget
 from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.data import FOLDER
-from mini_attn.widgets.inside_data import attention_maps, wide
+from mini_attn.widgets.inside_data import wide
 from mini_attn.widgets.key_budget_data import (
     HEADS,
     KEY,
@@ -105,7 +106,7 @@ def test_all_keys_are_left_where_nothing_is_forgotten() -> None:
 
 def test_the_codes_are_the_trained_heads() -> None:
     """Rounding moves no weight by more than a few hundredths, and hardly any key."""
-    maps = attention_maps(wide("mha"), encode(f"{START} {STORY}"))
+    maps = attention_maps(wide("mha"), encode(f"{START} {STORY}")[None])[:, 0]
     same = total = 0
     for (layer, head), (layer_shown, head_shown, codes) in zip(HEADS, DATA["heads"], strict=True):
         assert (layer_shown, head_shown) == (layer + 1, head + 1)
