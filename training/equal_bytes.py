@@ -25,7 +25,7 @@ from training.measure import measured
 from training.plan import Plan
 from training.points import Ledger, Point, lost, over_seeds
 from training.run import RESULTS
-from training.trained import decoder_of, digest_of, plans
+from training.trained import plans
 
 STORED = RESULTS / "bytes.json"
 SAME = ("member", "n_layers", "d_model", *Keeping.__dataclass_fields__, "bytes_per_token")
@@ -67,16 +67,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=128, help="rows of each kind (default 128)")
     rows = check_count("rows", parser.parse_args().rows, least=4)  # fewer ask nothing far back
     ledger = Ledger(STORED, {"command": "make bytes", "context": LONGEST, "group": GROUP}, rows)
-    for plan in plans():
-        who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
-        if (model := decoder_of(plan)) is None:
-            ledger.stand_in(plan.name, who)
-            continue
+    for plan, model, who in ledger.decoders(plans()):
         for keeping in keepings(plan):
-            this = {**who, **asdict(keeping), "rows": rows, "weights": digest_of(model)}
-            ledger.take(this, partial(point_of, model, keeping, rows))
-        ledger.write()
-        print(f"[bytes] {plan.name}: {len(ledger.found)} points so far", flush=True)
+            ledger.take({**who, **asdict(keeping)}, partial(point_of, model, keeping, rows))
     if not ledger.found:
         raise ConfigError("no member has been trained: `make train` does it")
     ledger.write(whole=True)

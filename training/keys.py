@@ -23,7 +23,7 @@ from training.holding import BUDGETS, Holding, Stream, after_prompt
 from training.measure import measured
 from training.points import Ledger, Point, lost, over_seeds
 from training.run import RESULTS
-from training.trained import decoder_of, digest_of, plans
+from training.trained import plans
 
 STORED = RESULTS / "keys.json"
 KEY = "fewer-keys/budgets"
@@ -74,19 +74,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=128, help="rows of each kind (default 128)")
     rows = check_count("rows", parser.parse_args().rows, least=4)  # fewer ask nothing far back
     ledger = Ledger(STORED, {"command": "make keys", "context": LONGEST, "prompt": PROMPT}, rows)
-    for plan in plans():
-        if plan.member not in FAMILY or (plan.n_layers, plan.d_model) != (2, 64):
-            continue
-        who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
-        if (model := decoder_of(plan)) is None:
-            ledger.stand_in(plan.name, who)
-            continue
-        same = {"rows": rows, "weights": digest_of(model)}
+    small = [p for p in plans() if p.member in FAMILY and (p.n_layers, p.d_model) == (2, 64)]
+    for plan, model, who in ledger.decoders(small):
         for reading, holding in holdings(plan.member):
-            this = {**who, "reading": reading, **holding.told(), **same}
+            this = {**who, "reading": reading, **holding.told()}
             ledger.take(this, partial(point_of, model, reading, holding, rows))
-        ledger.write()
-        print(f"[keys] {plan.name}: {len(ledger.found)} points so far", flush=True)
     if ledger.quoted:
         quote(KEY, {**ledger.record, "rows": rows, "points": summary(ledger.found)})
     print(f"[keys] {len(ledger.found)} points in {ledger.path.relative_to(ROOT)}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import mini_attn.torch as mt
 from benchmarks import machine
+from training.plan import Plan
 from training.run import CACHE, written
+from training.trained import decoder_of, digest_of
 
 __all__ = ["Ledger", "Point", "lost", "near", "over_seeds", "spread"]
 
@@ -43,7 +46,21 @@ class Ledger:
         """The points of before that say the same as this."""
         return [point for point in self.before if this.items() <= point.items()]
 
-    def stand_in(self, name: str, who: Point) -> None:
+    def decoders(self, plans: Iterable[Plan]) -> Iterator[tuple[Plan, mt.Decoder, Point]]:
+        """Each plan whose weights are here, its decoder, and what all of its points say.
+
+        Its points are written once they are taken; for weights that are elsewhere, those of before.
+        """
+        for plan in plans:
+            who = {name: getattr(plan, name) for name in ("member", "seed", "n_layers", "d_model")}
+            if (model := decoder_of(plan)) is None:
+                self._stand_in(plan.name, who)
+                continue
+            yield plan, model, {**who, "rows": self.rows, "weights": digest_of(model)}
+            self.write()
+            print(f"[{self.name}] {plan.name}: {len(self.found)} points so far", flush=True)
+
+    def _stand_in(self, name: str, who: Point) -> None:
         """Take the points of a plan whose weights are not here, or say why it is left out."""
         known = self.stands({**who, "rows": self.rows})
         self.found += known
