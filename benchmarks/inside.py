@@ -6,36 +6,34 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator
 
-from benchmarks.page import percentile
+from benchmarks.page import FRAME, percentile
 from mini_attn.stories import decode, sample_rows
 from tools.site import Visit, visiting
 
-STEM = "model"
-BOX = ".living[data-widget=inside_model]"
 LENGTHS = (37, 100, 250)  # words of the text; 256 are the most
 
-# From the press of the button until the text has another word.
-NEXT_WORD = """() => new Promise((resolve) => {
-  const box = document.querySelector('.living[data-widget=inside_model]');
+# Twice from the press of the button until the text has another word.
+NEXT_WORDS = """async (box) => {
   const input = box.querySelector('textarea');
-  const before = input.value;
-  const start = performance.now();
-  const look = () => input.value === before ? requestAnimationFrame(look)
-    : resolve(performance.now() - start);
-  [...box.querySelectorAll('button')].find((button) => button.textContent === 'Next word').click();
-  look();
-})"""
+  const [button] = [...box.querySelectorAll('button')].filter((b) => b.textContent === 'Next word');
+  const next = () => new Promise((resolve) => {
+    const before = input.value;
+    const start = performance.now();
+    const look = () => input.value === before ? requestAnimationFrame(look)
+      : resolve(performance.now() - start);
+    button.click();
+    look();
+  });
+  return [await next(), await next()];
+}"""
 
 # Every kind of change, a few times each: script time, and time until the next frame.
-CHANGES = """async () => {
-  const box = document.querySelector('.living[data-widget=inside_model]');
-  const frame = () => new Promise((done) => requestAnimationFrame(() => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = done;
-    channel.port2.postMessage(0);
-  }));
+CHANGES = (
+    "async (box) => {"
+    + FRAME
+    + """
   const found = {};
   const timed = async (name, act) => {
     await frame();
@@ -50,6 +48,7 @@ CHANGES = """async () => {
     input.dispatchEvent(new Event('input', {bubbles: true}));
   };
   const button = (name) => [...box.querySelectorAll('button')].find((b) => b.textContent === name);
+  const press = (part) => part.dispatchEvent(new MouseEvent('click', {bubbles: true}));
   const heads = [...box.querySelectorAll('input[type=checkbox]')].slice(0, 8);
   for (let round = 0; round < 2; round++) {
     for (const head of heads) {
@@ -68,18 +67,25 @@ CHANGES = """async () => {
     for (const n of [3, 8, 15, -1]) await timed('another word', () => press(words(n)));
     for (let h = 0; h < others().length; h++) await timed('another head', () => press(others()[h]));
   }
-  function press(part) { part.dispatchEvent(new MouseEvent('click', {bubbles: true})); }
   return found;
 }"""
+)
 
 
-def changes(page: Page, words: int) -> dict[str, dict[str, float]]:
+def opened(visit: Visit) -> Locator:
+    """The picture on a fresh page, its script there and its weights not yet."""
+    box = visit("book/model.html").locator(".living[data-widget=inside_model]")
+    box.locator("textarea").wait_for()
+    return box
+
+
+def changes(box: Locator, words: int) -> dict[str, dict[str, float]]:
     """The slowest twentieth of every kind of change of a text of so many words."""
     row = sample_rows(1, LENGTHS[-1] + 1, seed=3, kind="stories")[0]
-    page.locator(f"{BOX} textarea").fill(decode(row[1 : words + 1]))
-    page.wait_for_timeout(500)
+    box.locator("textarea").fill(decode(row[1 : words + 1]))
+    box.page.wait_for_timeout(500)
     found = {}
-    for name, times in page.evaluate(CHANGES).items():
+    for name, times in box.evaluate(CHANGES).items():
         script, paint = zip(*times, strict=True)
         found[name] = {
             "times": float(len(times)),
@@ -89,25 +95,16 @@ def changes(page: Page, words: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def first_words(visit: Visit) -> tuple[float, float]:
-    """Milliseconds from the press of the button to the first word, and again to the second.
-
-    The first comes out of the pass that the page brings along; for the second the weights come.
-    """
-    page = visit(f"book/{STEM}.html")
-    page.locator(f"{BOX} textarea").wait_for()
-    return page.evaluate(NEXT_WORD), page.evaluate(NEXT_WORD)
-
-
 def measure(html: Path) -> dict[str, Any]:
     """The first word and every change, over http."""
     with visiting(html) as visit:
-        firsts, seconds = zip(*(first_words(visit) for _ in range(5)), strict=True)
-        page = visit(f"book/{STEM}.html")
-        page.locator(f"{BOX} textarea").wait_for()
-        page.evaluate(NEXT_WORD)
-        by_length = {str(words): changes(page, words) for words in LENGTHS}
+        # The first word comes out of the pass that the page brings; for the second weights come.
+        pairs = [opened(visit).evaluate(NEXT_WORDS) for _ in range(5)]
+        box = opened(visit)
+        box.evaluate(NEXT_WORDS)
+        by_length = {str(words): changes(box, words) for words in LENGTHS}
         visit.close()
+    firsts, seconds = zip(*pairs, strict=True)
     slowest = [kind for kinds in by_length.values() for kind in kinds.values()]
     return {
         "sizes": f"texts of {', '.join(map(str, LENGTHS))} words",

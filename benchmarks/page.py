@@ -32,16 +32,21 @@ OPENED = """(milliseconds) => new Promise((resolve) => {
   setTimeout(() => resolve(found), milliseconds);
 })"""
 
-# Each move of a slider: script time until the handlers are done, and time until the next frame.
-SWEEP = """async (input) => {
-  const script = [], paint = [];
-  const values = [];
-  for (let v = +input.min; v <= +input.max; v += +input.step || 1) values.push(v);
-  const frame = () => new Promise(done => requestAnimationFrame(() => {
+# Until the next frame has been drawn.
+FRAME = """const frame = () => new Promise((done) => requestAnimationFrame(() => {
     const channel = new MessageChannel();
     channel.port1.onmessage = done;
     channel.port2.postMessage(0);
-  }));
+  }));"""
+
+# Each move of a slider: script time until the handlers are done, and time until the next frame.
+SWEEP = (
+    "async (input) => {"
+    + FRAME
+    + """
+  const script = [], paint = [];
+  const values = [];
+  for (let v = +input.min; v <= +input.max; v += +input.step || 1) values.push(v);
   const few = values.filter((_, i) => i % Math.ceil(values.length / 40) === 0);
   for (let round = 0; round < 3; round++) for (const value of few) {
     await frame();
@@ -54,6 +59,7 @@ SWEEP = """async (input) => {
   }
   return {script, paint};
 }"""
+)
 
 
 def percentile(values: list[float], share: float) -> float:

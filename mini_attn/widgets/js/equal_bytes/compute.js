@@ -9,6 +9,8 @@ const POINTS = Object.entries(stored.points).flatMap(([size, rows]) => rows.map(
   ...Object.fromEntries(stored.measures.map((key, n) => [key, row[ROW.length + n]])),
 })));
 
+const pointsOf = (size, member) => POINTS.filter((point) => point.size === size && point.member === member);
+
 const coded = (bits) => bits < 16;
 
 // What counts of a state: axes are those of codes, first tokens those of a window.
@@ -24,7 +26,7 @@ const same = (point, wanted) => Object.entries(wanted).every(([key, value]) => p
 // Why there is no such point; the keys of the words that say it.
 function missing(wanted) {
   const { size, member, k_bits, v_bits, window, key_axis } = wanted;
-  const own = POINTS.filter((point) => point.size === size && point.member === member);
+  const own = pointsOf(size, member);
   if (!own.length) return "member";
   if (coded(k_bits) !== coded(v_bits) || (!coded(k_bits) && k_bits !== v_bits)) return "numbers";
   if (window && coded(k_bits)) return "codes";
@@ -37,7 +39,7 @@ const plain = (point) => !point.window && point.k_bits === point.v_bits && point
 
 // A member's points: those on its line, by bytes, and those beside it.
 function series(member, { size, group }, yours) {
-  const own = POINTS.filter((point) => point.size === size && point.member === member);
+  const own = pointsOf(size, member);
   const shown = group === "windows" ? own.filter((point) => point.k_bits === 16) : own.filter((point) => !point.window);
   const line = group === "windows" ? shown.filter((point) => !point.sink_tokens) : shown.filter(plain);
   const beside = shown.filter((point) => !line.includes(point));
