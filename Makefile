@@ -11,7 +11,7 @@ OWN := $(if $(ROSTER),--roster '$(ROSTER)') $(if $(DRAW),--draw '$(DRAW)')
 PART := $(if $(filter-out 0,$(PARTIAL)),--partial)
 export TORCH
 
-.PHONY: help book serve pdf lab check test soak release handout grade totals lms export class nbgrader otter graders hub public bench train after bytes fewer keys gpu table links chapters mutate bundle docstrings format clean
+.PHONY: help book serve pdf lab check test test-all soak release handout grade totals lms export class nbgrader otter graders hub public bench train after bytes fewer keys gpu table links chapters mutate bundle docstrings format clean
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -38,8 +38,11 @@ lab: $(READY)  ## open the chapters as notebooks in JupyterLab
 check: $(READY)  ## what to run while working: style, types, fast units (no book, no browser)
 	@$(BIN)/python -m tools.test check
 
-test: book  ## everything that must hold: style, types, units, notebooks, the built book in a real browser
+test: book  ## every kind of promise: style, types, units, notebooks, the built book in a real browser
 	@$(BIN)/python -m tools.test test
+
+test-all: book  ## what make test leaves out: every case that one of its samples stands for
+	@$(BIN)/python -m tools.test test-all
 
 soak: book  ## what repeats: every exercise by keyboard, random cases by the thousand, every fault (hours)
 	@$(BIN)/python -m tools.test soak

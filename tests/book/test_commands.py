@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import re
+import sys
+import tomllib
+
+import pytest
 
 from tools import ROOT, test
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = re.findall(r"^([a-z-]+):([^=\n]*)\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE)
+BROWSER = {"browser", "lite"}
+MARKERS = ["browser", "lite", "slow", "site", "exhaustive", "soak", "gpu", "hypothesis"]
 
 
 def test_every_target_is_short_and_explained():
-    assert {"check", "test", "soak", "gpu", "book"} <= {name for name, _, _ in TARGETS}
+    assert {"check", "test", "test-all", "soak", "gpu", "book"} <= {name for name, _, _ in TARGETS}
     for name, head, recipe in TARGETS:
         assert " ## " in head, name
         assert 1 <= len(recipe.splitlines()) <= 3, name
@@ -25,15 +33,55 @@ def test_every_file_of_tests_lies_in_a_room_that_is_run():
     assert set(test.FAST) < set(test.ROOMS)
 
 
+def selections(steps: list) -> list[str]:
+    """The markers that each run of tests asks for."""
+    return [step[step.index("-m") + 1] for _, step in steps if "-n" in step and "-m" in step]
+
+
+def chosen(steps: list, marks: set[str]) -> int:
+    """How many of the steps run a test with these marks."""
+    names = {name: name in marks for name in MARKERS}
+    return sum(eval(asked, {"__builtins__": {}}, names) for asked in selections(steps))
+
+
 def test_no_marker_falls_between_the_steps():
-    """What units leave out is what the browser's step and the soak name."""
-    asked = [command for _, command in test.TEST if "-m" in command and "-n" in command]
-    marks = [command[command.index("-m") + 1] for command in asked]
-    assert marks == ["not (browser or lite or soak)", "(browser or lite) and not soak"]
-    soaked = [command[command.index("-m") + 1] for _, command in test.SOAK if "-n" in command]
-    assert soaked == [
-        "(browser or lite) and soak",
-        "(hypothesis or soak) and not (browser or lite)",
-    ]
-    assert re.search(r"^soak: book ", MAKEFILE, re.MULTILINE)  # the first reads its pages
-    assert "-m 'not soak'" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    """Whatever marks a test has, one step runs it: of test, else of test-all, else of soak."""
+    for count in range(len(MARKERS) + 1):
+        for marks in map(set, itertools.combinations(MARKERS, count)):
+            times = [chosen(steps, marks) for steps in (test.TEST, test.TEST_ALL, test.SOAK)]
+            left_out = marks & {"soak", "exhaustive"}
+            assert times[0] == (not left_out), marks
+            assert times[1] == (left_out == {"exhaustive"}), marks
+            assert times[2] == bool(left_out or ("hypothesis" in marks and not marks & BROWSER))
+            assert chosen(test.CHECK, marks) == (marks <= {"hypothesis", "gpu"}), marks
+
+
+def test_the_book_is_built_before_its_tests():
+    for name in ("test", "test-all", "soak"):
+        assert re.search(rf"^{name}: book ", MAKEFILE, re.MULTILINE), name
+
+
+def test_bare_pytest_runs_what_make_test_runs():
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert options["tool"]["pytest"]["ini_options"]["addopts"].endswith(
+        "-m 'not (soak or exhaustive)'"
+    )
+
+
+def test_continuous_integration_runs_test_and_what_it_leaves_out():
+    for path in (".ci/run", ".github/workflows/tests.yml"):
+        assert re.search(r"^.*\bmake test test-all$", (ROOT / path).read_text(), re.MULTILINE), path
+
+
+@pytest.mark.parametrize(
+    ("which", "status", "ends"),
+    [("test-all", 5, None), ("test", 5, "failed"), ("test-all", 1, "failed"), ("test", 0, None)],
+)
+def test_only_what_adds_cases_may_find_none(
+    which: str, status: int, ends: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pytest's exit status is 5 where no test was selected."""
+    steps = {which: [("a step", [sys.executable, "-c", f"raise SystemExit({status})"])]}
+    monkeypatch.setattr(test, "ALL", steps)
+    with pytest.raises(SystemExit, match=ends) if ends else contextlib.nullcontext():
+        test.main(which)
