@@ -14,8 +14,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from classroom.adapters.matching import Graded, Person, moodle_folder
+from classroom.adapters.matching import Person, moodle_folder
 from classroom.adapters.platforms import Platform
+from classroom.grading.tables import GradeRow
 from classroom.packed import packed
 from classroom.submissions.attempts import NUMBERED, canvas_ids
 
@@ -24,7 +25,7 @@ __all__ = ["feedback_zip"]
 PAGE = re.compile(r"feedback/[^/\\]+\.html")
 
 
-def _entry(platform: Platform, one: Graded, person: Person) -> str | None:
+def _entry(platform: Platform, one: GradeRow, person: Person) -> str | None:
     """The name of a page of feedback in the platform's zip; None if there is none."""
     if platform.name == "Canvas":
         stem = re.sub(r'[\\/:*?"<>|…]', "-", one.student)
@@ -36,7 +37,7 @@ def _entry(platform: Platform, one: Graded, person: Person) -> str | None:
 
 
 def feedback_zip(
-    folder: Path, platform: Platform, pairs: Sequence[tuple[Graded, Person]]
+    folder: Path, platform: Platform, pairs: Sequence[tuple[GradeRow, Person]]
 ) -> tuple[bytes, list[str]]:
     """The pages of feedback for a platform.
 
@@ -46,7 +47,7 @@ def feedback_zip(
         Of the grades.
     platform : Platform
         Whose form the zip has; for one that takes none it is empty.
-    pairs : sequence of (Graded, Person)
+    pairs : sequence of (GradeRow, Person)
         Who is who.
 
     Returns

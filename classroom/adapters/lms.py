@@ -14,12 +14,7 @@ from pathlib import Path
 
 from classroom.adapters.feedback_zip import feedback_zip
 from classroom.adapters.gradebook import Gradebook, read_gradebook
-from classroom.adapters.matching import (
-    Graded,
-    Person,
-    matched,
-    people,
-)
+from classroom.adapters.matching import Person, matched, people
 from classroom.adapters.platforms import (
     CHANGEABLE,
     Column,
@@ -29,7 +24,7 @@ from classroom.adapters.platforms import (
     platform_of,
 )
 from classroom.atomic import free_name, replace_file, said_of
-from classroom.grading.tables import read_grades
+from classroom.grading.tables import GradeRow, read_grades
 from classroom.reports.sanitize import clean
 from mini_attn.errors import ConfigError
 
@@ -41,7 +36,7 @@ DECIMALS = 5  # that Moodle keeps; the others show two
 LINE = 400  # characters of what is said in a line, with a name and a path
 
 
-def _points(one: Graded, of: str | None, *, scale: bool) -> str | None:
+def _points(one: GradeRow, of: str | None, *, scale: bool) -> str | None:
     """The points that a platform gets, as a plain number; None if there are none."""
     total, own = number(one.total), number(one.of)
     if total is None or own is None:
@@ -62,7 +57,7 @@ def _points(one: Graded, of: str | None, *, scale: bool) -> str | None:
 
 
 def _filled(
-    book: Gradebook, column: Column, pairs: Sequence[tuple[Graded, Person]], *, scale: bool
+    book: Gradebook, column: Column, pairs: Sequence[tuple[GradeRow, Person]], *, scale: bool
 ) -> tuple[dict[tuple[int, int], str], list[str]]:
     """New texts by row and column, and what is said about them."""
     cells, said = {}, []
@@ -130,12 +125,15 @@ def write_lms(
             f"{export} is no table of grades of Moodle, Canvas or Blackboard with English headers"
         )
     chosen = choose_column(columns(platform, book), column, folder.resolve().name)
-    graded = [Graded(*row.values()) for row in read_grades(folder)]
+    graded = read_grades(folder)
     everybody = people(platform, book)
     pairs, left, written = matched(platform, graded, everybody)
     cells, said = _filled(book, chosen, pairs, scale=scale)
     head = f"{platform.name}, column {chosen.header!r}: {len(cells)} new grades, of {len(graded)}"
     lines = [head]
+    if waiting := sum(one.to_mark != "0" for one in graded):
+        words = "answers in words that nobody has marked yet: their points are missing"
+        lines.append(f"{waiting} students have {words}")
     try:
         zipped, lost = feedback_zip(folder, platform, pairs)
         table = _write(out / export.name, book.changed(cells))

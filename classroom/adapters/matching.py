@@ -9,25 +9,15 @@ from dataclasses import dataclass
 
 from classroom.adapters.gradebook import Gradebook
 from classroom.adapters.platforms import Platform, points_row
+from classroom.grading.tables import GradeRow
 from classroom.reports.feedback import NAME
 from classroom.reports.sanitize import clean, folded, for_spreadsheet
 from classroom.submissions.attempts import ATTEMPT, NUMBERED, canvas_ids
 
-__all__ = ["Graded", "Person", "matched", "moodle_folder", "people"]
+__all__ = ["Person", "matched", "moodle_folder", "people"]
 
 WRITTEN = 2
 UNWRITTEN = re.compile(r"[\x00-\x1f\x7f&<>\"`|':\\/]")  # what Moodle's clean_filename leaves out
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One student of the table of grades, as it shows names."""
-
-    student: str
-    written_name: str
-    total: str
-    of: str
-    feedback: str
 
 
 @dataclass(frozen=True)
@@ -128,7 +118,7 @@ def _by_place(platform: Platform, student: str, everybody: Sequence[Person]) -> 
 
 
 def _claims(
-    platform: Platform, one: Graded, everybody: Sequence[Person]
+    platform: Platform, one: GradeRow, everybody: Sequence[Person]
 ) -> tuple[int, list[Person]]:
     """The students that a submission may be of, and how sure it is: 0 most, WRITTEN least.
 
@@ -144,22 +134,22 @@ def _claims(
 
 
 def matched(
-    platform: Platform, graded: Sequence[Graded], everybody: Sequence[Person]
-) -> tuple[list[tuple[Graded, Person]], list[str], list[str]]:
+    platform: Platform, graded: Sequence[GradeRow], everybody: Sequence[Person]
+) -> tuple[list[tuple[GradeRow, Person]], list[str], list[str]]:
     """Who is who.
 
     Parameters
     ----------
     platform : Platform
         Whose table it is.
-    graded : sequence of Graded
+    graded : sequence of GradeRow
         The submissions.
     everybody : sequence of Person
         The students of the table.
 
     Returns
     -------
-    list of (Graded, Person)
+    list of (GradeRow, Person)
         Pairs of which there is no doubt: what the platform itself wrote into the name of a
         submission goes before that name as a whole, and this before what the student wrote.
     list of str
@@ -168,7 +158,7 @@ def matched(
         Who is among them by the name that stands in the notebook alone.
     """
     problems, said = [], []
-    claims: dict[Person, list[tuple[int, Graded]]] = defaultdict(list)
+    claims: dict[Person, list[tuple[int, GradeRow]]] = defaultdict(list)
     for one in graded:
         sure, hits = _claims(platform, one, everybody)
         if len(hits) == 1:

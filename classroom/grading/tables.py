@@ -5,17 +5,37 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from dataclasses import dataclass
 from pathlib import Path
 
 from classroom.reports.to_mark import TO_MARK
 from mini_attn.errors import ConfigError
 
-__all__ = ["MARKS", "decoded", "read_grades", "rows_of", "separator_of", "text_of"]
+__all__ = ["MARKS", "GradeRow", "decoded", "read_grades", "rows_of", "separator_of", "text_of"]
 
-GRADES = ("student", "written name", "total", "of", "feedback")
 LARGEST = 50_000_000  # bytes: a table of 10,000 students has a tenth of that
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
          (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GradeRow:
+    """One student of a table of grades, as it shows names and numbers.
+
+    Parameters
+    ----------
+    student, written_name, total, of, feedback : str
+        Cells of the columns with these names.
+    to_mark : str
+        Points of answers in words that nobody has marked yet; ``0`` where no words were asked for.
+    """
+
+    student: str
+    written_name: str
+    total: str
+    of: str
+    feedback: str
+    to_mark: str
 
 
 def decoded(path: Path) -> tuple[bytes, str, str]:
@@ -69,8 +89,8 @@ def rows_of(path: Path, text: str, separator: str) -> list[list[str]]:
         raise ConfigError(f"{path} is no table that can be read: {error}") from None
 
 
-def read_grades(folder: Path) -> list[dict[str, str]]:
-    """The rows of a table of grades, with the columns in `GRADES`, and `TO_MARK` if it has that.
+def read_grades(folder: Path) -> list[GradeRow]:
+    """Read a table of grades.
 
     Raises
     ------
@@ -81,10 +101,9 @@ def read_grades(folder: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
-        return [
-            {name: row[name] or "" for name in (*GRADES, *(TO_MARK,) * (TO_MARK in row))}
-            for row in rows
-        ]
+        names = ("student", "written name", "total", "of", "feedback")
+        cells = ([*(row[name] or "" for name in names), row.get(TO_MARK) or "0"] for row in rows)
+        return [GradeRow(*texts) for texts in cells]
     except OSError as error:
         words = f"{path} cannot be read: {error.strerror}; run make grade first"
         raise ConfigError(words) from None

@@ -23,7 +23,6 @@ from classroom.grading.same import Person, same_students
 from classroom.grading.shares import Grade, Rules, table_of_totals
 from classroom.grading.tables import read_grades, rows_of, separator_of, text_of
 from classroom.reports.sanitize import clean
-from classroom.reports.to_mark import TO_MARK
 from mini_attn.errors import ConfigError
 
 __all__ = ["Rules", "main", "write_totals"]
@@ -42,13 +41,13 @@ def _sheet(folder: Path) -> dict[str, Grade]:
     """The grades of one sheet, by the name in its table."""
     found, waiting = {}, 0
     for number, row in enumerate(read_grades(folder), 2):
-        where, student = f"{folder / 'grades.csv'}: row {number}", row["student"]
+        where, student = f"{folder / 'grades.csv'}: row {number}", row.student
         if student in found:
             raise ConfigError(f"{where}: {clean(student, 80)!r} stands there twice")
-        points, of = (_number(row[key], where) for key in ("total", "of"))
+        points, of = (_number(cell, where) for cell in (row.total, row.of))
         # A point by hand, for a sheet on paper, is a sheet that came.
-        found[student] = Grade(row["written name"], points, of, bool(row["feedback"] or points))
-        waiting += row.get(TO_MARK, "") not in ("", "0")
+        found[student] = Grade(row.written_name, points, of, bool(row.feedback or points))
+        waiting += row.to_mark != "0"
     if waiting:
         words = f"{waiting} students have answers in words that nobody has marked yet"
         print(

@@ -26,7 +26,7 @@ from classroom.submissions.attempts import canvas_ids
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
 
-ID = "expand_heads"
+ID, OPEN = "expand_heads", "block_choice"
 
 MOODLE = (
     '\ufeffIdentifier,"Full name","Email address",Status,Grade,"Maximum grade",'
@@ -70,17 +70,19 @@ BLACKBOARD_CSV = ("\ufeff" + BLACKBOARD.replace('"\t"', '","')).encode()
 
 def graded(
     folder: Path, points: dict[str, int], *, of: int = 9, names: dict[str, str] | None = None,
-    roster: tuple[str, ...] = (),
+    roster: tuple[str, ...] = (), waiting: bool = False,
 ) -> Path:  # fmt: skip
     """A folder as ``make grade`` leaves it, for students with so many points."""
-    answer = {"id": ID, "title": "t", "page": "heads", "kind": "implement", "of": of,
+    key = OPEN if waiting else ID
+    answer = {"id": key, "title": "t", "page": "heads", "kind": "implement", "of": of,
               "failed": None, "message": "", "notes": [], "state": "solved"}  # fmt: skip
+    answer |= {"kind": "open", "state": "to mark", "text": "Because."} if waiting else {}
     results = [
         {"student": student, "written_name": (names or {}).get(student), "files": ["x.ipynb"],
          "problems": [], "points": n, "of": of, "answers": [{**answer, "points": n}]}
         for student, n in points.items()
     ]  # fmt: skip
-    run = {"sheet": "Week 1", "exercises": [ID], "of": of, "version": "1", "isolation": {},
+    run = {"sheet": "Week 1", "exercises": [key], "of": of, "version": "1", "isolation": {},
            "students": len(results)}  # fmt: skip
     write_kept(folder, reports(run, results, roster=roster))
     return folder
@@ -127,6 +129,15 @@ def test_moodle_s_grading_worksheet(tmp_path: Path) -> None:
         "Bo ONeil K_102_assignsubmission_file_/feedback.html",
     }
     assert "Ada Lovelace" in pages["Ada Lovelace_101_assignsubmission_file_/feedback.html"]
+
+
+def test_a_sheet_with_an_open_question(tmp_path: Path) -> None:
+    """Its table of grades has a column more, which says what waits for the teacher."""
+    grades = graded(tmp_path / "week1", {"Ada Lovelace_101": 3}, waiting=True)
+    table, lines = fill(tmp_path, MOODLE, grades)
+    assert table == MOODLE.replace(b'grading - ",,9.00', b'grading - ",3,9.00', 1)
+    words = "1 students have answers in words that nobody has marked yet"
+    assert any(words in line for line in lines)
 
 
 def test_the_number_of_another_assignment_is_not_believed(tmp_path: Path) -> None:
