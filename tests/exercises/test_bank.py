@@ -262,3 +262,11 @@ def test_each_student_may_get_numbers_of_their_own() -> None:
     assert task.for_student("") is task
     plain = exercise("cached_step")
     assert plain.for_student("a") is plain
+
+
+@pytest.mark.parametrize("seed", [7, 12, 17])
+def test_a_prompt_of_more_known_blocks_than_a_text_has(seed: int) -> None:
+    """Two mistakes at once can find blocks of several texts, longer together than one of them."""
+    task = exercise("shared_blocks")
+    drawn = task.cases(np.random.default_rng(seed))["property"]
+    assert all(len(task.slips(inputs)) > len(drawn) for inputs in drawn if task.slips)

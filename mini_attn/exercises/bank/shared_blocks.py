@@ -171,8 +171,8 @@ def _before(tokens: list[int], end: int, n: int) -> list[int]:
 def _of_one(inputs: Inputs, blocks: list[int]) -> list[int]:
     """The same blocks, all taken from one text."""
     size, found = inputs["block_size"], sum(block >= 0 for block in blocks)
-    prefix = inputs["prompt"][: found * size]
-    same = (inputs["texts"][:, : found * size] == prefix).all(-1)
+    length = min(found * size, inputs["texts"].shape[1])  # two texts can hold more than one
+    same = (inputs["texts"][:, :length] == inputs["prompt"][:length]).all(-1)
     first = int(same.argmax()) * (inputs["texts"].shape[1] // size)
     return [first + i if i < found else -1 for i in range(len(blocks))]
 
