@@ -30,7 +30,7 @@ def kernel_error(which: str, dtype: str, device: str) -> float:
     import torch
 
     import mini_attn.torch as mt
-    from mini_attn.torch import _triton, _triton_latent
+    from mini_attn.torch.kernels import _triton, _triton_latent
 
     generator = torch.Generator().manual_seed(3)
 

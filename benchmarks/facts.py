@@ -75,7 +75,7 @@ def variant_files() -> dict[str, Any]:
 def files_of(entry: Variant) -> list[str]:
     """Files that a variant's entry names, each of which must exist."""
     page = entry.page.split("#")[0]
-    names = [f"mini_attn/{side}/{entry.stem}.py" for side in ("numpy", "torch")]
+    names = [f"mini_attn/{side}/{entry.stem.replace('.', '/')}.py" for side in ("numpy", "torch")]
     names += ["mini_attn/variants.py", f"book/{page}.ipynb"]
     if sum(other.config_class == entry.config_class for other in REGISTRY.values()) == 1:
         source = inspect.getsourcefile(getattr(config, entry.config_class))

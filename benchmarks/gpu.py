@@ -17,8 +17,8 @@ import mini_attn.torch as mt
 from benchmarks.machine import installed, milliseconds
 from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
-from mini_attn.torch._latent_attention import attend_latents
-from mini_attn.torch._visibility import Visibility
+from mini_attn.torch.attention._latent_attention import attend_latents
+from mini_attn.torch.attention._visibility import Visibility
 
 HALF = torch.bfloat16
 FLUSH_BYTES = 2**29  # more than any GPU's caches hold

@@ -93,8 +93,8 @@ class Variant:
     name, title : str
         Key of the registry, and the words for a reader.
     stem, class_name : str
-        Module in each backend and the class in it. A stem with ``{backend}`` in it is the path
-        of a module outside the package.
+        Module in each backend, behind its room, and the class in it. A stem with ``{backend}``
+        in it is the path of a module outside the package.
     config_class : str
         The configuration's class, in `mini_attn.config` or with the path of its module.
     sizes : tuple of str
@@ -148,7 +148,7 @@ class Variant:
     references: tuple[str, ...]
     page: str
     fixed: tuple[tuple[str, int | str], ...] = ()
-    cache_class: str = "cache.KVCache"
+    cache_class: str = "caches.cache.KVCache"
     cost: str = "mini_attn.cost.heads.HeadsCost"
     forms: tuple[str, ...] = ()
     step_form: str | None = None
@@ -219,7 +219,7 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="mha",
             title="Multi-head attention",
-            stem="heads",
+            stem="layers.heads",
             class_name="MultiHeadAttention",
             config_class="AttentionConfig",
             sizes=_SHARED,
@@ -234,7 +234,7 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="gqa",
             title="Grouped-query attention",
-            stem="heads",
+            stem="layers.heads",
             class_name="GroupedQueryAttention",
             config_class="AttentionConfig",
             sizes=_SHARED,
@@ -251,7 +251,7 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="mqa",
             title="Multi-query attention",
-            stem="heads",
+            stem="layers.heads",
             class_name="MultiQueryAttention",
             config_class="AttentionConfig",
             sizes=_SHARED,
@@ -266,7 +266,7 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="mla",
             title="Multi-head latent attention",
-            stem="latent",
+            stem="layers.latent",
             class_name="MultiHeadLatentAttention",
             config_class="LatentConfig",
             sizes=(
@@ -287,7 +287,7 @@ REGISTRY: dict[str, Variant] = {
             page="mla#keys-and-values-from-a-latent",
             # A published configuration counts a key/value head for each head.
             fixed=(("n_kv_heads", "n_heads"),),
-            cache_class="cache_latent.LatentCache",
+            cache_class="caches.cache_latent.LatentCache",
             cost="mini_attn.cost.latent.LatentCost",
             forms=("expanded", "absorbed", "merged"),
             step_form="absorbed",
@@ -304,7 +304,7 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="sliding_window",
             title="Sliding-window attention",
-            stem="heads",
+            stem="layers.heads",
             class_name="SlidingWindowAttention",
             config_class="AttentionConfig",
             sizes=(*_SHARED, "window", "sink_tokens"),
@@ -313,14 +313,14 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(Reduction("gqa", "window", "seq"),),
             references=("beltagy2020longformer", "jiang2023mistral"),
             page="sliding-window#the-last-w-keys",
-            cache_class="cache_ring.SlidingWindowCache",
+            cache_class="caches.cache_ring.SlidingWindowCache",
             short="Window, {window:,}",
             compared=(("window", 4096),),
         ),
         Variant(
             name="indexed",
             title="Attention to indexed keys",
-            stem="indexed",
+            stem="layers.indexed",
             class_name="IndexedAttention",
             config_class="IndexedConfig",
             sizes=(*_SHARED, "index_n_heads", "index_head_dim", "index_topk"),
@@ -329,7 +329,7 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(Reduction("gqa", "index_topk", "seq"),),
             references=("deepseek2025v32",),
             page="sliding-window#keys-that-an-indexer-chooses",
-            cache_class="cache_indexed.IndexedCache",
+            cache_class="caches.cache_indexed.IndexedCache",
             cost="mini_attn.cost.indexed.IndexedCost",
             short="Indexed, {index_topk:,}",
             # The sizes of DeepSeek-V3.2's indexer.
@@ -339,7 +339,7 @@ REGISTRY: dict[str, Variant] = {
         Variant(
             name="nsa",
             title="Native sparse attention",
-            stem="nsa",
+            stem="layers.nsa",
             class_name="NativeSparseAttention",
             config_class="NativeSparseConfig",
             sizes=(*_SHARED, "block_size", "n_blocks", "window"),
@@ -352,7 +352,7 @@ REGISTRY: dict[str, Variant] = {
             reduces_to=(),
             references=("yuan2025nsa",),
             page="fewer-keys#chosen-for-each-query",
-            cache_class="cache_nsa.NativeSparseCache",
+            cache_class="caches.cache_nsa.NativeSparseCache",
             cost="mini_attn.cost.nsa.NativeSparseCost",
             short="Sparse, {n_blocks} × {block_size}",
             # The sizes of the paper's model.

@@ -123,8 +123,8 @@ def rewritten(numpy_source: str, torch_source: str) -> str:
 def stale() -> dict[Path, str]:
     """PyTorch modules whose docstrings are not what the contracts make them, and what is right."""
     found = {}
-    for path in sorted((PACKAGE / "torch").glob("*.py")):
-        numpy_side = PACKAGE / "numpy" / path.name
+    for path in sorted((PACKAGE / "torch").rglob("*.py")):
+        numpy_side = PACKAGE / "numpy" / path.relative_to(PACKAGE / "torch")
         if numpy_side.exists() and not path.name.startswith("_"):
             source = path.read_text(encoding="utf-8")
             right = rewritten(numpy_side.read_text(encoding="utf-8"), source)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 import mini_attn.torch as mt
-from mini_attn.torch._visibility import Visibility
-from mini_attn.torch.attention import attend
+from mini_attn.torch.attention._visibility import Visibility
+from mini_attn.torch.attention.dot_product import attend
 from mini_attn.widgets.key_budget_data import FIRST, OBSERVE, policy_of
 from training.loop import Model
 

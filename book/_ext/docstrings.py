@@ -7,9 +7,10 @@ API pages have them.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import re
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode, nested_parse_with_titles
 
+PACKAGE = Path(__file__).resolve().parents[2] / "mini_attn"
 UNDERLINE = re.compile(r"^-{3,}$")
 CITATION = re.compile(r"^([a-z][a-z0-9]+),?\s*(.*)$")
 
@@ -117,9 +119,9 @@ class Api(SphinxDirective):
 
 def modules_of(stem: str) -> list[ModuleType]:
     """The modules of a stem: NumPy's before PyTorch's, or the one that is in no backend."""
-    names = [f"mini_attn.numpy.{stem}", f"mini_attn.torch.{stem}"]
-    found = [name for name in names if importlib.util.find_spec(name)]
-    return [importlib.import_module(name) for name in found or [f"mini_attn.{stem}"]]
+    places = [*(PACKAGE / "numpy").glob(f"*/{stem}.py"), *(PACKAGE / "torch").glob(f"*/{stem}.py")]
+    names = [".".join(place.with_suffix("").relative_to(PACKAGE).parts) for place in places]
+    return [importlib.import_module(f"mini_attn.{name}") for name in names or [stem]]
 
 
 def entries(module: ModuleType) -> list[str]:

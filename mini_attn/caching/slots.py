@@ -1,7 +1,7 @@
 """Slots that fill from the left: how many are filled, and which position each of them holds.
 
 All of it is whole numbers on the host, so that no step waits for a device to learn them. A
-backend's cache inherits from `Slots` and adds its arrays; see `mini_attn.numpy.cache`.
+backend's cache inherits from `Slots` and adds its arrays; see `mini_attn.numpy.caches.cache`.
 """
 
 from __future__ import annotations

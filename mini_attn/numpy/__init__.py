@@ -10,32 +10,44 @@ from mini_attn.errors import (
     ShapeError,
     WidgetStateError,
 )
-from mini_attn.numpy.attention import attention_backward, scaled_dot_product_attention
-from mini_attn.numpy.block_pool import BlockPool
-from mini_attn.numpy.cache import KVCache
-from mini_attn.numpy.cache_evicting import EvictingCache
-from mini_attn.numpy.cache_indexed import IndexedCache
-from mini_attn.numpy.cache_latent import LatentCache
-from mini_attn.numpy.cache_nsa import NativeSparseCache
-from mini_attn.numpy.cache_paged import PagedKVCache
-from mini_attn.numpy.cache_quantized import QuantizedKVCache
-from mini_attn.numpy.cache_ring import SlidingWindowCache
-from mini_attn.numpy.conversion import pool_kv_heads, prune_heads
-from mini_attn.numpy.decoder import Decoder, DecoderLayer
-from mini_attn.numpy.eviction import kept_keys, kv_head_weights, pool_weights
-from mini_attn.numpy.experts import MixtureOfExperts, clamped_swiglu, route
-from mini_attn.numpy.generation import beam_search, decode_step, generate, prefill
-from mini_attn.numpy.heads import (
-    GroupedQueryAttention,
-    MultiHeadAttention,
-    MultiQueryAttention,
-    SlidingWindowAttention,
-    merge_heads,
-    split_heads,
+from mini_attn.numpy.attention.dot_product import attention_backward, scaled_dot_product_attention
+from mini_attn.numpy.attention.mask import causal_mask, combine_masks, visible
+from mini_attn.numpy.attention.online import merge_attention, online_attention
+from mini_attn.numpy.attention.paged import paged_attention
+from mini_attn.numpy.attention.softmax import logsumexp, softmax, softmax_backward
+from mini_attn.numpy.attention.sparse import bucket_mask, count_blocks, global_mask, strided_mask
+from mini_attn.numpy.caches.block_pool import BlockPool
+from mini_attn.numpy.caches.cache import KVCache
+from mini_attn.numpy.caches.cache_evicting import EvictingCache
+from mini_attn.numpy.caches.cache_indexed import IndexedCache
+from mini_attn.numpy.caches.cache_latent import LatentCache
+from mini_attn.numpy.caches.cache_nsa import NativeSparseCache
+from mini_attn.numpy.caches.cache_paged import PagedKVCache
+from mini_attn.numpy.caches.cache_quantized import QuantizedKVCache
+from mini_attn.numpy.caches.cache_ring import SlidingWindowCache
+from mini_attn.numpy.caches.eviction import kept_keys, kv_head_weights, pool_weights
+from mini_attn.numpy.compression.conversion import pool_kv_heads, prune_heads
+from mini_attn.numpy.compression.pruning import (
+    feature_norms,
+    head_scores,
+    magnitude_scores,
+    n_of_m,
+    prune_weight,
+    prune_weights,
+    wanda_scores,
 )
-from mini_attn.numpy.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
-from mini_attn.numpy.latent import MultiHeadLatentAttention
-from mini_attn.numpy.layers import (
+from mini_attn.numpy.compression.quantized_layers import (
+    QuantizedEmbedding,
+    QuantizedLinear,
+    quantize_weights,
+    stored_bytes,
+)
+from mini_attn.numpy.compression.small_floats import decode_float, encode_float
+from mini_attn.numpy.compression.weight_formats import decode_weight, encode_weight
+from mini_attn.numpy.decoding.generation import beam_search, decode_step, generate, prefill
+from mini_attn.numpy.decoding.sampling import filter_logits, sample_token
+from mini_attn.numpy.decoding.serving import Server
+from mini_attn.numpy.layers.basic import (
     MLP,
     Embedding,
     GatedMLP,
@@ -45,11 +57,20 @@ from mini_attn.numpy.layers import (
     layer_norm,
     rms_norm,
 )
-from mini_attn.numpy.mask import causal_mask, combine_masks, visible
-from mini_attn.numpy.nsa import NativeSparseAttention
-from mini_attn.numpy.online import merge_attention, online_attention
-from mini_attn.numpy.paged import paged_attention
-from mini_attn.numpy.position import (
+from mini_attn.numpy.layers.decoder import Decoder, DecoderLayer
+from mini_attn.numpy.layers.experts import MixtureOfExperts, clamped_swiglu, route
+from mini_attn.numpy.layers.heads import (
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    MultiQueryAttention,
+    SlidingWindowAttention,
+    merge_heads,
+    split_heads,
+)
+from mini_attn.numpy.layers.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
+from mini_attn.numpy.layers.latent import MultiHeadLatentAttention
+from mini_attn.numpy.layers.nsa import NativeSparseAttention
+from mini_attn.numpy.positions.position import (
     LearnedPositions,
     RelativePositions,
     alibi_bias,
@@ -57,29 +78,13 @@ from mini_attn.numpy.position import (
     relative_position_bucket,
     sinusoidal_positions,
 )
-from mini_attn.numpy.pruning import (
-    feature_norms,
-    head_scores,
-    magnitude_scores,
-    n_of_m,
-    prune_weight,
-    prune_weights,
-    wanda_scores,
+from mini_attn.numpy.positions.rope import (
+    apply_rope,
+    convert_rope_layout,
+    rope_frequencies,
+    rope_table,
 )
-from mini_attn.numpy.quantized_layers import (
-    QuantizedEmbedding,
-    QuantizedLinear,
-    quantize_weights,
-    stored_bytes,
-)
-from mini_attn.numpy.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
-from mini_attn.numpy.rope_scaling import scale_frequencies
-from mini_attn.numpy.sampling import filter_logits, sample_token
-from mini_attn.numpy.serving import Server
-from mini_attn.numpy.small_floats import decode_float, encode_float
-from mini_attn.numpy.softmax import logsumexp, softmax, softmax_backward
-from mini_attn.numpy.sparse import bucket_mask, count_blocks, global_mask, strided_mask
-from mini_attn.numpy.weight_formats import decode_weight, encode_weight
+from mini_attn.numpy.positions.rope_scaling import scale_frequencies
 
 __all__ = [
     "MLP",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import mini_attn.numpy as ma
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.numpy._pass import begin_pass
-from mini_attn.numpy.quantized_layers import with_each
+from mini_attn.numpy.compression.quantized_layers import with_each
+from mini_attn.numpy.layers._pass import begin_pass
 from mini_attn.shapes import check_count
 
 __all__ = ["attention_maps", "matrix_inputs", "without_heads", "word_losses"]

@@ -10,33 +10,45 @@ from mini_attn.errors import (
     ShapeError,
     WidgetStateError,
 )
-from mini_attn.torch.attention import attention_backward, scaled_dot_product_attention
-from mini_attn.torch.block_pool import BlockPool
-from mini_attn.torch.cache import KVCache
-from mini_attn.torch.cache_evicting import EvictingCache
-from mini_attn.torch.cache_indexed import IndexedCache
-from mini_attn.torch.cache_latent import LatentCache
-from mini_attn.torch.cache_nsa import NativeSparseCache
-from mini_attn.torch.cache_paged import PagedKVCache
-from mini_attn.torch.cache_quantized import QuantizedKVCache
-from mini_attn.torch.cache_ring import SlidingWindowCache
-from mini_attn.torch.compiled import compile_decode_step
-from mini_attn.torch.conversion import pool_kv_heads, prune_heads
-from mini_attn.torch.decoder import Decoder, DecoderLayer
-from mini_attn.torch.eviction import kept_keys, kv_head_weights, pool_weights
-from mini_attn.torch.experts import MixtureOfExperts, clamped_swiglu, route
-from mini_attn.torch.generation import beam_search, decode_step, generate, prefill
-from mini_attn.torch.heads import (
-    GroupedQueryAttention,
-    MultiHeadAttention,
-    MultiQueryAttention,
-    SlidingWindowAttention,
-    merge_heads,
-    split_heads,
+from mini_attn.torch.attention.dot_product import attention_backward, scaled_dot_product_attention
+from mini_attn.torch.attention.mask import causal_mask, combine_masks, visible
+from mini_attn.torch.attention.online import merge_attention, online_attention
+from mini_attn.torch.attention.paged import paged_attention
+from mini_attn.torch.attention.softmax import logsumexp, softmax, softmax_backward
+from mini_attn.torch.attention.sparse import bucket_mask, count_blocks, global_mask, strided_mask
+from mini_attn.torch.caches.block_pool import BlockPool
+from mini_attn.torch.caches.cache import KVCache
+from mini_attn.torch.caches.cache_evicting import EvictingCache
+from mini_attn.torch.caches.cache_indexed import IndexedCache
+from mini_attn.torch.caches.cache_latent import LatentCache
+from mini_attn.torch.caches.cache_nsa import NativeSparseCache
+from mini_attn.torch.caches.cache_paged import PagedKVCache
+from mini_attn.torch.caches.cache_quantized import QuantizedKVCache
+from mini_attn.torch.caches.cache_ring import SlidingWindowCache
+from mini_attn.torch.caches.eviction import kept_keys, kv_head_weights, pool_weights
+from mini_attn.torch.compression.conversion import pool_kv_heads, prune_heads
+from mini_attn.torch.compression.pruning import (
+    feature_norms,
+    head_scores,
+    magnitude_scores,
+    n_of_m,
+    prune_weight,
+    prune_weights,
+    wanda_scores,
 )
-from mini_attn.torch.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
-from mini_attn.torch.latent import MultiHeadLatentAttention
-from mini_attn.torch.layers import (
+from mini_attn.torch.compression.quantized_layers import (
+    QuantizedEmbedding,
+    QuantizedLinear,
+    quantize_weights,
+    stored_bytes,
+)
+from mini_attn.torch.compression.small_floats import decode_float, encode_float
+from mini_attn.torch.compression.weight_formats import decode_weight, encode_weight
+from mini_attn.torch.decoding.generation import beam_search, decode_step, generate, prefill
+from mini_attn.torch.decoding.sampling import filter_logits, sample_token
+from mini_attn.torch.decoding.serving import Server
+from mini_attn.torch.kernels.compiled import compile_decode_step
+from mini_attn.torch.layers.basic import (
     MLP,
     Embedding,
     GatedMLP,
@@ -46,11 +58,20 @@ from mini_attn.torch.layers import (
     layer_norm,
     rms_norm,
 )
-from mini_attn.torch.mask import causal_mask, combine_masks, visible
-from mini_attn.torch.nsa import NativeSparseAttention
-from mini_attn.torch.online import merge_attention, online_attention
-from mini_attn.torch.paged import paged_attention
-from mini_attn.torch.position import (
+from mini_attn.torch.layers.decoder import Decoder, DecoderLayer
+from mini_attn.torch.layers.experts import MixtureOfExperts, clamped_swiglu, route
+from mini_attn.torch.layers.heads import (
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    MultiQueryAttention,
+    SlidingWindowAttention,
+    merge_heads,
+    split_heads,
+)
+from mini_attn.torch.layers.indexed import IndexedAttention, Indexer, chosen_keys, index_scores
+from mini_attn.torch.layers.latent import MultiHeadLatentAttention
+from mini_attn.torch.layers.nsa import NativeSparseAttention
+from mini_attn.torch.positions.position import (
     LearnedPositions,
     RelativePositions,
     alibi_bias,
@@ -58,29 +79,13 @@ from mini_attn.torch.position import (
     relative_position_bucket,
     sinusoidal_positions,
 )
-from mini_attn.torch.pruning import (
-    feature_norms,
-    head_scores,
-    magnitude_scores,
-    n_of_m,
-    prune_weight,
-    prune_weights,
-    wanda_scores,
+from mini_attn.torch.positions.rope import (
+    apply_rope,
+    convert_rope_layout,
+    rope_frequencies,
+    rope_table,
 )
-from mini_attn.torch.quantized_layers import (
-    QuantizedEmbedding,
-    QuantizedLinear,
-    quantize_weights,
-    stored_bytes,
-)
-from mini_attn.torch.rope import apply_rope, convert_rope_layout, rope_frequencies, rope_table
-from mini_attn.torch.rope_scaling import scale_frequencies
-from mini_attn.torch.sampling import filter_logits, sample_token
-from mini_attn.torch.serving import Server
-from mini_attn.torch.small_floats import decode_float, encode_float
-from mini_attn.torch.softmax import logsumexp, softmax, softmax_backward
-from mini_attn.torch.sparse import bucket_mask, count_blocks, global_mask, strided_mask
-from mini_attn.torch.weight_formats import decode_weight, encode_weight
+from mini_attn.torch.positions.rope_scaling import scale_frequencies
 
 __all__ = [
     "MLP",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.numpy._pass import begin_pass
+from mini_attn.numpy.layers._pass import begin_pass
 from mini_attn.stories import START, encode, sample_story
 from mini_attn.widgets.inside_data import wide
 

@@ -13,8 +13,8 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.torch import _fused, _triton
-from mini_attn.torch._visibility import Visibility
+from mini_attn.torch.attention._visibility import Visibility
+from mini_attn.torch.kernels import _fused, _triton
 
 DEVICE = os.environ["KERNEL_DEVICE"]
 BOUNDS = {torch.float32: 3e-6, torch.float16: 3e-3, torch.bfloat16: 2e-2}

@@ -13,8 +13,8 @@ import torch
 
 import mini_attn.torch as mt
 from mini_attn.config import LatentConfig, RopeConfig
-from mini_attn.torch import _latent_attention
-from mini_attn.torch import _triton_latent as kernel
+from mini_attn.torch.attention import _latent_attention
+from mini_attn.torch.kernels import _triton_latent as kernel
 
 DEVICE = os.environ["KERNEL_DEVICE"]
 BOUNDS = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}

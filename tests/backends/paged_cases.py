@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import mini_attn.torch as mt
-from mini_attn.torch import _triton, _triton_paged, paged
+from mini_attn.torch.attention import paged
+from mini_attn.torch.kernels import _triton, _triton_paged
 from tests.backends.kernel_cases import check
 
 DEVICE = os.environ["KERNEL_DEVICE"]

@@ -265,7 +265,7 @@ def test_on_a_device_what_no_scale_fits_comes_back_as_nan(rng, monkeypatch, case
     import torch
 
     import mini_attn.torch as mt
-    from mini_attn.torch import _codes
+    from mini_attn.torch.caches import _codes
 
     numbers, scale_dtype, _ = NOT_SEALED[case]
     monkeypatch.setattr(_codes, "_at_hand", lambda x: False)

@@ -10,7 +10,7 @@ import mini_attn.torch as mt
 from mini_attn.caching import Transaction
 from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig, LatentConfig, RopeConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
-from mini_attn.torch.compiled import compile_decode_step
+from mini_attn.torch.kernels.compiled import compile_decode_step
 from tests.backends.devices import DEVICES
 
 pytestmark = pytest.mark.slow

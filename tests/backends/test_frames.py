@@ -17,7 +17,7 @@ import pytest
 import mini_attn
 import mini_attn.numpy as ma
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
-from mini_attn.numpy import _products
+from mini_attn.numpy.attention import _products
 
 HOME = str(Path(mini_attn.__file__).parent)
 HALF, INTERLEAVED = RopeConfig("half"), RopeConfig("interleaved")

@@ -113,7 +113,7 @@ def test_no_import_breaks_a_layer():
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("torch/a.py", "from mini_attn.numpy.softmax import softmax"),
+        ("torch/a.py", "from mini_attn.numpy.attention.softmax import softmax"),
         ("torch/a.py", "def f():\n    import mini_attn.numpy"),
         ("numpy/a.py", "import torch"),
         ("numpy/a.py", "from mini_attn.widgets import base"),
@@ -249,7 +249,7 @@ def modules_without(prefix: str) -> list[str]:
 
 def test_all_but_the_torch_side_imports_with_torch_blocked():
     names = [name for name in modules_without("torch") if name != "mini_attn.__init__"]
-    assert "mini_attn.numpy.decoder" in names
+    assert "mini_attn.numpy.layers.decoder" in names
     code = BLOCK.format(blocked=["torch"]) + "import importlib\n"
     code += f"for name in {names!r}:\n    importlib.import_module(name)\n"
     done = python(code)

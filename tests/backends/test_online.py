@@ -151,7 +151,7 @@ def test_tiles_between_first_tokens_and_the_window_are_not_read(lib, rng):
 @pytest.mark.parametrize("sinks", [0, 1, 3])
 def test_numbers_alone_say_all_that_they_can_of_a_tile(lib, window, sinks):
     """False if and only if nothing of a tile is visible, True if all of it is."""
-    kind = import_module(f"mini_attn.{lib.name}._visibility").Visibility
+    kind = import_module(f"mini_attn.{lib.name}.attention._visibility").Visibility
     where = () if lib.name == "numpy" else (lib.array([0.0]).device,)
     sinks = 0 if window is None else sinks
     for q_len in (1, 3, 7):

@@ -13,12 +13,18 @@ import mini_attn.numpy
 import mini_attn.torch
 from tools import docstrings
 
-STEMS = sorted(
-    path.stem
-    for path in Path(mini_attn.numpy.__file__).parent.glob("*.py")
-    if not path.stem.startswith("_")
-)
-TORCH_ONLY = {"compiled"}  # NumPy has nothing to compile
+
+def stems_of(backend):
+    """A backend's public modules, each behind its room: ``attention.softmax``."""
+    return sorted(
+        f"{path.parent.name}.{path.stem}"
+        for path in Path(backend.__file__).parent.glob("*/*.py")
+        if not path.stem.startswith("_")
+    )
+
+
+STEMS = stems_of(mini_attn.numpy)
+TORCH_ONLY = {"kernels.compiled"}  # NumPy has nothing to compile
 CALL = {"forward": "__call__"}  # torch's modules are called through forward
 
 
@@ -66,9 +72,8 @@ def differences(ours, theirs):
 
 
 def test_both_have_the_same_stems():
-    stems = {p.stem for p in Path(mini_attn.torch.__file__).parent.glob("*.py")}
-    assert {s for s in stems if not s.startswith("_")} == set(STEMS) | TORCH_ONLY
-    assert "attention" in STEMS
+    assert set(stems_of(mini_attn.torch)) == set(STEMS) | TORCH_ONLY
+    assert "attention.softmax" in STEMS
 
 
 @pytest.mark.parametrize("stem", STEMS)

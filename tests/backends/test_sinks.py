@@ -15,8 +15,8 @@ import mini_attn.torch as mt
 from mini_attn import cost
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, RopeConfig
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.torch import _fused
-from mini_attn.torch._sinks import fits_a_key
+from mini_attn.torch.attention._sinks import fits_a_key
+from mini_attn.torch.kernels import _fused
 from mini_attn.weights import from_gpt2
 from tests.backends.small import decoder_of, small
 from tests.backends.test_attention import draw

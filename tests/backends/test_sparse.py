@@ -67,7 +67,7 @@ def test_empty_blocks_are_skipped(lib, rng, monkeypatch, name, seq, blocks, caus
     q, k, v = (lib.array(rng.standard_normal((2, 2, seq, 4))) for _ in range(3))
     who = {"mask": mask, "causal": causal}
     expected = lib.numpy(lib.scaled_dot_product_attention(q, k, v, **who))
-    online = importlib.import_module(f"mini_attn.{lib.name}.online")
+    online = importlib.import_module(f"mini_attn.{lib.name}.attention.online")
     scored, done = online.score, []
 
     def counting(queries, keys, *rest):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mini_attn.torch import _triton
+from mini_attn.torch.kernels import _triton
 from tests.backends.devices import DEVICES, cases_hold, python
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ found = util.find_spec
 util.find_spec = lambda name, package=None: None if name == "triton" else found(name, package)
 sys.meta_path.insert(0, Blocked())
 import torch, mini_attn.torch as mt
-from mini_attn.torch import _triton
+from mini_attn.torch.kernels import _triton
 assert not _triton.HAS_TRITON
 q = torch.ones(1, 2, 3, 4)
 out, lse = mt.online_attention(q, q, q, causal=True)
@@ -127,8 +127,8 @@ COMPILE = """
 import torch, triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from mini_attn.torch import _triton
-from mini_attn.torch._triton_attention import attention_kernel as kernel, merge_kernel
+from mini_attn.torch.kernels import _triton
+from mini_attn.torch.kernels._triton_attention import attention_kernel as kernel, merge_kernel
 
 def build(kernel, types, fixed, arch, **options):
     names = kernel.arg_names

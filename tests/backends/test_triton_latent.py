@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import mini_attn.torch as mt
-from mini_attn.torch import _latent_attention
-from mini_attn.torch._visibility import Visibility
+from mini_attn.torch.attention import _latent_attention
+from mini_attn.torch.attention._visibility import Visibility
 from tests.backends.devices import DEVICES, cases_hold
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ def test_the_kernel_is_left_alone_where_it_cannot_run(monkeypatch):
         def element_size(self):
             return 2
 
-    from mini_attn.torch import _triton_latent
+    from mini_attn.torch.kernels import _triton_latent
 
     there = OnDevice()
     assert _latent_attention._kernel(there, there, there) is _triton_latent
@@ -47,7 +47,7 @@ def test_the_kernel_is_left_alone_where_it_cannot_run(monkeypatch):
 
 
 def test_a_device_with_too_little_memory_takes_the_other_way(monkeypatch):
-    from mini_attn.torch import _triton_latent
+    from mini_attn.torch.kernels import _triton_latent
 
     def refuse(*arguments, **options):
         raise _triton_latent.OutOfResources(100_000, 65_536, "shared memory")
@@ -72,7 +72,7 @@ def test_the_kernel_compiles_for_gpus(monkeypatch, placed, kind, rows, tokens, s
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from mini_attn.torch._triton_latent import latent_kernel
+    from mini_attn.torch.kernels._triton_latent import latent_kernel
 
     monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")  # as it is; unset, it warns
     fixed = {"PLACED": placed, "WIDE": False, "RANK": 512, "ROPE": 64}

@@ -18,8 +18,8 @@ COMPILE = """
 import torch, triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from mini_attn.torch import _triton
-from mini_attn.torch._triton_paged import paged_kernel as kernel
+from mini_attn.torch.kernels import _triton
+from mini_attn.torch.kernels._triton_paged import paged_kernel as kernel
 
 def build(dtype, rows, width, size, arch, shared):
     kind = {torch.bfloat16: "bf16", torch.float32: "fp32"}[dtype]

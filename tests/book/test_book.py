@@ -171,7 +171,7 @@ def test_the_index_leads_to_sections_and_names() -> None:
     links = set(pages()["genindex.html"].links)
     assert "book/attention.html#the-causal-mask-three-ways" in links
     assert "book/glossary.html#term-causal-mask" in links
-    assert "book/api-attention.html#mini_attn.numpy.mask.causal_mask" in links
+    assert "book/api-attention.html#mini_attn.numpy.attention.mask.causal_mask" in links
     assert "../genindex.html" in pages()["book/glossary.html"].links
 
 

@@ -90,7 +90,7 @@ def test_the_widgets_page_lists_them_all():
 
 
 def test_torch_notes_that_differ_are_shown():
-    lines = DOCSTRINGS.torch_lines(*DOCSTRINGS.modules_of("attention"))
+    lines = DOCSTRINGS.torch_lines(*DOCSTRINGS.modules_of("dot_product"))
     assert any("``scaled_dot_product_attention``" in line for line in lines)
     assert any("fused" in line for line in lines)
 

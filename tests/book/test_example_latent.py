@@ -11,7 +11,7 @@ import mini_attn.numpy as ma
 from mini_attn import example, example_latent
 from mini_attn.caching import Transaction
 from mini_attn.config import LatentConfig, RopeConfig
-from mini_attn.numpy._pass import Pass
+from mini_attn.numpy.layers._pass import Pass
 
 SEQ = len(example_latent.TOKENS)
 

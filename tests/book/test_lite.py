@@ -65,7 +65,7 @@ def test_wheel_holds_the_package_and_no_solution() -> None:
     """The package comes whole; solutions and tests stay out."""
     wheel = PYODIDE / lock()["mini-attn"]["file_name"]
     names = zipfile.ZipFile(wheel).namelist()
-    assert "mini_attn/numpy/cache.py" in names
+    assert "mini_attn/numpy/caches/cache.py" in names
     assert "mini_attn/widgets/js/decode_stepper/schema.json" in names
     assert "mini_attn/widgets/js/data/key_budget.json" in names
     assert "mini_attn/widgets/static/living.jupyter.js" in names
@@ -143,7 +143,7 @@ def test_our_modules_keep_their_sources_on_a_page() -> None:
     whole, page = archives()[-1]
     sources = {name for name in whole.namelist() if name.endswith(".py")}
     assert sources <= set(page.namelist())
-    assert "mini_attn/numpy/__pycache__/cache.cpython-312.pyc" in page.namelist()
+    assert "mini_attn/numpy/caches/__pycache__/cache.cpython-312.pyc" in page.namelist()
     assert "mini_attn/exercises/__pycache__/on_page.cpython-312.pyc" in page.namelist()
 
 
@@ -212,7 +212,8 @@ def test_bytecode_of_another_python_is_passed_over() -> None:
     said = first_check(STALE)
     assert said["state"] == "solved"
     names = {name.split("/mini_attn/")[-1] for name in said["compiled"]}
-    assert {"exercises/on_page.py", "exercises/bank/chunk_mask.py", "numpy/cache.py"} <= names
+    ours = {"exercises/on_page.py", "exercises/bank/chunk_mask.py", "numpy/caches/cache.py"}
+    assert ours <= names
 
 
 def test_copy_is_the_chapter() -> None:

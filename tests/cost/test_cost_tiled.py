@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mini_attn.numpy as ma
 from mini_attn import cost
 from mini_attn.errors import ConfigError
-from mini_attn.numpy import online
+from mini_attn.numpy.attention import online
 
 SIZES = st.integers(1, 13)
 

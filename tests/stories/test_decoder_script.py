@@ -22,8 +22,8 @@ from mini_attn.config import (
     RopeConfig,
 )
 from mini_attn.errors import ConfigError, DTypeError
-from mini_attn.numpy import heads as numpy_heads
-from mini_attn.numpy import latent as numpy_latent
+from mini_attn.numpy.layers import heads as numpy_heads
+from mini_attn.numpy.layers import latent as numpy_latent
 from mini_attn.stories import WORDS, family, sample_rows
 from mini_attn.stories.fetching import note
 from mini_attn.stories.inside import attention_maps

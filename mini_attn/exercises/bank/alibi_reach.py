@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.exercises.variants import drawn
-from mini_attn.numpy.position import alibi_slopes
+from mini_attn.numpy.positions.position import alibi_slopes
 
 N_HEADS = 8
 SLOPES = [float(slope) for slope in alibi_slopes(N_HEADS)]

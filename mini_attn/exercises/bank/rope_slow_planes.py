@@ -12,7 +12,7 @@ import numpy as np
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.exercises.variants import drawn
-from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.numpy.positions.rope import rope_frequencies
 
 CHOICES = {
     "head_dim": (96, 112, 128),

@@ -11,7 +11,7 @@ import numpy as np
 from mini_attn.exercises.comparing import close
 from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
-from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.numpy.positions.rope import rope_frequencies
 
 TEXT = """
 A rule for longer contexts gives each plane another speed. How long may a text be before some plane

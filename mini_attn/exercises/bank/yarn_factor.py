@@ -10,7 +10,7 @@ from mini_attn.config import YaRN
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.spec import Exercise, Inputs, Outputs
 from mini_attn.exercises.variants import drawn
-from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.numpy.positions.rope import rope_frequencies
 
 CHOICES = {"factor": (6, 8, 10, 12, 16, 20, 24, 32, 40, 64), "score": (2, 3, 5, 6, 7, 9)}
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mini_attn import example
 from mini_attn.models import MODELS
-from mini_attn.numpy.position import sinusoidal_positions
+from mini_attn.numpy.positions.position import sinusoidal_positions
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from mini_attn import cost
 from mini_attn.models import MODELS
-from mini_attn.numpy.position import alibi_bias, alibi_slopes, relative_position_bucket
+from mini_attn.numpy.positions.position import alibi_bias, alibi_slopes, relative_position_bucket
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]

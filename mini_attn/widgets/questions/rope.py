@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mini_attn.models import MODELS
-from mini_attn.numpy.rope import rope_frequencies, rope_table
+from mini_attn.numpy.positions.rope import rope_frequencies, rope_table
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]

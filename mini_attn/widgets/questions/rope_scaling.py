@@ -6,7 +6,7 @@ import math
 
 from mini_attn.config import DynamicNTK
 from mini_attn.models import MODELS
-from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.numpy.positions.rope import rope_frequencies
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]

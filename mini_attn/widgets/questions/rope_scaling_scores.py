@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mini_attn.config import PositionInterpolation, YaRN
-from mini_attn.numpy.rope import rope_frequencies
+from mini_attn.numpy.positions.rope import rope_frequencies
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]

@@ -1,4 +1,4 @@
-// The rules that stretch rotary embeddings, as mini_attn.numpy.rope_scaling has them.
+// The rules that stretch rotary embeddings, as mini_attn.numpy.positions.rope_scaling has them.
 import { frequencies } from "../rope/planes.js";
 
 const FULL = 2 * Math.PI;

@@ -1,0 +1,1 @@
+"""Who sees whom, softmax, and attention itself: whole, in blocks, over pages."""

@@ -1,0 +1,138 @@
+"""The cache of latent attention: one small vector a token for all heads, and one rotated key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.caching import Cached, Filled
+from mini_attn.errors import ShapeError
+from mini_attn.numpy.caches.cache import KVCache
+from mini_attn.shapes import check_count, named_shapes
+
+__all__ = ["LatentCache"]
+
+Array = NDArray[Any]
+
+
+class LatentCache(KVCache):
+    """Normed latents and rotated keys of the tokens so far, of one layer.
+
+    ``allocated_bytes = batch * capacity * (kv_lora_rank + qk_rope_head_dim) * dtype_bytes``
+
+    Parameters
+    ----------
+    batch, kv_lora_rank, qk_rope_head_dim : int
+        Sequences, size of a latent, size of the rotated key that all heads share.
+    capacity : int
+        Slots of each sequence; they are allocated at once and never moved.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Everything else is `KVCache` with one head: its key is the latent, its value the rotated
+    key. Keys and values of the heads are made from the latent again, or not at all.
+
+    References
+    ----------
+    deepseek2024v2, section 2.1.2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cache = LatentCache(1, 4, 2, capacity=8)
+    >>> latent, rope_key = np.ones((1, 3, 4), np.float32), np.ones((1, 3, 2), np.float32)
+    >>> latent, rope_key, kv_positions = cache.append(latent, rope_key)
+    >>> latent.shape, kv_positions
+    ((1, 3, 4), array([[0, 1, 2]]))
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        kv_lora_rank: int,
+        qk_rope_head_dim: int,
+        capacity: int,
+        *,
+        dtype: str = "float32",
+    ) -> None:
+        self.kv_lora_rank = check_count("kv_lora_rank", kv_lora_rank)
+        self.qk_rope_head_dim = check_count("qk_rope_head_dim", qk_rope_head_dim)
+        super().__init__(batch, 1, kv_lora_rank, capacity, v_head_dim=qk_rope_head_dim, dtype=dtype)
+
+    def append(
+        self, k: Array, v: Array, *, positions: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Write new tokens behind the old ones.
+
+        ``latent_all = concatenate(latent_past, latent)``
+
+        Parameters
+        ----------
+        k : array (batch, q_len, kv_lora_rank)
+            Latents of the new tokens, normed.
+        v : array (batch, q_len, qk_rope_head_dim)
+            Their shared keys, rotated.
+        positions : integer array (q_len,) or (batch, q_len), or None
+            Their positions, -1 for padding; None continues after each row's last position.
+
+        Returns
+        -------
+        tuple of arrays (latent_all, rope_key_all, kv_positions)
+            Views of all tokens so far: (batch, kv_len, kv_lora_rank), (batch, kv_len,
+            qk_rope_head_dim), and their positions (batch, kv_len).
+
+        Raises
+        ------
+        CacheOverflowError
+            If the new tokens do not fit; nothing is written.
+        ShapeError
+            If a shape is wrong; nothing is written.
+        DTypeError
+            If a dtype is not the cache's; nothing is written.
+        ConfigError
+            If a position is below -1 or not after the row's last; nothing is written.
+
+        Notes
+        -----
+        The arguments are called as in every cache: here the key is the latent.
+
+        References
+        ----------
+        deepseek2024v2, section 2.1.3
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> cache = LatentCache(1, 4, 2, capacity=8)
+        >>> latent, rope_key = np.ones((1, 3, 4), np.float32), np.ones((1, 3, 2), np.float32)
+        >>> cache.append(latent, rope_key)[1].shape
+        (1, 3, 2)
+        """
+        for name, given, axis in (("k", k, "kv_lora_rank"), ("v", v, "qk_rope_head_dim")):
+            sizes = named_shapes(np.ndarray, **{name: (given, f"batch q_len {axis}")})
+            width = getattr(self, axis)
+            if (sizes["batch"], sizes[axis]) != (self.batch, width):
+                raise ShapeError(
+                    f"{name} must be (batch, q_len, {axis}) = ({self.batch}, q_len, {width}), "
+                    f"got {tuple(given.shape)}"
+                )
+        return super().append(k[:, None], v[:, None], positions=positions)
+
+    def _cached(self, state: Filled) -> Cached:
+        """Views of the filled slots, without the axis of heads."""
+        keys, values = state.arrays
+        latent, rope_key = keys[:, 0, : state.slots], values[:, 0, : state.slots]
+        rows = (self._usual if state.counted else state.rows)[:, : state.slots]
+        latent.flags.writeable = rope_key.flags.writeable = rows.flags.writeable = False
+        return Cached(latent, rope_key, rows, state.counted, not state.padded)

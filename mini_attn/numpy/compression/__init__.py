@@ -1,0 +1,1 @@
+"""Fewer numbers and fewer bits: shared heads, pruned and quantized weights."""

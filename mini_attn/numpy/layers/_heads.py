@@ -1,0 +1,32 @@
+"""Cutting tokens into heads and putting them together, without checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.config import AttentionConfig
+from mini_attn.numpy.layers.basic import Norm
+
+Array = NDArray[Any]
+
+
+def split(x: Array, n_heads: int) -> Array:
+    """`split_heads` without checks."""
+    return np.asarray(x.reshape(*x.shape[:2], n_heads, x.shape[2] // n_heads).swapaxes(1, 2))
+
+
+def merge(x: Array) -> Array:
+    """`merge_heads` without checks."""
+    batch, n_heads, seq, head_dim = x.shape
+    return x.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
+
+
+def draw_norms(config: AttentionConfig, *, dtype: str) -> tuple[Norm, Norm]:
+    """The norms of queries and keys: as long as a head, or as all heads together."""
+    heads = (config.n_heads, config.n_kv_heads) if config.qk_norm_over == "width" else (1, 1)
+    q_width, k_width = (n * config.head_dim for n in heads)
+    kind: dict[str, Any] = {"eps": config.eps, "dtype": dtype}
+    return Norm(q_width, "rms_norm", **kind), Norm(k_width, "rms_norm", **kind)

@@ -1,0 +1,157 @@
+"""One forward pass: what its layers share is made once and handed down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_is_cache, joined
+from mini_attn.errors import ShapeError
+from mini_attn.numpy._module import check_positions
+from mini_attn.numpy.attention._visibility import Visibility, fit_mask
+from mini_attn.numpy.attention.mask import compare_positions
+from mini_attn.numpy.positions._rotary import Rotary
+from mini_attn.numpy.positions.rope import turns
+from mini_attn.shapes import check_flag
+
+Array = NDArray[Any]
+Tables = tuple[Array, Array]
+_NOTHING_TO_DO = Transaction()  # of a pass without caches
+
+
+class Pass:
+    """The positions of the new tokens, and what follows from them for every layer alike.
+
+    A public call makes one after its checks and commits its transaction at the end: until then
+    no cache has changed, whatever happens.
+    """
+
+    def __init__(
+        self,
+        q_len: int,
+        cache: Any,
+        transaction: Transaction,
+        given: Array | None,
+        *,
+        causal: bool = True,
+        mask: Array | None = None,
+    ) -> None:
+        self.given, self.transaction = given, transaction
+        self.causal, self.mask = causal, mask
+        if given is not None:
+            self.positions = given  # (q_len,) or (batch, q_len)
+        elif cache is None:
+            self.positions = np.arange(q_len)
+        else:  # the first layer's cache speaks for all: they are filled alike
+            self.positions = cache.upcoming(q_len, transaction)
+        self._tables: dict[Any, Tables] = {}
+        self._visibilities: list[tuple[Any, Array | None, Visibility]] = []
+
+    def tables(self, rotary: Rotary, dtype: np.dtype[Any]) -> Tables:
+        """Cosines and sines at the new positions, once for all layers with the same rule."""
+        rule = (rotary.rule, dtype)
+        if rule not in self._tables:
+            inv_freq, factor = rotary.speed or rotary.speed_at(self.positions)
+            kind = np.promote_types(dtype, np.float32)
+            self._tables[rule] = turns(self.positions, inv_freq, factor, kind)
+        return self._tables[rule]
+
+    def visibility(
+        self, q: Array, k: Array, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
+    ) -> Visibility:
+        """Who sees whom, once for all layers for which it is the same.
+
+        ``cached`` is what the cache has staged; without a cache the new tokens stand for both.
+        """
+        q_len, kv_len, kv_positions = q.shape[2], k.shape[2], self.given
+        causal = self.causal
+        if cached is not None:
+            kv_positions = None if cached.counted else cached.positions
+            lone = causal and q_len == 1 and cached.every
+            kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
+            if lone and (window is None or (window, sink_tokens) == kept):
+                kv_positions = window = None  # the newest token sees every key it is given
+                causal, sink_tokens = False, 0
+        if kv_positions is not None and kv_positions.ndim == 3:
+            return _by_head(self, q, kv_positions, (causal, window, sink_tokens))
+        rule = (kv_len, causal, window, sink_tokens)
+        full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
+        for known, at, visibility in self._visibilities:
+            if known == rule and _alike(at, kv_positions):
+                return visibility
+        visibility = Visibility(
+            q_len,
+            kv_len,
+            causal=causal,
+            window=window,
+            sink_tokens=sink_tokens,
+            q_positions=None if kv_positions is None else self.positions,
+            kv_positions=kv_positions,
+            mask=None if self.mask is None else fit_mask(self.mask, full),
+        )
+        self._visibilities.append((rule, kv_positions, visibility))
+        return visibility
+
+
+def _by_head(steps: Pass, q: Array, kv_positions: Array, rule: Any) -> Visibility:
+    """Who sees whom where each key/value head holds keys of its own."""
+    keys = np.repeat(kv_positions, q.shape[1] // kv_positions.shape[1], axis=1)
+    queries = np.atleast_2d(steps.positions)[:, None]  # (1 or batch, 1, q_len)
+    mask = compare_positions(queries, keys, *rule)
+    q_len, kv_len = mask.shape[2:]
+    if steps.mask is not None:
+        full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
+        mask = mask & fit_mask(steps.mask, full)
+    return Visibility(q_len, kv_len, mask=mask)
+
+
+def _alike(a: Array | None, b: Array | None) -> bool:
+    """Whether two layers' keys lie at the same positions."""
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def begin_pass(
+    x: Array,
+    cache: Any,
+    positions: Array | None,
+    *,
+    causal: Any = True,
+    mask: Array | None = None,
+) -> Pass:
+    """The pass of a layer's public call, after the checks that all layers share."""
+    if causal is not True and causal is not False:
+        check_flag("causal", causal)
+    if positions is not None:
+        check_new_positions(positions, x.shape[:2])
+    transaction = _NOTHING_TO_DO
+    if cache is not None:
+        if not hasattr(cache, "next_positions"):
+            check_is_cache("cache", cache)
+        if not x.shape[1]:
+            raise ShapeError(f"a cache takes at least one token, got x of shape {tuple(x.shape)}")
+        transaction = Transaction()
+    return Pass(x.shape[1], cache, transaction, positions, causal=causal, mask=mask)
+
+
+def check_new_positions(positions: Array, shape: tuple[int, ...]) -> None:
+    """Refuse positions that do not fit tokens (batch, seq)."""
+    check_positions("positions", positions)
+    if positions.shape not in (shape, shape[1:]):
+        raise ShapeError(
+            f"positions must be (seq,) = {tuple(shape[1:])} or (batch, seq) = {tuple(shape)}, "
+            f"got shape {tuple(positions.shape)}"
+        )
+
+
+def run_layer(layer: Any, x: Array, steps: Pass, cache: Any) -> Array:
+    """A layer within a pass: its bare form, or the public call of a class from outside."""
+    kind = type(layer)
+    if kind.__call__ is getattr(kind, "_door", None):  # nobody has put another call before it
+        out: Array = layer._run(x, steps, cache)
+    else:
+        inside = joined(cache, steps.transaction)
+        out = layer(x, cache=inside, positions=steps.given)
+    return out

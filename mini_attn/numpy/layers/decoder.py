@@ -1,0 +1,316 @@
+"""A decoder-only transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_cache, check_caches
+from mini_attn.config import DecoderConfig
+from mini_attn.errors import ConfigError
+from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
+from mini_attn.numpy.layers._pass import Pass, begin_pass, check_new_positions, run_layer
+from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
+from mini_attn.numpy.layers.experts import feed_forward
+from mini_attn.numpy.positions.position import waves
+from mini_attn.shapes import check_count, check_flag
+from mini_attn.variants import variant
+
+__all__ = ["Decoder", "DecoderLayer"]
+
+Array = NDArray[Any]
+
+
+class DecoderLayer(Module):
+    """Attention and MLP, each with its normalisation and added to the stream.
+
+    ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        Sizes and options.
+    layer : int
+        Which of the configuration's attentions it has.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Everything but the attention works on each token by itself. The formula is that of
+    ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
+    ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
+    block reads at one size, however much the stream grew; one after it bounds what it adds.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+    gemma2024gemma2, section 2
+    olmo2024olmo2, section 2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mini_attn.config import AttentionConfig
+    >>> config = DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8)
+    >>> DecoderLayer(config)(np.zeros((1, 3, 8), dtype="float32")).shape
+    (1, 3, 8)
+    """
+
+    input_layernorm: Norm  # which of the four there are, the configuration says
+    post_attention_layernorm: Norm
+
+    def __init__(
+        self, config: DecoderConfig, *, layer: int = 0, seed: int = 0, dtype: str = "float32"
+    ) -> None:
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_count("layer", layer, least=0)
+        if layer >= config.n_layers:
+            raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
+        attention = variant(config.attentions[layer].variant).layer_class("numpy")
+        self._norms = config.norm_names
+        norm = partial(Norm, config.d_model, config.norm, eps=config.eps, dtype=dtype)
+        if self._norms.before_attention is not None:
+            self.input_layernorm = norm()
+        self.self_attn = attention(config.attentions[layer], seed=seed, dtype=dtype)
+        for name in filter(None, self._norms[1:]):
+            setattr(self, name, norm())
+        self.mlp = feed_forward(config, layer, seed + 10, dtype)
+
+    def __call__(self, x: Array, *, cache: Any = None, positions: Array | None = None) -> Array:
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
+        check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        steps = begin_pass(x, cache, positions)
+        if cache is not None:
+            check_cache(cache, self.self_attn, len(x), x.dtype)
+        out = self._run(x, steps, cache)
+        steps.transaction.commit()
+        return out
+
+    _door = __call__
+
+    def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        norms = self._norms
+        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), steps, cache)
+        if norms.after_attention is not None:
+            y = self._norm(norms.after_attention, y)
+        x = x + y
+        y = self.mlp._run(self._norm(norms.before_mlp, x))
+        if norms.after_mlp is not None:
+            y = self._norm(norms.after_mlp, y)
+        return np.asarray(x + y)
+
+    def _norm(self, name: str | None, x: Array) -> Array:
+        """The norm of that name, where there is one."""
+        return x if name is None else getattr(self, name)._run(x)
+
+
+class Decoder(Module):
+    """Token and position embeddings, layers of attention and MLP, logits.
+
+    ``x = x + self_attn(norm(x));  x = x + mlp(norm(x));  logits = norm(x) @ embed_tokens.T``
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        Sizes and options.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
+    ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
+    ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
+    ``norm``, and ``lm_head`` where embeddings are not tied.
+    Norms are called what published files call them (``DecoderConfig.norm_names``): with
+    ``norm_placement`` "after" a layer has ``post_attention_layernorm`` on what the attention gives
+    and ``post_feedforward_layernorm`` on what the MLP gives; with "both" it has these,
+    ``input_layernorm`` and ``pre_feedforward_layernorm``.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mini_attn.config import AttentionConfig
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> model(np.array([[3, 1, 4]])).shape
+    (1, 3, 16)
+    """
+
+    def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        self.config = config
+        self.embed_tokens = Embedding(config.vocab_size, config.d_model, seed=seed, dtype=dtype)
+        if config.positions == "learned":
+            self.embed_positions = Embedding(
+                config.max_positions, config.d_model, seed=seed + 1, dtype=dtype
+            )
+        self.layers = [
+            DecoderLayer(config, layer=i, seed=seed + 100 * (i + 1), dtype=dtype)
+            for i in range(config.n_layers)
+        ]
+        self.norm = Norm(config.d_model, config.norm, eps=config.eps, dtype=dtype)
+        if not config.tie_embeddings:
+            self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, dtype=dtype)
+
+    def new_caches(self, batch: int, capacity: int) -> list[Any]:
+        """One empty cache per layer, of the kind that its attention fills.
+
+        ``caches = [layer.self_attn.new_cache(batch, capacity) for layer in layers]``
+
+        Parameters
+        ----------
+        batch, capacity : int
+            Sequences, and slots of each.
+
+        Returns
+        -------
+        list of caches
+            For `prefill`, `decode_step` and `generate`.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
+        """
+        return [layer.self_attn.new_cache(batch, capacity) for layer in self.layers]
+
+    def __call__(
+        self,
+        tokens: Array,
+        *,
+        caches: Sequence[Any] | None = None,
+        positions: Array | None = None,
+        last_only: bool = False,
+    ) -> Array:
+        """Logits of the token that follows each given one.
+
+        ``logits[b, i] = score of each token as the one after tokens[b, : i + 1]``
+
+        Parameters
+        ----------
+        tokens : integer array (batch, seq)
+            Token ids.
+        caches : list of caches or None
+            Past keys and values of each layer; the new tokens are appended.
+        positions : integer array (seq,) or (batch, seq), or None
+            Positions, -1 for padding; None continues the caches, or counts from 0.
+        last_only : bool
+            Whether to compute the logits of the last token only.
+
+        Returns
+        -------
+        array (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
+            Logits.
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If tokens or positions are not int32 or int64.
+        ConfigError
+            If a token or position is out of range, or there is not one cache per layer.
+        CacheOverflowError
+            If a cache is full. After any error the caches are as they were.
+        """
+        check_flag("last_only", last_only)
+        cached = self._check(tokens, caches, positions)
+        transaction = Transaction()
+        logits = self._run(tokens, cached, positions, transaction, last_only)
+        transaction.commit()
+        return logits
+
+    def _run(
+        self,
+        tokens: Array,
+        caches: Sequence[Any],
+        positions: Array | None,
+        transaction: Transaction,
+        last_only: bool = False,
+    ) -> Array:
+        """Logits without checks; what goes into the caches counts once the transaction commits."""
+        steps = Pass(tokens.shape[1], caches[0], transaction, positions)
+        x = self._embed_tokens(tokens)
+        if self.config.positions != "none":
+            x = x + self._embed(steps.positions, tokens.shape)
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x = run_layer(layer, x, steps, cache)
+        return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
+
+    def _logits(self, x: Array) -> Array:
+        x, bound = self.norm._run(x), self.config.logit_softcap
+        tied = self.config.tie_embeddings
+        logits = x @ self.embed_tokens.weight.T if tied else self.lm_head._run(x)
+        return np.asarray(logits if bound is None else bound * np.tanh(logits / bound))
+
+    def _embed_tokens(self, tokens: Array) -> Array:
+        """Rows of the table, times a factor that the model's type has rounded too."""
+        x, factor = self.embed_tokens._run(tokens), self.config.embed_scale
+        return x if factor is None else np.asarray(x * x.dtype.type(factor))
+
+    def _embed(self, positions: Array, shape: tuple[int, ...]) -> Array:
+        """Embeddings of the tokens' positions; padding, which nobody sees, takes that of 0."""
+        positions = np.maximum(positions, 0)
+        if self.config.positions == "learned":
+            return self.embed_positions._run(np.broadcast_to(positions, shape))
+        kind = self.embed_tokens.weight.dtype
+        return waves(positions, self.config.d_model, 10000.0, table_dtype(kind)).astype(kind)
+
+    def _check(
+        self, tokens: Array, caches: Sequence[Any] | None, positions: Array | None
+    ) -> list[Any]:
+        """The caches, one for each layer, after every check that needs no computing."""
+        check_token_ids(tokens)
+        self.embed_tokens._check_index(tokens)
+        cached = check_caches(caches, self.config.n_layers, len(tokens))
+        dtype = self.embed_tokens.weight.dtype
+        for layer, cache in zip(self.layers, cached, strict=True):
+            if cache is not None:
+                check_cache(cache, layer.self_attn, len(tokens), dtype)
+        if positions is not None:
+            check_new_positions(positions, tokens.shape)
+        if self.config.positions != "none":
+            self._check_range(tokens, cached[0], positions)
+        return cached
+
+    def _check_range(self, tokens: Array, cache: Any, positions: Array | None) -> None:
+        """Refuse positions beyond the last that has an embedding."""
+        last = self.config.max_positions
+        if positions is None:
+            new = tokens.shape[1]
+            positions = np.arange(new) if cache is None else cache.next_positions(new)
+        low, high = int(positions.min()), int(positions.max())
+        if low < -1 or high >= last:
+            raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")

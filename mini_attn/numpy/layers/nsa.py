@@ -1,0 +1,148 @@
+"""Attention in three branches: means of blocks, the blocks that these choose, and a window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mini_attn.config import NativeSparseConfig
+from mini_attn.errors import ConfigError
+from mini_attn.numpy.attention._row_blocks import RowBlocks
+from mini_attn.numpy.caches.cache_nsa import NativeSparseCache
+from mini_attn.numpy.layers._branches import Branches
+from mini_attn.numpy.layers._heads import merge
+from mini_attn.numpy.layers._pass import Pass
+from mini_attn.numpy.layers.basic import Linear
+from mini_attn.numpy.layers.heads import GroupedQueryAttention
+
+__all__ = ["NativeSparseAttention"]
+
+Array = NDArray[Any]
+
+
+class NativeSparseAttention(GroupedQueryAttention):
+    """Attention to the means of all blocks, to the blocks that these choose, and to a window.
+
+    ``out = merge_heads(sum over branches b of sigmoid(gate_proj(x))[b] * attention_b(q, k, v))
+    @ o_proj``
+
+    Parameters
+    ----------
+    config : NativeSparseConfig
+        Sizes and options.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Weights: as `GroupedQueryAttention`, and ``gate_proj`` (n_heads * 3, d_model): for each head
+    a gate of the compressed, the selected and the window branch, in this order.
+
+    Compressed: the mean of a block's keys, as they were rotated, is one key, and that of its
+    values one value; a query sees it if it sees every token of the block. Selected: what a
+    block is worth to a key/value head is its weight in the first branch, summed over the query
+    heads of the group; the ``n_blocks`` of most worth are read token by token, the query's own
+    always and of equal ones the earlier. Window: the last ``window`` keys. A query that sees no
+    complete block gets zeros from the first branch.
+
+    Blocks are counted in a row's own tokens, padding left out. A lone token with a cache
+    gathers the means, its blocks and its window and reads nothing else; of several each has
+    blocks of its own, and the others are masked. With as many blocks as there are, the selected
+    branch is `GroupedQueryAttention`.
+
+    The paper differs: it has keys and values of its own for each branch, compresses spans that
+    overlap (32 tokens, every 16) by a small network that knows the place within the span, maps
+    their weights to blocks, and always reads the first block and two recent ones. Here, as in
+    widely used code, the branches share keys and values and a span is a block. The choice has
+    no gradient; the first branch has one.
+
+    References
+    ----------
+    yuan2025nsa, sections 3.2 and 3.3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sizes = {"block_size": 2, "n_blocks": 2, "window": 2}
+    >>> config = NativeSparseConfig(d_model=8, n_heads=2, head_dim=4, **sizes)
+    >>> NativeSparseAttention(config)(np.ones((1, 5, 8), np.float32)).shape
+    (1, 5, 8)
+    """
+
+    config: NativeSparseConfig
+
+    def __init__(
+        self, config: NativeSparseConfig, *, seed: int = 0, dtype: str = "float32"
+    ) -> None:
+        if not isinstance(config, NativeSparseConfig):
+            raise ConfigError(f"config must be a NativeSparseConfig, got {config!r:.60}")
+        super().__init__(config, seed=seed, dtype=dtype)
+        self.gate_proj = Linear(config.d_model, 3 * config.n_heads, seed=seed + 6, dtype=dtype)
+        self._cache_sizes["block_size"] = config.block_size
+
+    def new_cache(self, batch: int, capacity: int) -> NativeSparseCache:
+        """An empty cache that fits this layer.
+
+        ``allocated_bytes = batch * n_kv_heads * (capacity + capacity // block_size) *
+        (head_dim + v_head_dim) * dtype_bytes``
+
+        Parameters
+        ----------
+        batch, capacity : int
+            Sequences, and slots of each.
+
+        Returns
+        -------
+        NativeSparseCache
+            In the dtype of the weights.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
+        """
+        kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
+        return NativeSparseCache(batch, capacity=capacity, **kind)
+
+    def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        q, k, v = self._project_at(x, steps.tables)
+        cached, gapless, keys = None, steps.given is None, steps.positions
+        if cache is not None:
+            cached = cache.stage(k, v, steps.given, steps.transaction)
+            k, v, keys, gapless = cached.k, cached.v, cached.positions, cached.every
+        blocks = RowBlocks(None if gapless else keys, k.shape[2], self.config.block_size)
+        means = cached[2:4] if cached is not None else (blocks.means(k), blocks.means(v))
+        whole, near = (
+            steps.visibility(q, k, cached, cache, window) for window in (None, self.config.window)
+        )
+        lone = cached is not None and q.shape[2] == 1
+        branches = Branches(self.config, self._scale, (q, k, v), blocks, (whole, near))
+        compressed, chosen = branches.compressed(means)
+        parts = compressed, branches.selected(chosen, lone), branches.window(lone)
+        return self.o_proj._run(merge(self._gated(x, parts)))
+
+    def _cross(self, x: Array, context: Array, *others: Any) -> Array:
+        """Refused: blocks and a window are of the tokens before a query."""
+        raise ConfigError("context has no order: blocks and a window are of the tokens before")
+
+    def _gated(self, x: Array, branches: tuple[Array, Array, Array]) -> Array:
+        """The sum of the branches (batch, n_heads, q_len, v_head_dim), each by its gate."""
+        gates = self.gate_proj._run(x).reshape(*x.shape[:2], self.config.n_heads, 3).swapaxes(1, 2)
+        wide = gates.astype(np.promote_types(x.dtype, np.float32), copy=False)
+        opened = 0.5 * (1 + np.tanh(0.5 * wide))  # a sigmoid without overflow
+        compressed, selected, window = (
+            opened[..., i, None] * branch for i, branch in enumerate(branches)
+        )
+        return np.asarray((compressed + selected + window).astype(x.dtype, copy=False))

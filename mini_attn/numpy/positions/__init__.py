@@ -1,0 +1,1 @@
+"""Where a token stands: tables, biases and rotations."""

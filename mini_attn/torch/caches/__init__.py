@@ -1,0 +1,1 @@
+"""What stays of past tokens: whole, as a ring, in blocks, as codes, as latents."""

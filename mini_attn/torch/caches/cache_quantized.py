@@ -1,0 +1,267 @@
+"""A cache in 8 to 2 bits: keys by channel, values by token, the newest tokens as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mini_attn.caching import Cached, Groups, Sealed, Transaction
+from mini_attn.torch._module import dtype_of
+from mini_attn.torch.attention._reading import Reading
+from mini_attn.torch.attention.online import Tile
+from mini_attn.torch.caches._codes import decode, encode
+from mini_attn.torch.caches.cache import KVCache
+
+__all__ = ["QuantizedKVCache"]
+
+
+class QuantizedKVCache(Reading, Groups, KVCache):
+    """Keys and values of one layer as whole numbers of few bits, in groups with a scale each.
+
+    ``code = round((x - zero) / scale), zero = min, scale = (max - zero) / (2 ** bits - 1)``
+
+    Parameters
+    ----------
+    batch, n_kv_heads, head_dim : int
+        Sequences, key/value heads, size of a key.
+    capacity : int
+        Slots of each sequence.
+    bits : {8, 4, 3, 2} or None
+        Bits of all codes; the short form of ``k_bits`` and ``v_bits``.
+    k_bits, v_bits : {8, 4, 3, 2} or None
+        Bits of a key's and of a value's codes; None means ``bits``, or 8.
+    group_size : int
+        Tokens that are sealed together, and numbers of a group: one channel of these tokens, or
+        so many channels of one token. Even for 4 bits, a multiple of 4 for 2 and of 8 for 3.
+    key_axis : {"channel", "token"}
+        What a group of keys lies in; values go by token.
+    scale_dtype : {"float32", "float16"} or None
+        Type of scales and zeros; None means float32, or float64 where the numbers are.
+    residual : int
+        Newest tokens that stay as they came, at the least.
+    v_head_dim : int or None
+        Size of a value; None means ``head_dim``.
+    dtype : str
+        Name of the data type that comes in and out.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1, an option is none of these, ``bits`` comes with ``k_bits`` or
+        ``v_bits``, or codes of a group do not fill bytes.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    A number comes back within half a scale, beside the rounding of its type, and exactly where
+    all numbers of the group are alike and its zero is exact. Of a type narrower than the
+    numbers the zero is rounded down and the scale, taken from that zero, up; codes are made
+    with both as they are kept, so that this holds there too. It adds to the scale at most one
+    part in 1,024, or 2 ** -24 where it is smaller than 2 ** -14, and the rounding of the zero
+    over ``2 ** bits - 1``. A code half-way between two is the even one.
+
+    ``allocated_bytes = batch * n_kv_heads * (groups * group_bytes + room * (head_dim +
+    v_head_dim) * dtype_bytes)`` with ``groups = (capacity - residual) // group_size``,
+    ``room = min(capacity, residual + group_size - 1)`` and ``group_bytes = group_size * (k_bits *
+    head_dim + v_bits * v_head_dim) / 8 + 2 * scale_bytes * (head_dim + group_size *
+    ceil(v_head_dim / group_size))``: codes, scales and zeros. Keys by token have ``group_size *
+    ceil(head_dim / group_size)`` scales for ``head_dim``: as many where ``group_size`` divides
+    ``head_dim``. ``used_bytes`` counts the sealed groups and the filled part of the residual.
+    A number takes ``bits + 16 * scale_bytes / group_size`` bits. In groups of 32 those are 4, 5,
+    6 and 10 for 2, 3, 4 and 8 bits with float32 scales, and 3, 4, 5 and 9 with float16. Eight
+    codes of 3 bits lie in 3 bytes, codes of 4 or 2 bits in one.
+
+    Numbers that are not finite, and ranges that do not fit the scales' type (65,504 is the
+    largest float16), are refused by the append that would seal them; then nothing is written.
+    Padding counts in its group like any token. What an append sealed is kept beside it until
+    the next, so that it can be taken back. Keys go by channel because few channels hold the
+    largest numbers, which would set the scale of every token. `append` and `view` make all
+    numbers anew from the codes; `attend` makes those of a few groups at a time.
+
+    PyTorch: where the tensors lie on a device, nobody waits to hear of such numbers; their
+    group comes back as NaN.
+
+    References
+    ----------
+    liu2024kivi, section 3
+
+    Examples
+    --------
+    >>> import torch
+    >>> cache = QuantizedKVCache(1, 1, 4, capacity=8, bits=4, group_size=2, residual=1)
+    >>> rows = torch.arange(12.0).reshape(1, 1, 3, 4)
+    >>> _ = cache.append(rows, rows)
+    >>> cache.sealed, bool((cache.view()[0] == rows).all())
+    (2, True)
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        n_kv_heads: int,
+        head_dim: int,
+        capacity: int,
+        *,
+        bits: int | None = None,
+        k_bits: int | None = None,
+        v_bits: int | None = None,
+        group_size: int = 32,
+        key_axis: str = "channel",
+        scale_dtype: str | None = None,
+        residual: int = 32,
+        v_head_dim: int | None = None,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}
+        options |= {"group_size": group_size, "key_axis": key_axis, "scale_dtype": scale_dtype}
+        widths = (head_dim, head_dim if v_head_dim is None else v_head_dim)
+        slots, room = self._plan(capacity, widths, residual, dtype=dtype, **options)
+        super().__init__(
+            batch, n_kv_heads, head_dim, room, v_head_dim=v_head_dim, dtype=dtype, device=device
+        )
+        self.capacity = slots
+        with torch.inference_mode(False):
+            self._count = torch.arange(slots, device=device)
+        self._usual = self._count.expand(batch, slots)
+
+    def _lay_out(self, slots: int, kind: torch.dtype, device: Any) -> None:
+        super()._lay_out(slots, kind, device)
+        rows = (self.batch, self.n_kv_heads, self._groups)
+        self._kind = dtype_of(self.scale_dtype)
+        with torch.inference_mode(False):
+            sealed = [
+                torch.zeros((*rows, *shape), dtype=dtype, device=device)
+                for coding in self._codings
+                for shape, dtype in (
+                    (coding.code_shape, torch.uint8),
+                    (coding.scale_shape, self._kind),  # scales
+                    (coding.scale_shape, self._kind),  # zeros
+                )
+            ]
+        self._begin(Sealed(0, (*self._state.arrays, *sealed)))
+
+    def append(
+        self, k: Tensor, v: Tensor, *, positions: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Write new tokens, and seal groups that are no longer among the newest.
+
+        ``k_all = concatenate(k_past from its codes, k)``
+
+        Parameters
+        ----------
+        k : tensor (batch, n_kv_heads, q_len, head_dim)
+            Keys of the new tokens.
+        v : tensor (batch, n_kv_heads, q_len, v_head_dim)
+            Values of the new tokens.
+        positions : integer tensor (q_len,) or (batch, q_len), or None
+            Their positions, -1 for padding; None continues after each row's last position.
+
+        Returns
+        -------
+        tuple of tensors (k_all, v_all, kv_positions)
+            All tokens so far, the new ones as they came: (batch, n_kv_heads, kv_len, head_dim),
+            the same with v_head_dim, and their positions (batch, kv_len).
+
+        Raises
+        ------
+        CacheOverflowError
+            If the new tokens do not fit; nothing is written.
+        ShapeError
+            If a shape is wrong; nothing is written.
+        DTypeError
+            If a dtype is not the cache's; nothing is written.
+        ConfigError
+            If a position is below -1 or not after the row's last, or a group that is to be
+            sealed holds what is not finite or too large for its scales; nothing is written.
+
+        Notes
+        -----
+        A prompt attends to itself in full precision, whatever of it is sealed at once.
+
+        References
+        ----------
+        liu2024kivi, section 3.2
+
+        Examples
+        --------
+        >>> import torch
+        >>> cache = QuantizedKVCache(1, 1, 2, capacity=4, group_size=1, residual=0)
+        >>> row = torch.ones(1, 1, 1, 2)
+        >>> cache.append(row, row)[0].shape, cache.sealed
+        (torch.Size([1, 1, 1, 2]), 1)
+        """
+        return super().append(k, v, positions=positions)
+
+    def stage(
+        self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
+    ) -> Cached:
+        """`append` as a part of a step: nobody else sees it until the step is done."""
+        state: Any = self._state_in(transaction)
+        after: Any = self._advance(state, positions, k.shape[2], transaction)
+        k_all, v_all = (
+            torch.cat([held, given], dim=2)
+            for held, given in zip(self._cached(state), (k.detach(), v.detach()), strict=False)
+        )
+        groups = self._to_seal(state, after.slots)
+        if groups:
+            self._seal(state, k_all, v_all, groups)
+            # The newest tokens move to the front: into arrays of their own, as the state before
+            # the step still needs the old ones.
+            with torch.inference_mode(False):
+                newest = tuple(torch.zeros_like(array) for array in state.arrays[:2])
+            sealed = state.sealed + groups * self.group_size
+            after = replace(after, arrays=newest + state.arrays[2:], sealed=sealed)
+        self._stage(after, transaction)
+        new = slice(0 if groups else state.slots - state.sealed, after.slots - after.sealed)
+        for kept, whole in zip(after.arrays[:2], (k_all, v_all), strict=True):
+            kept[:, :, new] = whole[:, :, after.sealed + new.start :]
+        return Cached(k_all, v_all, *self._order(after))
+
+    def _seal(self, state: Sealed, k_all: Tensor, v_all: Tensor, groups: int) -> None:
+        """Codes of the oldest tokens that have none yet, into groups where nobody looks."""
+        first, end = state.sealed // self.group_size, state.sealed + groups * self.group_size
+        wide = torch.promote_types(self._dtype, torch.float32)
+        parts = self._parts(state, slice(first, first + groups))
+        for (name, coding, arrays), whole in zip(parts, (k_all, v_all), strict=True):
+            x = whole[:, :, state.sealed : end].to(wide)
+            x = x.reshape(self.batch, self.n_kv_heads, groups, self.group_size, coding.width)
+            for array, made in zip(arrays, encode(name, x, coding, self._kind), strict=True):
+                array[...] = made
+
+    def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
+        """A few groups at a time, then the newest tokens as they came."""
+        step, size = max(1, block_k // self.group_size), self.group_size
+        for first in range(0, state.sealed // size, step):
+            groups = slice(first, min(first + step, state.sealed // size))
+            columns = slice(groups.start * size, groups.stop * size)
+            yield columns, lambda at=groups: self._decoded(state, at)  # type: ignore[misc]
+        for first in range(state.sealed, state.slots, block_k):
+            columns = slice(first, min(first + block_k, state.slots))
+            kept = slice(first - state.sealed, columns.stop - state.sealed)
+            yield columns, lambda at=kept: tuple(a[:, :, at] for a in state.arrays[:2])  # type: ignore
+
+    def _decoded(self, state: Any, groups: slice) -> tuple[Tensor, Tensor]:
+        """Keys and values of some groups, made anew from their codes."""
+        k, v = (
+            decode(arrays, coding, self._dtype) for _, coding, arrays in self._parts(state, groups)
+        )
+        return k, v
+
+    def _cached(self, state: Any) -> Cached:
+        """Everything; sealed tokens are made anew from their codes."""
+        kept, groups = state.slots - state.sealed, state.sealed // self.group_size
+        k, v = (array[:, :, :kept] for array in state.arrays[:2])
+        if groups:
+            k, v = (
+                torch.cat([made, newest], dim=2)
+                for made, newest in zip(self._decoded(state, slice(groups)), (k, v), strict=True)
+            )
+        return Cached(k, v, *self._order(state))

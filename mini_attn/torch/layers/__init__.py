@@ -1,0 +1,1 @@
+"""Layers with weights, up to the decoder."""

@@ -1,0 +1,338 @@
+"""A decoder-only transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mini_attn.caching import Transaction
+from mini_attn.caching.doors import check_cache, check_caches
+from mini_attn.config import DecoderConfig
+from mini_attn.errors import ConfigError
+from mini_attn.shapes import check_count, check_flag
+from mini_attn.torch._module import Module, check_token_ids, check_tokens
+from mini_attn.torch.layers._pass import (
+    Pass,
+    begin_pass,
+    check_new_positions,
+    run_layer,
+    working_dtype,
+)
+from mini_attn.torch.layers.basic import Embedding, Linear, Norm, linear
+from mini_attn.torch.layers.experts import feed_forward
+from mini_attn.torch.positions.position import sinusoids
+from mini_attn.variants import variant
+
+__all__ = ["Decoder", "DecoderLayer"]
+
+
+class DecoderLayer(Module):
+    """Attention and MLP, each with its normalisation and added to the stream.
+
+    ``h = x + self_attn(norm(x));  y = h + mlp(norm(h))``
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        Sizes and options.
+    layer : int
+        Which of the configuration's attentions it has.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Everything but the attention works on each token by itself. The formula is that of
+    ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
+    ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
+    block reads at one size, however much the stream grew; one after it bounds what it adds.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+    gemma2024gemma2, section 2
+    olmo2024olmo2, section 2
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mini_attn.config import AttentionConfig
+    >>> config = DecoderConfig(64, 1, AttentionConfig(8, 2, 4), d_ff=16, max_positions=8)
+    >>> DecoderLayer(config)(torch.zeros(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    input_layernorm: Norm  # which of the four there are, the configuration says
+    post_attention_layernorm: Norm
+
+    def __init__(
+        self,
+        config: DecoderConfig,
+        *,
+        layer: int = 0,
+        seed: int = 0,
+        dtype: str = "float32",
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_count("layer", layer, least=0)
+        if layer >= config.n_layers:
+            raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
+        attention = variant(config.attentions[layer].variant).layer_class("torch")
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self._norms = config.norm_names
+        norm = partial(Norm, config.d_model, config.norm, eps=config.eps, **kind)
+        if self._norms.before_attention is not None:
+            self.input_layernorm = norm()
+        self.self_attn = attention(config.attentions[layer], seed=seed, **kind)
+        for name in filter(None, self._norms[1:]):
+            setattr(self, name, norm())
+        self.mlp = feed_forward(config, layer, seed + 10, **kind)
+
+    def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
+        """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
+        check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
+        steps = begin_pass(x, cache, positions)
+        if cache is not None:
+            check_cache(cache, self.self_attn, len(x), working_dtype(x))
+        out = self._run(x, steps, cache)
+        steps.transaction.commit()
+        return out
+
+    _door = forward
+
+    def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+        """The layer without checks; what goes into the cache counts once the pass commits."""
+        norms = self._norms
+        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), steps, cache)
+        if norms.after_attention is not None:
+            y = self._norm(norms.after_attention, y)
+        x = x + y
+        y = self.mlp(self._norm(norms.before_mlp, x))
+        if norms.after_mlp is not None:
+            y = self._norm(norms.after_mlp, y)
+        return x + y
+
+    def _norm(self, name: str | None, x: Tensor) -> Tensor:
+        """The norm of that name, where there is one."""
+        return x if name is None else getattr(self, name)(x)
+
+
+class Decoder(Module):
+    """Token and position embeddings, layers of attention and MLP, logits.
+
+    ``x = x + self_attn(norm(x));  x = x + mlp(norm(x));  logits = norm(x) @ embed_tokens.T``
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        Sizes and options.
+    seed : int
+        Seeds the weights.
+    dtype : str
+        Name of the data type.
+    device : torch.device, str or None
+        Where the tensors lie; None means PyTorch's default.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is of another kind.
+    DTypeError
+        If the data type is unknown.
+
+    Notes
+    -----
+    Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
+    ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
+    ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
+    ``norm``, and ``lm_head`` where embeddings are not tied.
+    Norms are called what published files call them (``DecoderConfig.norm_names``): with
+    ``norm_placement`` "after" a layer has ``post_attention_layernorm`` on what the attention gives
+    and ``post_feedforward_layernorm`` on what the MLP gives; with "both" it has these,
+    ``input_layernorm`` and ``pre_feedforward_layernorm``.
+
+    References
+    ----------
+    radford2019gpt2, section 2.3
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mini_attn.config import AttentionConfig
+    >>> attention = AttentionConfig(d_model=8, n_heads=2, head_dim=4)
+    >>> model = Decoder(DecoderConfig(16, 1, attention, d_ff=32, max_positions=8))
+    >>> model(torch.tensor([[3, 1, 4]])).shape
+    torch.Size([1, 3, 16])
+    """
+
+    def __init__(
+        self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32", device: Any = None
+    ) -> None:
+        super().__init__()
+        if not isinstance(config, DecoderConfig):
+            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        self.config = config
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.embed_tokens = Embedding(config.vocab_size, config.d_model, seed=seed, **kind)
+        if config.positions == "learned":
+            self.embed_positions = Embedding(
+                config.max_positions, config.d_model, seed=seed + 1, **kind
+            )
+        self.layers = nn.ModuleList(
+            DecoderLayer(config, layer=i, seed=seed + 100 * (i + 1), **kind)
+            for i in range(config.n_layers)
+        )
+        self.norm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
+        if not config.tie_embeddings:
+            self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, **kind)
+
+    def new_caches(self, batch: int, capacity: int) -> list[Any]:
+        """One empty cache per layer, of the kind that its attention fills.
+
+        ``caches = [layer.self_attn.new_cache(batch, capacity) for layer in layers]``
+
+        Parameters
+        ----------
+        batch, capacity : int
+            Sequences, and slots of each.
+
+        Returns
+        -------
+        list of caches
+            For `prefill`, `decode_step` and `generate`.
+
+        Raises
+        ------
+        ConfigError
+            If a number is below 1.
+        """
+        layers = (layer for layer in self.layers if isinstance(layer, DecoderLayer))
+        return [layer.self_attn.new_cache(batch, capacity) for layer in layers]
+
+    def forward(
+        self,
+        tokens: Tensor,
+        *,
+        caches: Sequence[Any] | None = None,
+        positions: Tensor | None = None,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits of the token that follows each given one.
+
+        ``logits[b, i] = score of each token as the one after tokens[b, : i + 1]``
+
+        Parameters
+        ----------
+        tokens : integer tensor (batch, seq)
+            Token ids.
+        caches : list of caches or None
+            Past keys and values of each layer; the new tokens are appended.
+        positions : integer tensor (seq,) or (batch, seq), or None
+            Positions, -1 for padding; None continues the caches, or counts from 0.
+        last_only : bool
+            Whether to compute the logits of the last token only.
+
+        Returns
+        -------
+        tensor (batch, seq, vocab_size), or (batch, vocab_size) with ``last_only``
+            Logits.
+
+        Raises
+        ------
+        ShapeError
+            If a shape is wrong.
+        DTypeError
+            If tokens or positions are not int32 or int64.
+        ConfigError
+            If a token or position is out of range, or there is not one cache per layer.
+        CacheOverflowError
+            If a cache is full. After any error the caches are as they were.
+        """
+        check_flag("last_only", last_only)
+        cached = self._check(tokens, caches, positions)
+        transaction = Transaction()
+        logits = self._run(tokens, cached, positions, transaction, last_only)
+        transaction.commit()
+        return logits
+
+    def _run(
+        self,
+        tokens: Tensor,
+        caches: Sequence[Any],
+        positions: Tensor | None,
+        transaction: Transaction,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits without checks; what goes into the caches counts once the transaction commits."""
+        steps = Pass(tokens.shape[1], tokens.device, caches[0], transaction, positions)
+        x = self._embed_tokens(tokens)
+        if self.config.positions != "none":
+            x = x + self._embed(steps.positions, tokens.shape)
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x = run_layer(layer, x, steps, cache)
+        return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
+
+    def _logits(self, x: Tensor) -> Tensor:
+        x, bound = self.norm(x), self.config.logit_softcap
+        tied = self.config.tie_embeddings
+        logits = linear(x, self.embed_tokens.weight) if tied else self.lm_head(x)
+        return logits if bound is None else bound * torch.tanh(logits / bound)
+
+    def _embed_tokens(self, tokens: Tensor) -> Tensor:
+        """Rows of the table, times a factor that the model's type has rounded too."""
+        x, factor = self.embed_tokens._run(tokens), self.config.embed_scale
+        return x if factor is None else x * torch.full((), factor, dtype=x.dtype, device=x.device)
+
+    def _embed(self, positions: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Embeddings of the tokens' positions; padding, which nobody sees, takes that of 0."""
+        positions = positions.clamp(min=0)
+        if self.config.positions == "learned":
+            return self.embed_positions._run(positions.expand(shape))
+        return sinusoids(positions, self.config.d_model, self.embed_tokens.weight.dtype)
+
+    def _check(
+        self, tokens: Tensor, caches: Sequence[Any] | None, positions: Tensor | None
+    ) -> list[Any]:
+        """The caches, one for each layer, after every check that needs no computing."""
+        check_token_ids(tokens)
+        self.embed_tokens._check_index(tokens)
+        cached = check_caches(caches, self.config.n_layers, len(tokens))
+        dtype = working_dtype(self.embed_tokens.weight)
+        for layer, cache in zip(self.layers, cached, strict=True):
+            if cache is not None:
+                check_cache(cache, layer.self_attn, len(tokens), dtype)
+        if positions is not None:
+            check_new_positions(positions, tokens.shape)
+        if self.config.positions != "none":
+            self._check_range(tokens, cached[0], positions)
+        return cached
+
+    def _check_range(self, tokens: Tensor, cache: Any, positions: Tensor | None) -> None:
+        """Refuse positions beyond the last that has an embedding."""
+        new, last = tokens.shape[1], self.config.max_positions
+        if positions is None and (cache is None or cache.contiguous):
+            low = 0 if cache is None else cache.slots  # known without asking the device
+            high = low + new - 1
+        else:
+            positions = cache.next_positions(new) if positions is None else positions
+            low, high = int(positions.min()), int(positions.max())
+        if low < -1 or high >= last:
+            raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")

@@ -1,0 +1,37 @@
+"""Rotary embedding as a layer needs it: frequencies once, tables for the positions of a pass."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig
+from mini_attn.torch.positions.rope import rope_frequencies, turns
+
+
+class Rotary:
+    """How fast each pair of a head turns, as a configuration says.
+
+    No module and no buffer: `model.to(torch.bfloat16)` must not round the frequencies.
+    """
+
+    def __init__(self, config: RopeConfig, width: int) -> None:
+        self.layout, rotary_dim = config.layout, config.rotary_dim
+        # What tables depend on: layers with the same rule share them.
+        self.rule = (width if rotary_dim is None else rotary_dim, config.theta, config.scaling)
+        with torch.device("cpu"):  # real numbers, also where the layer is built without storage
+            self._inv_freq, self._rope_factor, self.logit_factor = self._frequencies(None)
+
+    def _frequencies(self, seq_len: int | None) -> tuple[Tensor, float, float]:
+        rotary_dim, theta, scaling = self.rule
+        return rope_frequencies(rotary_dim, theta=theta, scaling=scaling, seq_len=seq_len)
+
+    def tables(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosines and sines (…, rotary_dim / 2) of positions, in float32 or wider."""
+        inv_freq, rope_factor = self._inv_freq, self._rope_factor
+        if isinstance(self.rule[2], DynamicNTK | LongRoPE):  # their speed follows the length
+            last = int(positions.max()) if positions.numel() else 0
+            inv_freq, rope_factor, _ = self._frequencies(max(last, 0) + 1)  # -1: all is padding
+        elif inv_freq.device != positions.device and positions.device.type != "mps":
+            inv_freq = self._inv_freq = inv_freq.to(positions.device)  # once, not in each step
+        return turns(positions, inv_freq, rope_factor, torch.promote_types(dtype, torch.float32))

@@ -1,0 +1,318 @@
+"""Rotary position embedding: pairs of numbers rotated by an angle that grows with position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mini_attn.config import RopeScaling
+from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.shapes import check_choice, check_count, check_number, named_shapes
+from mini_attn.torch._module import check_array, check_floating, check_positions
+from mini_attn.torch.positions.rope_scaling import scale_frequencies
+
+__all__ = ["apply_rope", "convert_rope_layout", "rope_frequencies", "rope_table"]
+
+
+_LAYOUTS = ("half", "interleaved")
+
+
+def _check_even(rotary_dim: int) -> int:
+    if check_count("rotary_dim", rotary_dim, least=2) % 2:
+        raise ConfigError(f"rotary_dim must be even, as pairs rotate, got {rotary_dim}")
+    return rotary_dim
+
+
+def rope_frequencies(
+    rotary_dim: int,
+    *,
+    theta: float = 10000.0,
+    scaling: RopeScaling | None = None,
+    seq_len: int | None = None,
+) -> tuple[Tensor, float, float]:
+    """How fast each pair rotates.
+
+    ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
+
+    Parameters
+    ----------
+    rotary_dim : int
+        Numbers of a head that rotate, two by two.
+    theta : float
+        Base of the frequencies.
+    scaling : RopeScaling or None
+        Rule for contexts beyond the trained one; None leaves the frequencies.
+    seq_len : int or None
+        Tokens of the sequence, for the rules that ask; None means the trained context.
+
+    Returns
+    -------
+    tuple (inv_freq, rope_factor, logit_factor)
+        Radians per position (rotary_dim / 2,) in float64; the factor of cosine and sine; the
+        factor of the scores.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range.
+
+    Notes
+    -----
+    Pair ``i`` is back where it began after ``2 pi / inv_freq[i]`` positions, its wavelength.
+
+    References
+    ----------
+    su2021roformer, section 3.2.2
+
+    Examples
+    --------
+    >>> inv_freq, rope_factor, logit_factor = rope_frequencies(4)
+    >>> inv_freq
+    tensor([1.0000, 0.0100], dtype=torch.float64)
+    """
+    pairs = torch.arange(0, _check_even(rotary_dim), 2, dtype=torch.float64)
+    check_number("theta", theta, above=0)
+    if seq_len is not None:
+        check_count("seq_len", seq_len)
+    inv_freq = torch.as_tensor(float(theta) ** (-pairs / rotary_dim))
+    if scaling is None:
+        return inv_freq, 1.0, 1.0
+    return scale_frequencies(inv_freq, scaling, theta=theta, rotary_dim=rotary_dim, seq_len=seq_len)
+
+
+def rope_table(
+    positions: Tensor, inv_freq: Tensor, *, rope_factor: float = 1.0, dtype: str = "float32"
+) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of every position's angles.
+
+    ``cos[s, i] = rope_factor * cos(positions[s] * inv_freq[i])``
+
+    Parameters
+    ----------
+    positions : integer tensor (seq,) or (batch, seq)
+        Positions of the tokens; those of padding may be -1.
+    inv_freq : tensor (pairs,)
+        Radians per position, in float64.
+    rope_factor : float
+        Factor of both.
+    dtype : {"float32", "float64"}
+        Name of the result's type.
+
+    Returns
+    -------
+    tuple of tensors (cos, sin)
+        (seq, pairs) or (batch, seq, pairs).
+
+    Raises
+    ------
+    ShapeError
+        If a shape is wrong.
+    DTypeError
+        If the positions are not int32 or int64, the frequencies not float64, or the type another.
+    ConfigError
+        If ``rope_factor`` is no finite number.
+
+    Notes
+    -----
+    Angles are computed in float64: in float32 those at position 100,000 are off by 0.008.
+
+    References
+    ----------
+    su2021roformer, section 3.4.2
+
+    Examples
+    --------
+    >>> import torch
+    >>> cos, sin = rope_table(torch.arange(3), rope_frequencies(4)[0])
+    >>> cos.shape
+    torch.Size([3, 2])
+    """
+    check_positions("positions", positions)
+    named_shapes(inv_freq=(inv_freq, "pairs"))
+    check_array("inv_freq", inv_freq)
+    if inv_freq.dtype != torch.float64:
+        raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
+    if dtype not in ("float32", "float64"):
+        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
+    check_number("rope_factor", rope_factor)
+    return turns(positions, inv_freq, rope_factor, getattr(torch, dtype))
+
+
+def turns(
+    positions: Tensor, inv_freq: Tensor, rope_factor: float, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """`rope_table` without checks."""
+    exact = positions.to(inv_freq.device)  # elsewhere only where a device has no float64
+    angles = exact[..., None] * inv_freq  # (..., seq, pairs)
+    cos, sin = (rope_factor * angles.cos()).to(dtype), (rope_factor * angles.sin()).to(dtype)
+    return cos.to(positions.device), sin.to(positions.device)
+
+
+def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
+    """Rotate each pair of a head by its angle.
+
+    ``(a, b) = (a cos - b sin, a sin + b cos)``
+
+    Parameters
+    ----------
+    x : tensor (batch, heads, seq, head_dim)
+        Queries or keys.
+    cos, sin : tensor (seq, pairs) or (batch, seq, pairs)
+        Of `rope_table`; the leading ``2 * pairs`` numbers of a head rotate, the rest stay.
+    layout : {"half", "interleaved"}
+        Pairs ``(i, i + pairs)`` (Hugging Face) or ``(2i, 2i + 1)`` (RoFormer, Meta).
+
+    Returns
+    -------
+    tensor (batch, heads, seq, head_dim)
+        In ``x``'s type.
+
+    Raises
+    ------
+    ShapeError
+        If axes disagree or the head has fewer numbers than rotate.
+    DTypeError
+        If a type is not floating point or the tables are in half precision.
+    ConfigError
+        If the layout is unknown.
+
+    Notes
+    -----
+    The angle is ``+ position * inv_freq``; the scores of two rotated vectors depend on the
+    difference of their positions only. Computed in the tables' type, so that half precision
+    rounds once, at the end.
+
+    References
+    ----------
+    su2021roformer, equation 34
+
+    Examples
+    --------
+    >>> import torch
+    >>> cos, sin = rope_table(torch.tensor([0]), rope_frequencies(4)[0])
+    >>> x = torch.ones(1, 1, 1, 4)
+    >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 rotates nothing
+    True
+    """
+    _check_tables(x, cos, sin, layout)
+    return rotate(cos, sin, layout, x)[0]
+
+
+def rotate(cos: Tensor, sin: Tensor, layout: str, *tensors: Tensor) -> list[Tensor]:
+    """`apply_rope` to each of some tensors, without checks."""
+    pairs = cos.shape[-1]
+    if cos.ndim == 3:
+        cos, sin = cos[:, None], sin[:, None]  # (batch, 1, seq, pairs)
+    return [_rotated(x, cos, sin, layout, pairs) for x in tensors]
+
+
+def _rotated(x: Tensor, cos: Tensor, sin: Tensor, layout: str, pairs: int) -> Tensor:
+    """One tensor; for a single token it is the number of PyTorch's calls that takes the time."""
+    head = x if x.shape[-1] == 2 * pairs else x[..., : 2 * pairs]
+    if x.dtype != cos.dtype:
+        head = head.to(torch.promote_types(x.dtype, cos.dtype))  # once: mixed products are slow
+    a, b = head.chunk(2, dim=-1) if layout == "half" else (head[..., 0::2], head[..., 1::2])
+    # a * cos - b * sin and a * sin + b * cos
+    both = [torch.addcmul(a * cos, b, sin, value=-1), torch.addcmul(a * sin, b, cos)]
+    out = torch.cat(both, dim=-1) if layout == "half" else torch.stack(both, dim=-1).flatten(-2)
+    out = out if out.dtype == x.dtype else out.to(x.dtype)
+    return out if head.shape == x.shape else torch.cat([out, x[..., 2 * pairs :]], dim=-1)
+
+
+def _fit(x: Any, cos: Any, sin: Any) -> bool:
+    """Whether tables (seq, pairs) are all that they should be."""
+    if not (isinstance(x, Tensor) and isinstance(cos, Tensor) and isinstance(sin, Tensor)):
+        return False
+    if x.ndim != 4 or cos.ndim != 2 or cos.shape != sin.shape or cos.dtype != sin.dtype:
+        return False
+    fits = cos.shape[0] == x.shape[2] and 2 * cos.shape[1] <= x.shape[3]
+    return fits and x.is_floating_point() and cos.dtype in (torch.float32, torch.float64)
+
+
+def _check_tables(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> None:
+    """Refuse tables that do not fit."""
+    check_choice("layout", layout, _LAYOUTS)
+    if _fit(x, cos, sin):
+        return  # the common case, in which one token's rotation is hardly longer than its checks
+    for name, array in (("x", x), ("cos", cos), ("sin", sin)):
+        check_floating(name, array)
+    axes = "batch seq pairs" if getattr(cos, "ndim", 0) == 3 else "seq pairs"
+    sizes = named_shapes(x=(x, "batch heads seq head_dim"), cos=(cos, axes), sin=(sin, axes))
+    if 2 * sizes["pairs"] > sizes["head_dim"]:
+        raise ShapeError(
+            f"{sizes['pairs']} pairs are {2 * sizes['pairs']} numbers, "
+            f"a head has {sizes['head_dim']}"
+        )
+    if cos.dtype not in (torch.float32, torch.float64) or cos.dtype != sin.dtype:
+        raise DTypeError(f"tables must be float32 or float64, got {cos.dtype} and {sin.dtype}")
+
+
+def convert_rope_layout(
+    weight: Tensor, n_heads: int, *, source: str, target: str, rotary_dim: int | None = None
+) -> Tensor:
+    """Reorder a projection's rows, so that another layout rotates the same pairs.
+
+    ``half[i], half[i + pairs] = interleaved[2 i], interleaved[2 i + 1]``
+
+    Parameters
+    ----------
+    weight : tensor (n_heads * head_dim, d_model) or (n_heads * head_dim,)
+        Weights or biases of the query or of the key projection, or the gains of a norm over a
+        head of theirs (head_dim,).
+    n_heads : int
+        Heads of that projection: key/value heads for the keys, 1 for the gains.
+    source, target : {"half", "interleaved"}
+        Layout that the weights were trained with, and the one to give them.
+    rotary_dim : int or None
+        Leading numbers of a head that rotate; None means all.
+
+    Returns
+    -------
+    tensor, shape of ``weight``
+        A copy, or ``weight`` itself where the layouts are one.
+
+    Raises
+    ------
+    ShapeError
+        If the rows cannot be cut into heads, or a head has fewer numbers than rotate.
+    ConfigError
+        If a layout is unknown or ``rotary_dim`` odd.
+
+    Notes
+    -----
+    Scores do not change when queries and keys are reordered alike. Without the conversion
+    the first token is right, as position 0 rotates nothing, and all later ones are not. Weights,
+    biases and gains go together: all of them act before the rotation.
+
+    References
+    ----------
+    su2021roformer, section 3.4.2
+
+    Examples
+    --------
+    >>> import torch
+    >>> rows = torch.arange(4.0)
+    >>> convert_rope_layout(rows, 1, source="interleaved", target="half")
+    tensor([0., 2., 1., 3.])
+    """
+    check_floating("weight", weight)
+    check_choice("source", source, _LAYOUTS)
+    check_choice("target", target, _LAYOUTS)
+    rows, rest = weight.shape[0] if weight.ndim else 0, tuple(weight.shape[1:])
+    if weight.ndim not in (1, 2) or rows % check_count("n_heads", n_heads) or not rows:
+        raise ShapeError(
+            f"weight must be ({n_heads} * head_dim, ...), got shape {tuple(weight.shape)}"
+        )
+    head_dim = rows // n_heads
+    turned = _check_even(head_dim if rotary_dim is None else rotary_dim)
+    if turned > head_dim:
+        raise ShapeError(f"rotary_dim = {turned} exceeds head_dim = {head_dim}")
+    if source == target:
+        return weight
+    heads = weight.reshape(n_heads, head_dim, *rest)
+    pairs = (2, turned // 2) if source == "half" else (turned // 2, 2)
+    swapped = heads[:, :turned].reshape(n_heads, *pairs, *rest).swapaxes(1, 2)
+    swapped = swapped.reshape(n_heads, turned, *rest)
+    return torch.cat([swapped, heads[:, turned:]], dim=1).reshape(weight.shape)
