@@ -1,15 +1,17 @@
 """Tables and plans for teachers, made from the chapters and the bank of exercises.
 
 ``{chapter-map}``, ``{chapter-goals}`` and ``{exercise-table}`` take nothing. ``{plan}`` takes
-rows ``when | minutes of talk | what happens | ids of exercises`` and adds the exercises' own
-minutes; ``{misconceptions}`` takes chapters and rows ``what is thought | what is so | where it
-shows``. What does not add up or does not exist is an error of the build.
+rows ``when | minutes of talk | what happens | exercises`` and adds the exercises' own minutes.
+A row names exercises by their ids, or chapters: then a sheet holds what is assessed in them and
+any other row the practice, without what a row names by its id. ``rest`` stands for the chapters
+that no row names. ``{misconceptions}`` takes chapters and rows ``what is thought | what is so |
+where it shows``. What does not add up or does not exist is an error of the build.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -89,6 +91,23 @@ def exercise_table(chapters: Chapters) -> list[str]:
     ]
 
 
+def shared_out(chapters: Chapters, rows: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield each row's cells and the ids of its exercises, those of named chapters among them."""
+    split = [[cell.strip() for cell in row.split("|")] for row in rows]
+    named = {word for *_, words in split for word in words.split()}
+    rest = [stem for stem in chapters if stem not in named]
+    for *cells, words in split:
+        found: list[str] = []
+        for word in words.split():
+            pages = rest if word == "rest" else [word] if word in chapters else []
+            found += [] if pages else [word]
+            found += [
+                t.id for page in pages for t in chapters[page].exercises
+                if t.id not in named and t.assessed == cells[0].startswith("Sheet")
+            ]  # fmt: skip
+        yield cells, found
+
+
 def plan(
     chapters: Chapters, rows: Iterable[str], *, each: int | None = None, total: int | None = None
 ) -> list[str]:
@@ -102,12 +121,11 @@ def plan(
     """
     lines = ["| when | what | min |", "|---|---|--:|"]
     commands, clock, seen = [], 0, set()
-    for row in rows:
-        when, talk, text, ids = (cell.strip() for cell in row.split("|"))
-        tasks = [exercise(i) for i in ids.split()]
+    for (when, talk, text), ids in shared_out(chapters, rows):
+        tasks = [exercise(i) for i in ids]
         minutes = int(talk) + sum(t.minutes for t in tasks)
         if each and int(talk) and minutes != each:
-            raise ValueError(f"{minutes} minutes instead of {each}: {row}")
+            raise ValueError(f"{minutes} minutes instead of {each}: {when}")
         if twice := seen & {t.id for t in tasks}:
             raise ValueError(f"comes twice: {', '.join(sorted(twice))}")
         seen |= {t.id for t in tasks}
@@ -118,7 +136,8 @@ def plan(
         clock += minutes
         if when.startswith("Sheet"):
             lines[-1] = f"{lines[-1][:-2].rstrip(' |')}<br>{sum(t.points for t in tasks)} points |"
-            commands.append(f'make release EX="{ids}" NAME={when.lower().replace(" ", "")}')
+            name, all_of_it = when.lower().replace(" ", ""), " ".join(ids)
+            commands.append(f'make release EX="{all_of_it}" NAME={name}')
     if total and clock != total:
         raise ValueError(f"the plan takes {clock} minutes instead of {total}")
     return [*lines, "", *(["```sh", *commands, "```"] if commands else [])]

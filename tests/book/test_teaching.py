@@ -49,9 +49,10 @@ def blocks(name: str) -> list[tuple[dict[str, int], list[str]]]:
     return found
 
 
-def ids(rows: list[str], begins: str = "") -> list[str]:
+def ids(make: Any, rows: list[str], begins: str = "") -> list[str]:
     """Exercises of the rows whose first cell begins so."""
-    return [i for row in rows if row.startswith(begins) for i in row.split("|")[3].split()]
+    shared = make.tables.shared_out(make.chapters, rows)
+    return [i for cells, found in shared if cells[0].startswith(begins) for i in found]
 
 
 def minutes(lines: list[str]) -> list[int]:
@@ -69,19 +70,31 @@ def test_the_plans_add_up(make: Any) -> None:
         assert options == {"each": 90}
         lines = make.tables.plan(make.chapters, rows, each=90)
         assert minutes(lines).count(90) == meetings
-        home = [row for row in rows if int(row.split("|")[1]) == 0]
-        assert sum(minutes(lines)) == 90 * meetings + sum(
-            exercise(i).minutes for row in home for i in ids([row])
-        )
+        shared = make.tables.shared_out(make.chapters, rows)
+        home = [i for cells, found in shared if int(cells[1]) == 0 for i in found]
+        assert sum(minutes(lines)) == 90 * meetings + sum(exercise(i).minutes for i in home)
 
 
-def test_the_month_uses_every_exercise_once() -> None:
+def test_the_month_uses_every_exercise_once(make: Any) -> None:
     """Sheets hold the assessed ones, everything else is practice; the lecture gives none away."""
     lecture, week, month = (rows for _, rows in blocks("plan"))
-    assert sorted(ids(month)) == exercise_ids()
-    assert {i for i in ids(month) if exercise(i).assessed} == set(ids(month, "Sheet"))
+    assert sorted(ids(make, month)) == exercise_ids()
+    assert {i for i in ids(make, month) if exercise(i).assessed} == set(ids(make, month, "Sheet"))
     for rows in (lecture, week):
-        assert not [i for i in ids(rows) if exercise(i).assessed and i not in ids(rows, "Sheet")]
+        kept = set(ids(make, rows, "Sheet"))
+        assert not [i for i in ids(make, rows) if exercise(i).assessed and i not in kept]
+
+
+def test_a_row_takes_what_its_chapters_have_and_no_row_names(make: Any) -> None:
+    rows = ["Day 1 | 9 | | late_mask", "at home | 0 | | attention", "Sheet | 0 | | attention",
+            "at home | 0 | | rest"]  # fmt: skip
+    day, home, sheet, rest = (found for _, found in make.tables.shared_out(make.chapters, rows))
+    assert day == ["late_mask"]
+    own = set(tasks_of("attention")) - {"late_mask"}
+    assert {i for i in own if exercise(i).assessed} == set(sheet)
+    assert set(home) == own - set(sheet)
+    assert {exercise(i).page for i in rest} == set(chapters()) - {"attention"}
+    assert not [i for i in rest if exercise(i).assessed]
 
 
 @pytest.mark.parametrize(
