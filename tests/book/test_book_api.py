@@ -18,8 +18,6 @@ from tests.scripts import script
 BOOK = Path(__file__).parents[2] / "book"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("api-*.md"))}
 BACKENDS = (mini_attn.numpy, mini_attn.torch)
-# Their names load when asked for, so their page lists them one by one.
-ONE_BY_ONE = {"widgets"}
 
 
 def stems_of(text: str) -> list[str]:
@@ -36,7 +34,7 @@ def public_stems() -> set[str]:
     """Modules without an underscore: the package's own, and those of both backends."""
     folders = [mini_attn.__path__, *(backend.__path__ for backend in BACKENDS)]
     names = {info.name for folder in folders for info in pkgutil.iter_modules(folder)}
-    return {name for name in names if not name.startswith("_")} - {"numpy", "torch"} - ONE_BY_ONE
+    return {name for name in names if not name.startswith("_")} - {"numpy", "torch"}
 
 
 def extension():
@@ -79,14 +77,6 @@ def test_every_name_of_a_module_gets_an_entry(stem):
         kind = "autoclass" if inspect.isclass(thing) else "autofunction"
         kind = kind if DOCSTRINGS.is_entry(thing) else "py:data"
         assert f".. {kind}:: {name}" in lines, name
-
-
-def test_the_widgets_page_lists_them_all():
-    from mini_attn import widgets
-    from mini_attn.widgets import panels
-
-    listed = set(re.findall(r"^\.\. autoclass:: (\w+)$", PAGES["api-widgets"], re.M))
-    assert listed == set(widgets.__all__) | set(panels.__all__)
 
 
 def test_torch_notes_that_differ_are_shown():

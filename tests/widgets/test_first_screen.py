@@ -9,33 +9,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mini_attn.widgets.base import STATIC
+from tests.scripts import script
 from tests.site import watched
 from tests.widgets.test_widgets_browser import FRAME, WIDGETS
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
 
-OPENING = [
-    "softmax_choice",
-    "attention_explorer",
-    "head_stepper",
-    "inside_model",
-    "tile_stepper",
-    "cost_explorer",
-    "position_encodings",
-    "rotor",
-    "rope_scaling",
-    "decode_stepper",
-    "roofline",
-    "head_wiring",
-    "ring_cache",
-    "flash_tiles",
-    "latent_explorer",
-    "variant_table",
-    "page_pool",
-    "bits_dial",
-    "key_budget",
-]
+LIVING = script("book/_ext/living.py")
+OPENING = [LIVING.opening(chapter)[1] for chapter in LIVING.read_chapters().values()]
 ROOM = 560  # pixels below the head, the title and the question, on both screens
 SCREENS = [(1440, 800, 688), (390, 844, 358)]  # window, and the book's column in it
 FOLDED = [name for name in OPENING if name != "inside_model"]  # its settings fold everywhere

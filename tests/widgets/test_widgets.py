@@ -315,9 +315,8 @@ def test_png_shows_the_committed_svg(name: str) -> None:
 
 
 def test_every_definition_has_its_class() -> None:
-    """What JavaScript registers, Python has, with one schema each."""
+    """What JavaScript registers, Python has, under the name of its room."""
     assert sorted(run("return Object.keys(living.registry);", None)) == NAMES
-    assert sorted(path.parent.name for path in JS.glob("*/schema.json")) == NAMES
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -329,8 +328,7 @@ def test_every_picture_has_its_room(name: str) -> None:
 def test_outside_of_the_rooms_is_only_what_is_bundled() -> None:
     files = {path.name for path in JS.iterdir() if path.is_file()}
     entries = {"build.mjs", "jupyter.js", "node.js", "page.js", "trained.js"}
-    entries |= {"registry.js", "everything.js"}
-    assert files == entries | {"package.json", "package-lock.json"}
+    assert files == entries | {"everything.js", "package.json", "package-lock.json"}
 
 
 def test_static_folder_holds_nothing_else() -> None:

@@ -1,7 +1,8 @@
 // node build.mjs OUT: writes the page bundles, the Jupyter module, the style and the pictures.
 // The packages are looked for in NODE_PATH, so that no node_modules lies in the Python package.
 import { createRequire } from "node:module";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -11,10 +12,21 @@ const packages = process.env.NODE_PATH;
 const { buildSync, transformSync } = createRequire(join(packages, "x.js"))("esbuild");
 mkdirSync(out, { recursive: true });
 
+const read = (name) => readFileSync(join(here, name), "utf8");
+const within = (name) => readdirSync(here).filter((room) => existsSync(join(here, room, name))).sort();
+// "rooms" is every room with a schema, but not those that trained.js mounts itself.
+const apart = (room) => read("trained.js").includes(`"./${room}/index.js"`);
+const rooms = within("schema.json").filter((room) => !apart(room));
+const registry = join(mkdtempSync(join(tmpdir(), "rooms-")), "rooms.mjs");
+writeFileSync(registry, [
+  ...rooms.map((room) => `import ${room} from ${JSON.stringify(join(here, room, "index.js"))};`),
+  `export default { ${rooms.join(", ")} };`,
+].join("\n"));
+
 const common = {
   absWorkingDir: here, bundle: true, minify: true, charset: "utf8", target: "es2022", metafile: true,
   legalComments: "none", nodePaths: [packages], logLevel: "error",
-  alias: { "d3-interpolate": "./core/interpolate.js", "d3-format": "./core/format.js" },
+  alias: { rooms: registry, "d3-interpolate": "./core/interpolate.js", "d3-format": "./core/format.js" },
 };
 
 // The licences of the packages in a bundle, each text once, below all who claim it.
@@ -41,16 +53,15 @@ for (const name of ["progress", "pencil", "notebook", "scorm"]) bundle(`${name}/
 for (const [source, name] of [["index", "python"], ["editor", "editor"], ["worker", "worker"]]) bundle(`python/${source}.js`, name);
 bundle("jupyter.js", "jupyter", "esm");
 
-const read = (name) => readFileSync(join(here, name), "utf8");
 const packed = (css) => transformSync(css, { loader: "css", minify: true }).code.trim();
-const styles = readdirSync(here).map((room) => `${room}/style.css`).filter((name) => existsSync(join(here, name))).sort();
+const styles = within("style.css").map((room) => `${room}/style.css`);
 writeFileSync(join(out, "living.css"), `${packed(["core/living.css", ...styles].map(read).join(""))}\n`);
 
 // The same definitions for Node: the tests compute with them, and the pictures come from them.
 const forNode = join(out, "living.node.mjs");
 buildSync({ ...common, minify: false, entryPoints: ["node.js"], format: "esm", platform: "node", outfile: forNode });
-const { registry, defaults } = await import(pathToFileURL(forNode));
-for (const [name, { draw, compute, schema, describe }] of Object.entries(registry)) {
+const { registry: known, defaults } = await import(pathToFileURL(forNode));
+for (const [name, { draw, compute, schema, describe }] of Object.entries(known)) {
   if (!draw) continue;
   // What is printed may be further on than where a reader begins.
   const still = Object.entries(schema).filter(([, entry]) => "still" in entry).map(([key, entry]) => [key, entry.still]);
@@ -60,3 +71,4 @@ for (const [name, { draw, compute, schema, describe }] of Object.entries(registr
   const style = `<style>${packed(read(`${name}/style.css`))}</style>`; // a picture may stand alone
   writeFileSync(join(out, `${name}.svg`), `${svg.replace(">", `>${style}`)}\n`);
 }
+rmSync(dirname(registry), { recursive: true });

@@ -2,7 +2,7 @@
 import { put } from "./bits_dial/compute.js";
 import head from "./data/bits_dial.json" with { type: "json" };
 import insideModel from "./inside_model/index.js";
-import registry from "./registry.js";
+import registry from "rooms";
 
 put(head);
 export default { ...registry, [insideModel.name]: insideModel };
