@@ -12,7 +12,6 @@ What no mistake explains, and is right to float32's precision, is right.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -94,18 +93,23 @@ def _explain(task: Exercise, tried: list[Tried], first: Tried) -> tuple[str | No
     names, about = list(first.outputs), _speaks_of(task, first)
     table = [task.slips(case.inputs) for case in tried]
     moved = [moves(task.right, case.inputs, case.outputs) for case in tried]
+    # The cases that failed come first: most mistakes are refuted by one of them.
+    order = sorted(range(len(tried)), key=lambda at: not tried[at].fault)
+    failing = sum(bool(case.fault) for case in tried)
     partly: list[str] = []
     for number, (_, idea) in enumerate(table[tried.index(first)]):
-        foreseen: list[Any] = [slips[number][0] for slips in table]
-        gives = [
-            one is not None
-            and (about is None or about in named(one, names))
-            and _gives(task, case, named(one, names), by, whole=case.finite or case is first)
-            for one, case, by in zip(foreseen, tried, moved, strict=True)
-        ]
-        if all(gives):
+        explained = 0
+        for at in order:
+            case, foreseen = tried[at], table[at][number][0]
+            mistake = {} if foreseen is None else named(foreseen, names)
+            about_it = mistake and (about is None or about in mistake)
+            whole = case.finite or case is first
+            if not about_it or not _gives(task, case, mistake, moved[at], whole=whole):
+                break
+            explained += 1
+        if explained == len(tried):
             return idea, None
-        if all(same for same, case in zip(gives, tried, strict=True) if case.fault):
+        if explained >= failing:
             partly.append(idea)
     partly = [idea for idea in partly if not idea.startswith(TWO)] or partly  # the simpler ones
     # Truth values come out alike too easily to be sure.
