@@ -4,10 +4,9 @@ from mini_attn.caching.blocks import Blocks
 from mini_attn.caching.evicting import Evicting, Kept
 from mini_attn.caching.filled import Cached, CachedIndexed, CachedMeans, Filled
 from mini_attn.caching.groups import Groups, Sealed
-from mini_attn.caching.pages import Paged, Pages
+from mini_attn.caching.pages import Paged, Pages, Rented
 from mini_attn.caching.planning import Piece, Step
 from mini_attn.caching.prefixes import Prefixes, chain_hash
-from mini_attn.caching.rented import Rented
 from mini_attn.caching.ring import Ring
 from mini_attn.caching.scheduler import Scheduler
 from mini_attn.caching.slots import Slots

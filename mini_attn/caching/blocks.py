@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from mini_attn.caching.prefixes import Prefixes
 from mini_attn.caching.transaction import Transaction, Versioned
@@ -11,7 +14,15 @@ from mini_attn.shapes import check_count
 
 __all__ = ["Blocks"]
 
-_COUNT, _NEXT, _BEFORE = range(3)
+
+@dataclass(eq=False)
+class Block:
+    """One block: how many hold it and, while nobody does, its neighbors among the free ones."""
+
+    number: int
+    references: int = 0
+    previous: Block | None = None
+    following: Block | None = None
 
 
 class Blocks(Versioned[int]):
@@ -46,10 +57,11 @@ class Blocks(Versioned[int]):
         self._all_free(n_blocks)
 
     def _all_free(self, n_blocks: int) -> None:
-        # Free blocks are a ring of neighbours; its ends meet at the number n_blocks, no block.
-        self._references = [0] * n_blocks
-        self._next = [*range(1, n_blocks + 1), 0]
-        self._before = [n_blocks, *range(n_blocks)]
+        self._blocks = [Block(number) for number in range(n_blocks)]
+        self._ends = Block(n_blocks)  # no block: before the first free one and behind the last
+        ring = [self._ends, *self._blocks, self._ends]
+        for block, following in pairwise(ring):
+            block.following, following.previous = following, block
         self.prefixes = Prefixes(n_blocks, self.block_size)
         self._begin(n_blocks)
 
@@ -95,7 +107,11 @@ class Blocks(Versioned[int]):
         if check_count("block", block, least=0) >= self.n_blocks:
             raise ConfigError(f"block must lie in 0 … {self.n_blocks - 1}, got {block}")
         self._state  # noqa: B018 - settles what an unfinished step has left
-        return self._references[block]
+        return self._held_by(block)
+
+    def _held_by(self, block: int) -> int:
+        """How many hold a block, as the step that is running sees it."""
+        return self._blocks[block].references
 
     def take(self) -> int:
         """A free block, held once from now on.
@@ -226,62 +242,64 @@ class Blocks(Versioned[int]):
         names those that will be when this step is done.
         """
         free = self._state_in(transaction)
-        draft = _Draft(self._references, self._next, self._before)
-        free -= sum(draft.hold(block) for block in share)
+        draft = _Draft(self._ends)
+        free -= sum(draft.incref(self._blocks[block]) for block in share)
         if take > free:
             raise CacheOverflowError(
                 f"{take} blocks are needed, {free} of {self.n_blocks} are free"
             )
-        taken = [draft.take() for _ in range(take)]
+        taken = [draft.take().number for _ in range(take)]
         free -= take
         for block in release:
-            free += draft.let_go(block, block in known or self.prefixes.holds(block) is not None)
-        kept = [(array, i, array[i]) for array, i, _ in draft.writes()]
+            is_known = block in known or self.prefixes.holds(block) is not None
+            free += draft.decref(self._blocks[block], is_known)
+        kept = [(fields, name, fields[name]) for fields, name, _ in draft.writes()]
         self._stage(free, transaction, kept)
         for block in taken:
             self.prefixes.forget(block)  # for good: whoever takes it writes into it
-        for array, i, new in draft.writes():
-            array[i] = new
+        for fields, name, new in draft.writes():
+            fields[name] = new
         return taken
 
 
 class _Draft:
-    """Counts and neighbours as they will be; nothing is written."""
+    """Blocks as a step leaves them; nothing is written yet."""
 
-    def __init__(self, *arrays: list[int]) -> None:
-        self._arrays, self._end = arrays, len(arrays[0])
-        self._new: dict[tuple[int, int], int] = {}  # (which array, index): number
+    def __init__(self, ends: Block) -> None:
+        self._ends = ends
+        self._new: dict[tuple[Block, str], Any] = {}
 
-    def _get(self, which: int, i: int) -> int:
-        return self._new.get((which, i), self._arrays[which][i])
+    def _get(self, block: Block, field: str) -> Any:
+        return self._new.get((block, field), getattr(block, field))
 
-    def take(self) -> int:
+    def take(self) -> Block:
         """The free block that is first in line, held once."""
-        block = self._get(_NEXT, self._end)
-        self.hold(block)
+        block: Block = self._get(self._ends, "following")
+        self.incref(block)
         return block
 
-    def hold(self, block: int) -> bool:
+    def incref(self, block: Block) -> bool:
         """Count once more; whether it was free."""
-        count = self._get(_COUNT, block)
-        self._new[_COUNT, block] = count + 1
+        count = self._get(block, "references")
+        self._new[block, "references"] = count + 1
         if not count:
-            self._join(self._get(_BEFORE, block), self._get(_NEXT, block))
+            self._join(self._get(block, "previous"), self._get(block, "following"))
         return not count
 
-    def let_go(self, block: int, known: bool) -> bool:
+    def decref(self, block: Block, known: bool) -> bool:
         """Count once less; whether it is free now: last in line if it is known, else first."""
-        count = self._get(_COUNT, block) - 1
-        self._new[_COUNT, block] = count
+        count = self._get(block, "references") - 1
+        self._new[block, "references"] = count
         if not count:
-            before = self._get(_BEFORE, self._end) if known else self._end
-            after = self._end if known else self._get(_NEXT, self._end)
+            before = self._get(self._ends, "previous") if known else self._ends
+            after = self._ends if known else self._get(self._ends, "following")
             self._join(before, block)
             self._join(block, after)
         return not count
 
-    def _join(self, before: int, after: int) -> None:
-        self._new[_NEXT, before], self._new[_BEFORE, after] = after, before
+    def _join(self, block: Block, following: Block) -> None:
+        self._new[block, "following"], self._new[following, "previous"] = following, block
 
-    def writes(self) -> list[tuple[list[int], int, int]]:
-        return [(self._arrays[which], i, new) for (which, i), new in self._new.items()]
+    def writes(self) -> Iterator[tuple[dict[str, Any], str, Any]]:
+        """The fields of each block that change, which field, and what it becomes."""
+        return ((vars(block), field, new) for (block, field), new in self._new.items())

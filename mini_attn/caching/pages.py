@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching.adopting import Adopting
 from mini_attn.caching.filled import Filled
 from mini_attn.caching.slots import Slots
 from mini_attn.caching.transaction import Transaction
-from mini_attn.errors import CacheOverflowError
+from mini_attn.errors import CacheOverflowError, CacheStateError, ShapeError
 
-__all__ = ["Paged", "Pages"]
+__all__ = ["Paged", "Pages", "Rented"]
 
 Array = NDArray[Any]
 Table = tuple[tuple[int, ...], ...]
@@ -30,7 +29,7 @@ class Paged(Filled):
     index: Any = None  # the table as the backend's array (batch, blocks), for gathering
 
 
-class Pages(Adopting, Slots):
+class Pages(Slots):
     """The integers of a cache whose slots lie in blocks of a pool."""
 
     pool: Any  # the backend's pool, a `Blocks`
@@ -81,7 +80,7 @@ class Pages(Adopting, Slots):
         last = [blocks[state.slots // size] for blocks in state.table]
         copies = 0
         for block in set(last):  # of the rows that share it one may keep it, if nobody else does
-            copies += min(last.count(block), self.pool._references[block] - 1)
+            copies += min(last.count(block), self.pool._held_by(block) - 1)
         return fresh, copies
 
     def _check_room(self, state: Filled, new: int, transaction: Any) -> None:
@@ -107,13 +106,12 @@ class Pages(Adopting, Slots):
             self._forget_last(state)
             return state, []
         free = iter(self.pool._change(transaction, take=need))
-        held = self.pool._references
         table, copies = [], []
         left = dict.fromkeys(chain(*state.table), 0)  # how often each has been left here
         for row in state.table:
             blocks = list(row)
-            if start % size and held[blocks[start // size]] - left[blocks[start // size]] > 1:
-                shared = blocks[start // size]
+            shared = blocks[start // size] if start % size else None
+            if shared is not None and self.pool._held_by(shared) - left[shared] > 1:
                 blocks[start // size] = own = next(free)
                 left[shared] += 1
                 copies.append((own, shared))
@@ -169,3 +167,150 @@ class Pages(Adopting, Slots):
         assert isinstance(own, Paged)
         table = tuple(state.table[row] for row in index.tolist())
         return self._with_table(replace(own, arrays=state.arrays), table)
+
+    # Prefixes that other sequences have computed.
+
+    def adopt(self, tokens: Any) -> int:
+        """Hold the blocks of the longest prefix that is known, instead of computing it again.
+
+        ``slots = block_size * blocks that each row's tokens begin with``
+
+        Parameters
+        ----------
+        tokens : integer array (batch, seq)
+            What the sequences will hold, from their beginning.
+
+        Returns
+        -------
+        int
+            Slots that are filled now; the tokens behind them are still to be run.
+
+        Raises
+        ------
+        CacheStateError
+            If the cache is not empty.
+        ShapeError
+            If there is not one row of tokens for each sequence.
+        DTypeError
+            If the tokens are no integers.
+
+        Notes
+        -----
+        At least one token of each row is left to run, as its logits are wanted. Rows are filled
+        alike: the shortest prefix among them counts. Blocks that nobody holds any more are
+        revived. Each layer has a cache of its own, and each adopts.
+
+        References
+        ----------
+        kwon2023pagedattention, section 4.4
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mini_attn.numpy import BlockPool, PagedKVCache
+        >>> pool, rows = BlockPool(8, 1, 4, block_size=2), np.ones((1, 1, 5, 4), np.float32)
+        >>> cache, tokens = PagedKVCache(pool, batch=1), np.array([[3, 1, 4, 1, 5]])
+        >>> _ = cache.append(rows, rows)
+        >>> cache.remember(tokens)
+        >>> twin = PagedKVCache(pool, batch=1)
+        >>> twin.adopt(tokens), twin.block_table
+        (4, [[0, 1]])
+        """
+        state, rows = self._paged, self._tokens(tokens)
+        if state.slots:
+            raise CacheStateError(
+                f"only an empty cache adopts a prefix, here {state.slots} slots are filled"
+            )
+        found = [self.pool.prefixes.find(row) for row in rows]
+        n = min(len(blocks) for blocks in found)
+        if n:
+            table = tuple(tuple(blocks[:n]) for blocks in found)
+            after = replace(self._with_table(state, table), slots=n * self.pool.block_size)
+            self._together(after, share=chain(*table))
+        return n * self.pool.block_size
+
+    def remember(self, tokens: Any) -> None:
+        """Say which tokens it holds, so that other sequences may adopt its full blocks.
+
+        ``found[hash(tokens up to a full block's end)] = block``
+
+        Parameters
+        ----------
+        tokens : integer array (batch, slots)
+            Tokens of all its slots.
+
+        Raises
+        ------
+        CacheStateError
+            If its rows do not hold positions 0, 1, 2, …
+        ShapeError
+            If there is not one token for each slot.
+        DTypeError
+            If the tokens are no integers.
+
+        Notes
+        -----
+        Keys depend on all tokens before them and on the model: pools of one model remember, and
+        what else changes keys (an adapter, an image) belongs into the tokens or into a pool of
+        its own. Known until the block is taken for something else or written into.
+
+        References
+        ----------
+        kwon2023pagedattention, section 4.4
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mini_attn.numpy import BlockPool, PagedKVCache
+        >>> pool, row = BlockPool(8, 1, 4, block_size=1), np.ones((1, 1, 1, 4), np.float32)
+        >>> cache = PagedKVCache(pool, batch=1)
+        >>> _ = cache.append(row, row)
+        >>> cache.remember(np.array([[7]]))
+        >>> pool.prefixes.find([7, 8])
+        [0]
+        """
+        state, rows = self._paged, self._tokens(tokens)
+        if len(rows[0]) != state.slots:
+            raise ShapeError(
+                f"tokens must be (batch, slots) = ({self.batch}, {state.slots}), "
+                f"got ({self.batch}, {len(rows[0])})"
+            )
+        if not state.counted:
+            raise CacheStateError("a cache with padding or gaps has no prefix to share")
+        for row, blocks in zip(rows, state.table, strict=True):
+            self.pool.prefixes.learn(row, blocks)
+
+    def _tokens(self, tokens: Any) -> list[list[int]]:
+        """Checked tokens of each row."""
+        rows = self._integers("tokens", tokens)
+        if rows.ndim != 2 or len(rows) != self.batch:
+            raise ShapeError(f"tokens must be (batch, seq), batch = {self.batch}, got {rows.shape}")
+        listed: list[list[int]] = rows.tolist()
+        return listed
+
+
+class Rented(Pages):
+    """The integers of a cache that writes into the blocks it is given and counts none of them.
+
+    A scheduler counts; whoever runs its step makes one for each piece and layer.
+    """
+
+    def _rent(self, table: tuple[int, ...], start: int) -> None:
+        """These blocks, the first slots of which are filled."""
+        state = self._with_table(self._paged, (table,))
+        self._set(replace(state, slots=start))
+
+    def _check_room(self, state: Filled, new: int, transaction: Any) -> None:
+        assert isinstance(state, Paged)
+        room = len(state.table[0]) * self.pool.block_size
+        if state.slots + new > room:
+            raise CacheOverflowError(
+                f"{new} new tokens do not fit: {state.slots} of {room} slots are used in the "
+                f"{len(state.table[0])} blocks that the step was given"
+            )
+
+    def _own(
+        self, state: Filled, end: int, transaction: Transaction
+    ) -> tuple[Paged, list[tuple[int, int]]]:
+        assert isinstance(state, Paged)
+        return state, []

@@ -138,7 +138,7 @@ class Planning:
         """Begin a sequence that waits, if all of its tokens fit; whether they do."""
         run, prefixes = self._waiting[arrival], self._blocks.prefixes
         hits = prefixes.find(run.tokens)
-        revived = sum(not self._blocks._references[block] for block in hits)
+        revived = sum(not self._blocks._held_by(block) for block in hits)
         slots = len(hits) * prefixes.block_size
         run = replace(run, table=tuple(hits), done=slots, full=len(hits))
         if self._needed(run, run.left) + revived > self._free:
@@ -161,7 +161,7 @@ class Planning:
         """Whether others hold the block that it writes into next, too."""
         size = self._blocks.block_size
         inside = run.done % size > 0
-        return inside and self._blocks._references[run.table[run.done // size]] > 1
+        return inside and self._blocks._held_by(run.table[run.done // size]) > 1
 
     def _give(self, run: Run, n: int) -> None:
         """Blocks for so many tokens, and the piece that runs them."""

@@ -11,11 +11,11 @@ def check_blocks(blocks, tables):
     assert [blocks.references(i) for i in range(blocks.n_blocks)] == [
         counts[i] for i in range(blocks.n_blocks)
     ]
-    line, at = [], blocks._next[blocks.n_blocks]
-    while at != blocks.n_blocks:
-        line.append(at)
-        assert blocks._before[blocks._next[at]] == at
+    line, block = [], blocks._ends.following
+    while block is not blocks._ends:
+        line.append(block.number)
+        assert block.following.previous is block
         assert len(line) <= blocks.n_blocks
-        at = blocks._next[at]
+        block = block.following
     assert sorted(line) == [i for i in range(blocks.n_blocks) if not counts[i]]
     assert blocks.n_free == len(line)

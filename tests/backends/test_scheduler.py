@@ -131,7 +131,7 @@ class Words:
             for slot in range(end):
                 block = piece.table[slot // size]
                 if slot >= piece.start:
-                    assert scheduler.blocks._references[block] == 1  # nobody else reads it
+                    assert scheduler.blocks._held_by(block) == 1  # nobody else reads it
                     self.slots[block][slot % size] = tokens[: slot + 1]
         # All at once at the end: what one piece writes is not what another reads.
         for piece in step.pieces:
