@@ -59,9 +59,19 @@ class Chapter:
         return ROOT / f"book/{self.stem}.ipynb"
 
     @cached_property
+    def notebook(self) -> nbformat.NotebookNode:
+        """The notebook as its file has it."""
+        return nbformat.read(self.path, as_version=4)
+
+    @property
     def cells(self) -> list[nbformat.NotebookNode]:
         """The notebook's cells."""
-        return list(nbformat.read(self.path, as_version=4).cells)
+        return list(self.notebook.cells)
+
+    @property
+    def misconceptions(self) -> list[str]:
+        """What students think, for the page for teachers: its rows in the notebook's metadata."""
+        return list(self.notebook.metadata.get("mini_attn", {}).get("misconceptions", []))
 
     @cached_property
     def title(self) -> str:

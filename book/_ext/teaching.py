@@ -1,17 +1,18 @@
 """Tables and plans for teachers, made from the chapters and the bank of exercises.
 
-``{chapter-map}``, ``{chapter-goals}`` and ``{exercise-table}`` take nothing. ``{plan}`` takes
-rows ``when | minutes of talk | what happens | exercises`` and adds the exercises' own minutes.
-A row names exercises by their ids, or chapters: then a sheet holds what is assessed in them and
-any other row the practice, without what a row names by its id. ``rest`` stands for the chapters
-that no row names. ``{misconceptions}`` takes chapters and rows ``what is thought | what is so |
-where it shows``. What does not add up or does not exist is an error of the build.
+``{chapter-map}``, ``{chapter-goals}`` and ``{exercise-table}`` take nothing, nor does
+``{misconceptions}``: its rows ``what is thought | what is so | where it shows`` are in the
+metadata of the chapters' notebooks. ``{plan}`` takes rows ``when | minutes of talk | what happens
+| exercises`` and adds the exercises' own minutes. A row names exercises by their ids, or chapters:
+then a sheet holds what is assessed in them and any other row the practice, without what a row
+names by its id. ``rest`` stands for the chapters that no row names. What does not add up or does
+not exist is an error of the build.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -166,8 +167,8 @@ def shown(chapters: Chapters, chapter: Chapter, source: str) -> str:
     return chapters[task.page].link(key)
 
 
-def misconceptions(chapters: Chapters, rows: Iterable[str]) -> list[str]:
-    """The table of misconceptions.
+def misconceptions(chapters: Chapters, thoughts: Mapping[str, Iterable[str]]) -> list[str]:
+    """The table of misconceptions, from rows by chapter.
 
     Raises
     ------
@@ -176,17 +177,13 @@ def misconceptions(chapters: Chapters, rows: Iterable[str]) -> list[str]:
         that does not exist.
     """
     lines = ["| what is thought | what is so | where it shows |", "|---|---|---|"]
-    without, chapter = dict(chapters), chapters["start"]
-    for row in rows:
-        if "|" not in row:
-            chapter = chapters[row.strip()]
-            lines.append(f"| **{chapter.number}. {chapter.title}** | | |")
-            continue
-        thought, so, sources = (cell.strip() for cell in row.split("|"))
-        places = dict.fromkeys(shown(chapters, chapter, s) for s in sources.split(";"))
-        lines.append(f"| {thought} | {so} | {'; '.join(places)} |")
-        without.pop(chapter.stem, None)
-    if without:
+    for stem, chapter in chapters.items():
+        lines.append(f"| **{chapter.number}. {chapter.title}** | | |")
+        for row in thoughts[stem]:
+            thought, so, sources = (cell.strip() for cell in row.split("|"))
+            places = dict.fromkeys(shown(chapters, chapter, s) for s in sources.split(";"))
+            lines.append(f"| {thought} | {so} | {'; '.join(places)} |")
+    if without := [stem for stem in chapters if not thoughts[stem]]:
         raise ValueError(f"no misconception for {', '.join(without)}")
     return lines
 
@@ -210,7 +207,9 @@ class Teaching(SphinxDirective):
             lines = {
                 "chapter-goals": lambda: goals(chapters),
                 "exercise-table": lambda: exercise_table(chapters),
-                "misconceptions": lambda: misconceptions(chapters, rows),
+                "misconceptions": lambda: misconceptions(
+                    chapters, {stem: c.misconceptions for stem, c in chapters.items()}
+                ),
                 "plan": lambda: plan(chapters, rows, each=self.options.get("each"),
                                      total=self.options.get("total")),
             }[self.name]()  # fmt: skip

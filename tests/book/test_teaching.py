@@ -119,13 +119,12 @@ def test_a_wrong_plan_is_refused(make: Any, row: str, words: str | None) -> None
 
 def test_every_misconception_shows_somewhere(make: Any) -> None:
     """Each chapter has some, and each exercise named has the wrong answer that is meant."""
-    ((_, rows),) = blocks("misconceptions")
-    lines = make.tables.misconceptions(make.chapters, rows)
-    assert len(lines) - 2 == len(rows)
-    heads = [n for n, row in enumerate(rows) if "|" not in row]
-    assert [rows[n] for n in heads] == chapters()
-    assert min(b - a for a, b in zip(heads, [*heads[1:], len(rows)], strict=True)) >= 3
-    named = [s for row in rows if "|" in row for s in row.split("|")[2].split(";")]
+    thoughts = {stem: chapter.misconceptions for stem, chapter in make.chapters.items()}
+    lines = make.tables.misconceptions(make.chapters, thoughts)
+    rows = [row for told in thoughts.values() for row in told]
+    assert len(lines) - 2 == len(rows) + len(thoughts)
+    assert min(map(len, thoughts.values())) >= 3
+    named = [source for row in rows for source in row.split("|")[2].split(";")]
     exercises = [s.strip() for s in named if "/" not in s and "claim" not in s]
     assert len(exercises) > 35
     assert sum(":" in source for source in exercises) > 30
@@ -141,10 +140,12 @@ def test_every_misconception_shows_somewhere(make: Any) -> None:
     ],
 )
 def test_a_wrong_place_is_refused(make: Any, source: str, words: str) -> None:
+    none: dict[str, list[str]] = {stem: [] for stem in make.chapters}
     with pytest.raises((ValueError, ConfigError), match=words):
-        make.tables.misconceptions(make.chapters, ["start", f"thought | so | {source}"])
+        make.tables.misconceptions(make.chapters, none | {"start": [f"thought | so | {source}"]})
+    thoughts = none | {"start": ["thought | so | soft_lookup"]}
     with pytest.raises(ValueError, match="no misconception for attention, "):
-        make.tables.misconceptions(make.chapters, ["start", "thought | so | soft_lookup"])
+        make.tables.misconceptions(make.chapters, thoughts)
 
 
 def test_chapters_say_what_they_need(make: Any) -> None:
