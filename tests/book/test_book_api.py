@@ -31,8 +31,9 @@ def missing(wanted: set[str], pages: dict[str, str]) -> set[str]:
 
 
 def public_stems() -> set[str]:
-    """Modules without an underscore: the package's own, and those of both backends."""
-    folders = [mini_attn.__path__, *(backend.__path__ for backend in BACKENDS)]
+    """Modules without an underscore: the package's own, and those of both backends' rooms."""
+    rooms = {room for backend in BACKENDS for room in Path(backend.__file__).parent.glob("*/")}
+    folders = [mini_attn.__path__, *([str(room)] for room in rooms)]
     names = {info.name for folder in folders for info in pkgutil.iter_modules(folder)}
     return {name for name in names if not name.startswith("_")} - {"numpy", "torch"}
 
