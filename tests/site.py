@@ -56,8 +56,8 @@ def watched(visits: Visit) -> Iterator[Visit]:
     assert found == ([], [])
 
 
-# Contrast is what takes axe its time, and what looks alike all the way up has the same: of the
-# leaves of a page (not of a picture, where things lie on each other) one of each look is measured.
+# Contrast is what takes axe its time, and it follows from a word's own look and what is painted
+# behind it: outside of pictures, where things lie on each other, one of each kind is measured.
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = """async ([covered, runOnly]) => {
   // What waits for a guess is looked at as well, and its lid only where it is asked for.
@@ -67,23 +67,31 @@ AXE = """async ([covered, runOnly]) => {
     // What is wider than the page gets its focus once it is laid out.
     for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
   }
-  const article = document.querySelector("article"), numbers = new Map(), looks = new WeakMap();
-  const look = (node) => {
+  const article = document.querySelector("article"), numbers = new Map(), grounds = new WeakMap();
+  // What an element is painted on, as a number: its own and its ancestors' paint.
+  const ground = (node) => {
     if (!node) return 0;
-    if (!looks.has(node)) {
-      const style = getComputedStyle(node);
-      const own = [look(node.parentElement), node.tagName, node.getAttribute("class"), style.color,
-        style.background, style.opacity, style.font, style.display, style.visibility,
-        style.position, style.textShadow].join("|");
-      if (!numbers.has(own)) numbers.set(own, numbers.size + 1);
-      looks.set(node, numbers.get(own));
+    if (!grounds.has(node)) {
+      const { backgroundColor, backgroundImage, opacity, position, filter, mixBlendMode }
+        = getComputedStyle(node);
+      const own = [backgroundColor, backgroundImage, opacity, position, filter, mixBlendMode];
+      const below = ground(node.parentElement), key = [below, ...own].join("|");
+      const plain = own.join("|") === "rgba(0, 0, 0, 0)|none|1|static|none|normal";
+      if (!plain && !numbers.has(key)) numbers.set(key, numbers.size + 1);
+      grounds.set(node, plain ? below : numbers.get(key));
     }
-    return looks.get(node);
+    return grounds.get(node);
+  };
+  const look = (node) => {
+    const { color, fontSize, fontWeight, visibility, display, textShadow } = getComputedStyle(node);
+    return [ground(node), node.tagName, node.getAttribute("class"), color, fontSize, fontWeight,
+      visibility, display, textShadow, node.checkVisibility()].join("|");
   };
   const seen = new Set();
   for (const node of article.querySelectorAll(":not(svg, svg *)")) {
-    node.toggleAttribute("data-twin", !node.childElementCount && seen.has(look(node)));
-    seen.add(look(node));
+    const kind = look(node);
+    node.toggleAttribute("data-twin", seen.has(kind));
+    seen.add(kind);
   }
   axe.configure({rules: [{id: "color-contrast", selector: ":not([data-twin])"}]});
   // Preloading would ask for imported styles at addresses that do not exist.
