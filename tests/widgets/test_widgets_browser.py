@@ -14,7 +14,15 @@ from mini_attn.stories.family import shipped
 from mini_attn.widgets import DecodeStepper
 from mini_attn.widgets.base import STATIC
 from mini_attn.widgets.model_data import model_script
-from tests.site import THEMES, WIDTHS, open_settings, serious_findings, watched
+from tests.site import (
+    THEMES,
+    WIDTHS,
+    assert_fits,
+    change,
+    open_settings,
+    serious_findings,
+    watched,
+)
 from tools.site import Visit, visiting
 
 pytestmark = pytest.mark.browser
@@ -80,6 +88,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (place / f"{name}-{theme}.html").write_text(page, "utf-8")
         both = "".join(WIDGETS[name]()._html() for name in ("decode_stepper", "cache_calculator"))
         (place / f"{theme}.html").write_text(FRAME.format(theme=theme, body=both), "utf-8")
+    everything = "".join(widget()._html() for widget in WIDGETS.values())
+    (place / "all.html").write_text(FRAME.format(theme="light", body=everything), "utf-8")
     broken = FRAME.format(theme="light", body=BROKEN + DecodeStepper(step=4)._html())
     (place / "broken.html").write_text(broken, "utf-8")
     (place / "notebook.html").write_text(NOTEBOOK, "utf-8")
@@ -111,26 +121,10 @@ def box_of(page: Page, name: str) -> Locator:
     return page.locator(f".living[data-widget={name}]")
 
 
-@pytest.mark.parametrize("name", WIDGETS)
-def test_mounts_and_fits(open_page: Visit, name: str) -> None:
-    """Both protocols, both widths: alive, no wider than the page, no text below 11 pixels."""
-    for protocol in ("http", "file"):
-        for width in WIDTHS:
-            page = open_page.look(f"{name}-light.html", protocol=protocol, width=width)
-            box = box_of(page, name)
-            assert box.locator(".living-output").is_visible()
-            assert not box.locator(".living-picture").is_visible()
-            small = box.evaluate(
-                """(box) => [...box.querySelectorAll(".living-output svg text")]
-                     .map((text) => [parseFloat(getComputedStyle(text).fontSize)
-                          * text.ownerSVGElement.getScreenCTM().a, text.textContent])
-                     .filter(([size]) => size < 10.9)"""
-            )
-            assert small == [], "text is never drawn smaller than 11 pixels"
-            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert over <= 0, f"{over} px too wide at {width}"
-
-
+SMALL = """(box) => [...box.querySelectorAll(".living-output svg text")]
+  .map((text) => [parseFloat(getComputedStyle(text).fontSize)
+    * text.ownerSVGElement.getScreenCTM().a, text.textContent])
+  .filter(([size]) => size < 10.9)"""
 CLIPPED = """(box) => [...box.querySelectorAll(".living-output svg")].flatMap((svg) => {
   const frame = svg.getBoundingClientRect();
   return [...svg.querySelectorAll("text")].filter((text) => {
@@ -139,25 +133,77 @@ CLIPPED = """(box) => [...box.querySelectorAll(".living-output svg")].flatMap((s
       || place.top < frame.top - 1 || place.bottom > frame.bottom + 1);
   }).map((text) => text.textContent);
 })"""
+NAMELESS = """(box) => {
+  const words = (one) => one.ariaLabel || [...(one.labels ?? [])].map((l) => l.innerText).join();
+  return [...box.querySelectorAll("[data-key]")]
+    .filter((one) => one.closest("[data-control]").checkVisibility() && !words(one).trim())
+    .map((one) => one.outerHTML);
+}"""
+
+
+def assert_alive_and_fits(page: Page, name: str) -> None:
+    """No wider than the page, no text below 11 pixels, and no word cut off."""
+    box = box_of(page, name)
+    assert box.locator(".living-output").is_visible()
+    assert not box.locator(".living-picture").is_visible()
+    assert box.evaluate(SMALL) == [], "text is never drawn smaller than 11 pixels"
+    assert_fits(page)
+    assert box.evaluate(CLIPPED) == []
+
+
+def darken(page: Page, theme: str) -> None:
+    """Let the small page be light or dark, as the book's switch does."""
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+    change(page, theme, page.evaluate("innerWidth"))
+
+
+# A picture is loaded once over each protocol, and asked there all that looks at it.
+@pytest.mark.parametrize("name", WIDGETS)
+def test_a_picture_over_http(open_page: Visit, name: str) -> None:
+    page = open_page.look(f"{name}-light.html")
+    box = box_of(page, name)
+    assert_alive_and_fits(page, name)
+    assert box.evaluate(NAMELESS) == []
+    assert serious_findings(page) == []
+    assert_arithmetic_follows_the_keyboard(page, box)
+    radios = box.locator(".living-choice input:not(:checked):not(:disabled)")
+    if radios.count():
+        radios.first.evaluate("(radio) => radio.click()")  # another state is no worse
+        assert serious_findings(page) == []
+    darken(page, "dark")
+    assert serious_findings(page, colours=True) == []
+    if radios.count():
+        box.get_by_role("button", name="Reset").click()
+        assert serious_findings(page, colours=True) == []
+    change(page, "dark", 600)
+    assert box.evaluate(CLIPPED) == []
+    page.emulate_media(media="print")
+    assert box.locator(".living-picture svg").is_visible()
+    assert not box.locator(".living-live").is_visible()
 
 
 @pytest.mark.parametrize("name", WIDGETS)
-def test_no_word_of_a_picture_is_cut_off(open_page: Visit, name: str) -> None:
-    for width in (1300, 600, 360):
-        page = open_page.look(f"{name}-light.html", width=width)
-        assert box_of(page, name).evaluate(CLIPPED) == [], f"{width} pixels"
+def test_a_picture_from_a_folder_on_a_phone(open_page: Visit, name: str) -> None:
+    page = open_page.look(f"{name}-dark.html", protocol="file", theme="dark", width=WIDTHS[1])
+    assert_alive_and_fits(page, name)
+    assert serious_findings(page) == [], "dark"
+    darken(page, "light")
+    assert serious_findings(page, colours=True) == [], "light"
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", WIDGETS)
-def test_axe_finds_nothing_serious(open_page: Visit, theme: str, name: str) -> None:
-    for width in WIDTHS:
-        page = open_page.look(f"{name}-{theme}.html", theme=theme, width=width)
-        assert serious_findings(page, colours=theme == "dark") == [], f"{width} pixels"
-        radios = box_of(page, name).locator(".living-choice input:not(:checked):not(:disabled)")
-        if width == WIDTHS[0] and radios.count():
-            radios.first.evaluate("(radio) => radio.click()")  # another state is no worse
-            assert serious_findings(page, colours=theme == "dark") == []
+def assert_arithmetic_follows_the_keyboard(page: Page, box: Locator) -> None:
+    """The part that Tab reaches says something, and an arrow key goes to another."""
+    box.locator(".living-output [tabindex='0']").first.focus()
+    assert box.locator(".living-detail").inner_text().strip()
+    for key in ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+    assert box.locator(".living-output :focus").count() == 1
+
+
+def test_every_picture_needs_no_script(open_page: Visit) -> None:
+    page = open_page.look("all.html", java_script_enabled=False)
+    for name in WIDGETS:
+        assert box_of(page, name).locator(".living-picture svg").is_visible(), name
 
 
 def change_by_mouse(_page: Page, control: Locator) -> None:
@@ -193,61 +239,37 @@ def change_by_keyboard(page: Page, control: Locator) -> None:
         page.keyboard.press("ArrowRight" if kind == "range" else "ArrowDown")
 
 
-@pytest.mark.parametrize("change", [change_by_mouse, change_by_keyboard])
+@pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["one", "every"]
+)
 @pytest.mark.parametrize("name", WIDGETS)
-def test_each_control_changes_the_result(open_page: Visit, name: str, change: object) -> None:
+def test_each_control_changes_the_result(open_page: Visit, name: str, every: bool) -> None:
+    """By mouse and by keyboard: one control of each kind, or all of them."""
     page = open_page.look(f"{name}-light.html")
     box = box_of(page, name)
     open_settings(box)
     controls = box.locator("[data-key]:visible:not(:disabled), .living-choice input")
     assert controls.count() >= 1
+    tried: set[str] = set()
     for number in range(controls.count()):
-        box.get_by_role("button", name="Reset").click()
+        box.get_by_role("button", name="Reset").click()  # some states have fewer controls
         control = controls.nth(number)
-        if control.evaluate("(e) => (e.type === 'radio' && e.checked) || e.disabled"):
+        kind = control.evaluate("(e) => e.type")
+        if kind in tried and not every:
             continue
-        if not control.evaluate("(e) => e.closest('[data-control]').checkVisibility()"):
-            continue
-        before = shown(box)
-        change(page, control)  # type: ignore[operator]
-        label = control.evaluate("(e) => e.outerHTML")
-        box.locator(".living-result:not([aria-busy])").wait_for()  # a decoder may have to come
-        assert shown(box) != before, label
-
-
-@pytest.mark.parametrize("name", WIDGETS)
-def test_every_control_has_a_name(open_page: Visit, name: str) -> None:
-    page = open_page.look(f"{name}-light.html")
-    for control in page.locator("[data-key]").all():
-        words = control.evaluate(
-            "(e) => e.ariaLabel || [...(e.labels ?? [])].map((label) => label.innerText).join()"
-        )
-        hidden = control.evaluate("(e) => !e.closest('[data-control]').checkVisibility()")
-        assert words.strip() or hidden, control.evaluate("(e) => e.outerHTML")
-
-
-@pytest.mark.parametrize("name", WIDGETS)
-def test_every_picture_prints_and_needs_no_script(open_page: Visit, name: str) -> None:
-    page = open_page.look(f"{name}-light.html")
-    box = box_of(page, name)
-    page.emulate_media(media="print")
-    assert box.locator(".living-picture svg").is_visible()
-    assert not box.locator(".living-live").is_visible()
-    page = open_page.look(f"{name}-light.html", java_script_enabled=False)
-    assert box_of(page, name).locator(".living-picture svg").is_visible()
-
-
-@pytest.mark.parametrize("name", WIDGETS)
-def test_arithmetic_follows_the_keyboard(open_page: Visit, name: str) -> None:
-    """The part that Tab reaches says something, and an arrow key goes to another."""
-    page = open_page.look(f"{name}-light.html")
-    box = box_of(page, name)
-    box.locator(".living-output [tabindex='0']").first.focus()
-    first = box.locator(".living-detail").inner_text()
-    assert first.strip()
-    for key in ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
-        page.keyboard.press(key)
-    assert box.locator(".living-output :focus").count() == 1
+        for change_it in (change_by_mouse, change_by_keyboard):
+            box.get_by_role("button", name="Reset").click()
+            if control.evaluate("(e) => (e.type === 'radio' && e.checked) || e.disabled"):
+                continue
+            if not control.evaluate("(e) => e.closest('[data-control]').checkVisibility()"):
+                continue
+            tried.add(kind)
+            before = shown(box)
+            change_it(page, control)
+            label = control.evaluate("(e) => e.outerHTML")
+            box.locator(".living-result:not([aria-busy])").wait_for()  # a decoder may have to come
+            assert shown(box) != before, label
+    assert tried
 
 
 def test_buttons_of_the_stepper(open_page: Visit) -> None:
