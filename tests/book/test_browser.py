@@ -2,11 +2,13 @@
 
 Over http and from a folder (``file://``), light and dark, 1300 and 360 pixels wide. The book
 must be built first; ``make test`` does that. What the widgets do in detail is tested in
-``test_widgets_browser.py``; here it is that they do it on the page.
+``test_widgets_browser.py``; here it is that they do it on the page. What other files ask of each
+page is asked here too, as a page's load takes longer than the questions.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -16,6 +18,12 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from mini_attn.exercises.spec import exercise, exercise_ids
+from tests.book.test_accessible import assert_usable_at_four_hundred_percent
+from tests.book.test_covers import assert_covers_are_in_one_piece
+from tests.book.test_figures_browser import DRAWN, assert_words_of_figures_are_readable
+from tests.book.test_opening import STEMS as OPENING
+from tests.book.test_opening import assert_first_screen_holds_question_and_picture
+from tests.exercises.test_open_browser import assert_questions_have_a_place_and_practice_a_model
 from tests.site import (
     THEMES,
     WIDTHS,
@@ -75,10 +83,14 @@ def assert_exercises_have_boxes_that_open(page: Page, name: str) -> None:
         assert boxes.nth(number).locator("p").first.is_visible()
 
 
+# A page is loaded once over each protocol, and asked all that looks at it and keeps nothing.
 @pytest.mark.parametrize("name", PAGES)
 def test_page_over_http(visit: Visit, name: str) -> None:
     page = visit.look(name)
     assert layout_shift(page) < STILL
+    if Path(name).stem in OPENING:
+        assert_first_screen_holds_question_and_picture(page, "wide")
+        change(page, "light", WIDTHS[0])
     assert_fits(unfold(page))
     assert serious_findings(page) == [], "light"
     change(page, "dark", WIDTHS[0])
@@ -86,11 +98,14 @@ def test_page_over_http(visit: Visit, name: str) -> None:
     assert serious_findings(page, colours=True) == [], "dark"
     if name in CHAPTERS:
         assert_all_widgets_are_alive(page, name)
+        assert_covers_are_in_one_piece(page, Path(name).stem)
+        assert_questions_have_a_place_and_practice_a_model(page, Path(name).stem)
         assert_exercises_have_boxes_that_open(page, name)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", [CHAPTER, "book/sliding-window.html"])
+@pytest.mark.parametrize(
+    ("name", "width"), [(CHAPTER, WIDTHS[0]), ("book/sliding-window.html", WIDTHS[1])]
+)
 def test_a_picture_that_is_painted_before_its_script_does_not_move(
     visit: Visit, name: str, width: int
 ) -> None:
@@ -107,8 +122,13 @@ def test_a_picture_that_is_painted_before_its_script_does_not_move(
     assert layout_shift(page) < STILL / 4
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("theme", "width"),
+    [
+        pytest.param(*so, marks=() if so == (THEMES[1], WIDTHS[1]) else pytest.mark.exhaustive)
+        for so in itertools.product(THEMES, WIDTHS)
+    ],
+)
 def test_a_page_that_opens_so_fits_and_has_no_barrier(visit: Visit, theme: str, width: int) -> None:
     page = visit.look(CHAPTER, theme=theme, width=width)
     assert_fits(page)
@@ -130,18 +150,31 @@ def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_from_a_folder(visit: Visit, name: str) -> None:
-    page = visit.look(name, protocol="file", width=360)
+    page = visit.look(name, protocol="file", width=WIDTHS[1])
     assert layout_shift(page) < STILL
     assert page.locator("article h1").is_visible()
-    assert_fits(unfold(page))
     if name in CHAPTERS:
         assert_all_widgets_are_alive(page, name)
+    if Path(name).stem in OPENING:
+        assert_first_screen_holds_question_and_picture(page, "phone")
+    assert_usable_at_four_hundred_percent(page)
+    change(page, "light", WIDTHS[1])
+    assert_fits(unfold(page))
+    if Path(name).stem in DRAWN:
+        assert_words_of_figures_are_readable(page)
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
-@pytest.mark.parametrize("name", [STEPPER, CALCULATOR])
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [
+        (STEPPER, "file"),
+        pytest.param(STEPPER, "http", marks=pytest.mark.exhaustive),
+        pytest.param(CALCULATOR, "http", marks=pytest.mark.exhaustive),
+        pytest.param(CALCULATOR, "file", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_each_control_of_the_page_answers_to_the_keyboard(
-    visit: Visit, protocol: str, name: str
+    visit: Visit, name: str, protocol: str
 ) -> None:
     page = visit.look(CHAPTER, protocol=protocol, width=360)
     box = page.locator(name)
@@ -180,29 +213,28 @@ def test_link_to_a_state_opens_it(visit: Visit) -> None:
     expect(page.locator(STEPPER).get_by_role("radio", name="off")).to_be_checked()
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        "step=99",
-        "step=-1",
-        "step=1.5",
-        "step=NaN",
-        "step=",
-        "unknown=1",
-        "__proto__=1",
-        "cached=perhaps",
-        "step=<img src=x onerror=alert(1)>",
-        "step=%3Cscript%3Ealert(1)%3C/script%3E",
-        "%E0%A4%A",
-        "step=" + "9" * 5000,
-    ],
-)
-def test_malformed_links_run_nothing_and_change_nothing(visit: Visit, state: str) -> None:
-    page = visit.look(f"{CHAPTER}#decode_stepper:{state}")
+MALFORMED = [
+    "step=99", "step=-1", "step=1.5", "step=NaN", "step=", "unknown=1", "__proto__=1",
+    "cached=perhaps", "step=<img src=x onerror=alert(1)>",
+    "step=%3Cscript%3Ealert(1)%3C/script%3E", "%E0%A4%A", "step=" + "9" * 5000,
+]  # fmt: skip
+
+
+def test_malformed_links_run_nothing_and_change_nothing(visit: Visit) -> None:
+    """The page is opened with one, and the others are followed on it, each after a good one."""
+    page = visit.look(f"{CHAPTER}#decode_stepper:{MALFORMED[0]}")
     box = page.locator(STEPPER)
-    expect(box.locator(".living-note")).to_be_visible()
-    expect(box.locator("[data-key=step]")).to_have_value("2")
-    assert page.locator(f"{STEPPER} img, {STEPPER} .living-live script").count() == 0
+    step, note = box.locator("[data-key=step]"), box.locator(".living-note")
+    expect(note).to_be_visible()
+    expect(step).to_have_value("2")
+    for state in MALFORMED:
+        page.evaluate("location.hash = '#decode_stepper:step=3'")
+        expect(step).to_have_value("3")
+        expect(note).to_be_hidden()
+        page.evaluate("(hash) => { location.hash = hash; }", f"#decode_stepper:{state}")
+        expect(note).to_be_visible()
+        expect(step).to_have_value("3")
+        assert page.locator(f"{STEPPER} img, {STEPPER} .living-live script").count() == 0, state
 
 
 def test_printing_shows_the_pictures(visit: Visit) -> None:

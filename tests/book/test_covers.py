@@ -13,7 +13,15 @@ from playwright.sync_api import Locator, Page, expect
 from mini_attn.widgets.questions import QUESTIONS
 from tests.javascript import run
 from tests.scripts import script
-from tests.site import THEMES, WIDTHS, assert_fits, layout_shift, serious_findings, unfold
+from tests.site import (
+    THEMES,
+    WIDTHS,
+    assert_fits,
+    change,
+    layout_shift,
+    serious_findings,
+    unfold,
+)
 from tools import HTML, ROOT
 from tools.site import Visit
 
@@ -141,12 +149,13 @@ def is_covered(box: Locator) -> bool:
     return lid
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("stem", [stem for stem in BOOK if COVERS.covers_of(BOOK[stem])])
-def test_a_chapter_has_its_covers_in_one_piece(visit: Visit, stem: str) -> None:
-    page = unfold(visit.look(f"book/{stem}.html"))
+def assert_covers_are_in_one_piece(page: Page, stem: str) -> None:
+    """A chapter's covers are those of its notebook, each behind its question, and all closed.
+
+    Each chapter is asked so in ``test_browser.py``, unfolded.
+    """
     boxes = page.locator(".covered").all()
-    assert boxes
+    assert bool(boxes) == bool(COVERS.covers_of(BOOK[stem]))
     assert all(is_covered(box) for box in boxes)
     assert page.locator(".covered :is(h1, h2, h3, .covered)").count() == 0
     for key in {key for keys in COVERS.covers_of(BOOK[stem]).values() for key in keys.split()}:
@@ -269,14 +278,14 @@ def test_a_link_into_a_covered_part_shows_it(visit: Visit) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", THEMES)
-def test_covers_are_accessible_and_fit(visit: Visit, theme: str) -> None:
-    for width in WIDTHS:
-        page = visit.look(CHAPTER, theme=theme, width=width)
+def test_covers_are_accessible_and_fit(visit: Visit) -> None:
+    page = visit.look(CHAPTER)
+    for theme, width in zip(THEMES, WIDTHS, strict=True):
+        change(page, theme, width)
         assert_fits(page)
         for button in page.locator(".covered-lid button").all():
             assert button.bounding_box()["height"] >= 44
-        assert serious_findings(page, covered=True, colours=theme == "dark") == []
+        assert serious_findings(page, covered=True) == []
 
 
 PLACE = (
@@ -295,9 +304,16 @@ def shift_of_reload(page: Page, number: int) -> float:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
-    ("protocol", "fonts"), [("http", True), ("http", False), ("file", True)], ids=str
+    ("protocol", "fonts", "width"),
+    [
+        ("http", False, WIDTHS[0]),
+        ("file", True, WIDTHS[1]),
+        pytest.param("http", True, WIDTHS[0], marks=pytest.mark.exhaustive),
+        pytest.param("http", True, WIDTHS[1], marks=pytest.mark.exhaustive),
+        pytest.param("http", False, WIDTHS[1], marks=pytest.mark.exhaustive),
+        pytest.param("file", True, WIDTHS[0], marks=pytest.mark.exhaustive),
+    ],
 )
 def test_covers_are_there_from_the_first_paint(
     visit: Visit, protocol: str, fonts: bool, width: int

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.book.test_figures import DARK, LIGHT, contrast
-from tests.site import WIDTHS, assert_fits, change, unfold
+from tests.site import WIDTHS, change, unfold
 from tools import HTML
 from tools.site import Visit
 
@@ -73,11 +73,9 @@ def test_words_and_formulas_have_the_colours_of_their_page(visit: Visit) -> None
             assert (word.evaluate(shown), part.evaluate(shown)) == (hue, hue), (theme, role)
 
 
-@pytest.mark.parametrize("stem", DRAWN)
-def test_words_of_figures_are_readable_on_a_phone(visit: Visit, stem: str) -> None:
-    page = unfold(visit.look(f"book/{stem}.html", width=360))
+def assert_words_of_figures_are_readable(page: Page) -> None:
+    """On a phone: each page with figures is asked so in ``test_browser.py``, unfolded."""
     assert page.evaluate(LEAST) >= 8.95
-    assert_fits(page)
 
 
 def test_what_scrolls_shows_it(visit: Visit) -> None:

@@ -35,6 +35,10 @@ WEIGHTS = LITE / "weights"
 NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
 WHOLE = ("attention", "start")  # opened as notebooks; of all others the cells are run
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
+# The longest, figures, trained weights, a plain text and a measurement stand for the others, whose
+# cells run with the machine's Python in every run.
+SAMPLE = ("kv-cache", "model", "mqa-gqa", "plain", "matmul")
+MEMBERS = ("mha", "mla")
 
 
 @cache
@@ -334,7 +338,10 @@ def python() -> Iterator[Page]:
         assert visits.outside == []
 
 
-@pytest.mark.parametrize("stem", OTHERS)
+@pytest.mark.parametrize(
+    "stem",
+    [pytest.param(stem, marks=() if stem in SAMPLE else pytest.mark.exhaustive) for stem in OTHERS],
+)
 def test_cells_run_in_the_browsers_python(python: Page, stem: str) -> None:
     """Every cell of a chapter, in order, with no package but those that are served."""
     notebook = nbformat.read(ROOT / "book" / f"{stem}.ipynb", as_version=4)
@@ -357,7 +364,13 @@ def asked(python: Page, function: str, *arguments: Any) -> np.ndarray:
     return np.array(python.evaluate(call, list(arguments)))
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in MEMBERS else pytest.mark.exhaustive)
+        for name in shipped()
+    ],
+)
 def test_the_browsers_python_gives_the_same_logits(python: Page, name: str) -> None:
     got, expected = asked(python, "logits_of", name, ROWS.tolist()), load(name)(ROWS)
     assert np.abs(got.reshape(expected.shape) - expected).max() < 1e-4

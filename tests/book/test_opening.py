@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.scripts import script
+from tests.site import change
 from tools import HTML, ROOT
-from tools.site import Visit
 
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 SCREENS = {"wide": (1440, 800), "phone": (390, 844)}
@@ -76,13 +76,13 @@ def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
     assert sorted(map(places.index, order)) == list(map(places.index, order))
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("stem", STEMS)
-def test_the_first_screen_holds_question_and_picture(visit: Visit, stem: str, screen: str) -> None:
-    """All of the question and the guess, and the picture to its end, with nothing scrolled."""
+def assert_first_screen_holds_question_and_picture(page: Page, screen: str) -> None:
+    """All of the question and the guess, and the picture to its end, with nothing scrolled.
+
+    Each chapter is asked so in ``test_browser.py``.
+    """
     width, height = SCREENS[screen]
-    page = visit.look(f"book/{stem}.html", width=width)
+    change(page, "light", width)
     page.set_viewport_size({"width": width, "height": height})
     expect(page.locator(".living.living-on").first).to_be_visible()
     seen = page.evaluate(SEEN)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mini_attn.exercises import exercise, exercise_ids
-from tests.site import THEMES, WIDTHS, assert_fits, serious_findings
+from tests.site import THEMES, WIDTHS, assert_fits, change, serious_findings
 from tools.site import Visit
 
 pytestmark = pytest.mark.browser
@@ -66,12 +66,13 @@ def test_a_model_answer_is_covered_until_something_was_written(visit: Visit) -> 
     expect(model).to_contain_text("As a statement about what the model can compute")
 
 
-def test_each_chapter_has_a_place_and_practice_a_model(visit: Visit) -> None:
+def assert_questions_have_a_place_and_practice_a_model(page: Page, stem: str) -> None:
+    """Each chapter is asked so in ``test_browser.py``."""
     for task in OPEN:
-        page = visit.look(f"book/{task.page}.html", protocol="file")
-        assert place(page, task.title).count() == 1
-        assert page.locator(f"#model-{task.id}").count() == (not task.assessed)
-        assert page.get_by_text("a double click opens this cell").count() == 0
+        if task.page == stem:
+            assert place(page, task.title).count() == 1
+            assert page.locator(f"#model-{task.id}").count() == (not task.assessed)
+    assert page.get_by_text("a double click opens this cell").count() == 0
 
 
 def test_without_scripts_the_question_and_its_rubric_are_read(visit: Visit) -> None:
@@ -83,11 +84,10 @@ def test_without_scripts_the_question_and_its_rubric_are_read(visit: Visit) -> N
     )
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_it_is_read_by_everyone(visit: Visit, theme: str, width: int) -> None:
-    page = visit.look(CHAPTER, theme=theme, width=width)
+def test_it_is_read_by_everyone(visit: Visit) -> None:
+    page = visit.look(CHAPTER)
     place(page).get_by_label("Your answer").fill("Perhaps.")
-    assert_fits(page)
-    if width == WIDTHS[0]:
+    for theme, width in zip(THEMES, WIDTHS, strict=True):
+        change(page, theme, width)
+        assert_fits(page)
         assert serious_findings(page, colours=theme == "dark") == []
