@@ -30,6 +30,19 @@ return_dict_in_generate forced_bos_token_id forced_eos_token_id remove_invalid_v
 exponential_decay_length_penalty suppress_tokens begin_suppress_tokens
 """
 HARMLESS = {*IDLE.split(), *GENERATION.split()}
+# What a decoder that does not know a key would compute.
+WITHOUT = {
+    "attention_multiplier": "scores with another scale",
+    "attn_logit_softcapping": "scores without a bound",
+    "clip_qkv": "queries, keys and values without a bound",
+    "embedding_multiplier": "embeddings without their factor",
+    "final_logit_softcapping": "logits without a bound",
+    "logit_scale": "logits without their factor",
+    "logits_scaling": "logits without their divisor",
+    "qk_layernorm": "scores of queries and keys that are not normalized",
+    "residual_multiplier": "blocks without their factor",
+    "use_qk_norm": "scores of queries and keys that are not normalized",
+}
 
 
 def refuse_unknown(config: Mapping[str, Any], read: Collection[str]) -> None:
@@ -40,5 +53,10 @@ def refuse_unknown(config: Mapping[str, Any], read: Collection[str]) -> None:
         if value is not None and value is not False and value not in ([], {}, ""):
             raise ConfigError(
                 f"{name} = {value!r:.60} is not known of {config.get('model_type')}: the model may "
-                "compute something else; if it changes nothing, leave it out"
+                f"compute something else{_here(name)}; if it changes nothing, leave it out"
             )
+
+
+def _here(name: str) -> str:
+    """What this package's decoder would compute without a key, if that is known."""
+    return f", and this decoder would compute {WITHOUT[name]}" if name in WITHOUT else ""

@@ -29,7 +29,9 @@ def layer_windows(kinds: Any, window: int | None, n_layers: int) -> list[int | N
 def check_window(kinds: Any, window: int | None) -> None:
     """Refuse layers that are said to have a window, where no width is given."""
     if window is None and isinstance(kinds, list | tuple) and SLIDING in kinds:
-        raise ConfigError(f"layer_types has {SLIDING!r}, and sliding_window says no width")
+        raise ConfigError(
+            f"layer_types has {SLIDING!r}, and sliding_window says no width or is not in use"
+        )
 
 
 def turning_layers(config: Mapping[str, Any], n_layers: int) -> list[bool]:
@@ -51,15 +53,17 @@ def windows_of(config: Mapping[str, Any], n_layers: int, turning: list[bool]) ->
     may = family in ("qwen2", "qwen3", "smollm3")
     asked = may and flag(config, "use_sliding_window", False)
     kinds = entry(config, "layer_types", None)
+    qwen = family.startswith("qwen")
+    if qwen and not asked:
+        window = None
+    if may:
+        check_window(kinds, window)
     if family == "smollm3" and kinds is None:  # windows where nothing turns
         windowed = asked and window is not None
         kinds = [SLIDING if windowed and not turns else FULL for turns in turning]
-    elif family in ("llama", "olmo2") or (family.startswith("qwen") and not asked):
+    elif family in ("llama", "olmo2"):
         return [None] * n_layers
     elif kinds is None or family in ("mistral", "phi3"):  # these two ignore what the layers say
-        qwen = family.startswith("qwen")
         first = min(count(config, "max_window_layers", 28, least=0) or 0 if qwen else 0, n_layers)
         kinds = [FULL] * first + [SLIDING] * n_layers
-    if family == "smollm3":
-        check_window(kinds, window)
     return layer_windows(kinds, window, n_layers)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.shapes import check_choice
-from mini_attn.weights._described import flag
+from mini_attn.weights._described import count, flag
 from mini_attn.weights._json import json_file
-from mini_attn.weights._quantised import refuse_quantised_config
+from mini_attn.weights._quantised import refuse_quantised, refuse_quantised_config
+from mini_attn.weights._tied import has_own_head
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.experts import from_experts
 from mini_attn.weights.files import load_safetensors
@@ -24,6 +27,8 @@ from mini_attn.weights.hf_experts import EXPERT_ORDERS
 from mini_attn.weights.llama import from_llama
 
 __all__ = ["from_hf", "read_checkpoint"]
+
+LAYER = re.compile(r"(?:model\.layers|layers|transformer\.h|h)\.([0-9]{1,9})")
 
 
 def from_hf(
@@ -51,7 +56,8 @@ def from_hf(
     Raises
     ------
     ConfigError
-        If the weights are quantised, missing or not of that family.
+        If the weights are quantised, missing or not of that family, there are more layers than
+        the description says, or it ties the embeddings to another ``lm_head``.
 
     Examples
     --------
@@ -64,6 +70,7 @@ def from_hf(
     """
     family = family_of(described)
     config = config_from_hf(described) if config is None else config
+    _check_layers(state, described)
     if family == "gpt2":
         return from_gpt2(state, config)
     if family.startswith("deepseek"):
@@ -107,6 +114,14 @@ def read_checkpoint(
 
     Notes
     -----
+    Embeddings that ``config.json`` ties to a head are kept apart where the weights hold another
+    head, as Hugging Face does.
+
+    With LongRoPE, as Phi-3's files ask for it, each step rotates by the factors of its own length:
+    keys that are cached before the context grows past the trained one keep the short factors.
+    Hugging Face's Phi-3 drops its cache there and computes all keys anew with the long factors;
+    `generate` without caches does the same at each step.
+
     Nothing in the files is believed before it was checked: no code in them runs, an index
     cannot lead out of the folder, and no number makes more memory than the files have.
 
@@ -131,7 +146,23 @@ def read_checkpoint(
     if not os.path.isfile(path):
         raise ConfigError(f"{folder} has neither {whole.name} nor {path.name}")
     with _naming(path.name):
-        return config, from_hf(load_safetensors(path, backend=backend), described, config=config)
+        state = load_safetensors(path, backend=backend)
+        refuse_quantised(state)
+        if config.tie_embeddings and has_own_head(state):
+            config = replace(config, tie_embeddings=False)
+        return config, from_hf(state, described, config=config)
+
+
+def _check_layers(state: Mapping[str, Any], described: Mapping[str, Any]) -> None:
+    """Refuse layers beyond those described; modules that predict several tokens follow them."""
+    key = "n_layer" if family_of(described) == "gpt2" else "num_hidden_layers"
+    known = count(described, key)
+    if family_of(described) == "deepseek_v3":
+        known += count(described, "num_nextn_predict_layers", 0, least=0) or 0
+    for name in state:
+        number = LAYER.match(name)
+        if number and int(number[1]) >= known:
+            raise ConfigError(f"{name} is of a layer beyond the last: {key} = {described[key]}")
 
 
 @contextmanager

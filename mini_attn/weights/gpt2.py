@@ -11,6 +11,7 @@ from typing import Any
 from mini_attn.config import AttentionConfig, DecoderConfig
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.weights._quantised import refuse_quantised
+from mini_attn.weights._tied import check_head
 
 __all__ = ["from_gpt2"]
 
@@ -23,7 +24,8 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
     Parameters
     ----------
     state : mapping of str to array
-        ``GPT2LMHeadModel(...).state_dict()`` or ``GPT2Model(...).state_dict()``.
+        ``GPT2LMHeadModel(...).state_dict()`` or ``GPT2Model(...).state_dict()``. Its ``lm_head``
+        is read where the configuration does not tie the embeddings.
     config : DecoderConfig
         Sizes of the decoder that gets the weights.
 
@@ -35,7 +37,8 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
     Raises
     ------
     ConfigError
-        If the configuration is not GPT-2's layout or a weight is missing.
+        If the configuration is not GPT-2's layout, a weight is missing, or the configuration
+        ties the embeddings and the weights hold another ``lm_head``.
 
     Notes
     -----
@@ -68,10 +71,10 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
         ("mlp", config.mlp, "plain"),
         ("norm", config.norm, "layer_norm"),
         ("positions", config.positions, "learned"),
-        ("tie_embeddings", config.tie_embeddings, True),
         ("mlp_bias", config.mlp_bias, True),
     )
     refuse_quantised(state)
+    check_head(state, config)
     source = {name.removeprefix("transformer."): weight for name, weight in state.items()}
     try:
         weights = {
@@ -80,6 +83,8 @@ def from_gpt2(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]
             "norm.weight": source["ln_f.weight"],
             "norm.bias": source["ln_f.bias"],
         }
+        if not config.tie_embeddings:
+            weights["lm_head.weight"] = source["lm_head.weight"]
         for layer, attention in enumerate(config.attentions):
             width = attention.n_heads * attention.head_dim
             part = _gpt2_layer(source, f"h.{layer}.", width)

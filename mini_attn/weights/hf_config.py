@@ -60,8 +60,8 @@ def config_from_hf(config: Mapping[str, Any], *, n_layers: int | None = None) ->
     Raises
     ------
     ConfigError
-        If the family is unknown, a number is missing or of another kind, or the model needs
-        what this package's decoder has not; for families with experts also if a key is not known.
+        If the family is unknown, a number is missing or of another kind, a key is not known of
+        the family, or the model needs what this package's decoder has not.
 
     Notes
     -----

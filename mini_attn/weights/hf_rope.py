@@ -18,6 +18,8 @@ from mini_attn.config import (
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_positive
 from mini_attn.weights._described import count, mapping, number
+from mini_attn.weights._known import refuse_unknown
+from mini_attn.weights._read_keys import ROPE
 
 __all__ = ["rope_from_hf"]
 
@@ -71,15 +73,18 @@ def rope_from_hf(
         raise ConfigError(f"one rotary embedding per kind of layer is not read: {sorted(given)}")
     share = number(given, "partial_rotary_factor", None)
     share = number(config, "partial_rotary_factor", None) if share is None else share
+    family = config.get("model_type")
+    if share not in (None, 1.0) and family != "phi3":
+        raise ConfigError(
+            f"partial_rotary_factor = {share} is not known of {family}: Hugging Face's layers turn "
+            "whole heads or fail, and this decoder would turn a part of each"
+        )
+    refuse_unknown({"model_type": family, **given}, ROPE.split())
     kind = given.get("rope_type") or given.get("type") or "default"
-    trained = count(config, TRAINED, None) or count(given, TRAINED, None)
-    longest = count(config, LONGEST, None)
-    numbers = {**given, TRAINED: trained or longest, LONGEST: longest}
-    if numbers.get("factor") is None and trained and longest:
-        numbers["factor"] = longest / trained
-    numbers = {name: value for name, value in numbers.items() if value is not None}
+    if family == "phi3" and kind == "yarn":
+        kind = "longrope"  # what its class reads in the name
     try:
-        scaling = _rule(kind, numbers, latent)
+        scaling = _rule(kind, _numbers(config, given), latent)
     except KeyError as missing:
         raise ConfigError(f"rotary rule {kind!r} needs {missing}, got {given!s:.200}") from None
     said = number(given, "rope_theta", None) or number(config, "rope_theta", None)
@@ -89,6 +94,15 @@ def rope_from_hf(
         rotary_dim=None if not share or share == 1.0 else int(head_dim * share),
         scaling=scaling,
     )
+
+
+def _numbers(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule's numbers with both contexts; Phi-3 reads the trained one beside the rule alone."""
+    trained = count(config, TRAINED, 4096 if config.get("model_type") == "phi3" else None)
+    longest = count(config, LONGEST, None)
+    trained = trained or count(given, TRAINED, None) or longest
+    numbers = {**given, TRAINED: trained, LONGEST: longest}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def _rule(kind: str, numbers: Mapping[str, Any], latent: bool) -> RopeScaling | None:
@@ -134,9 +148,15 @@ def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
 
 def _factor(numbers: Mapping[str, Any]) -> float:
     """How much longer the context became; a context grows."""
-    if "factor" not in numbers:
-        raise KeyError("factor")
-    return PositionInterpolation(numbers["factor"]).factor
+    if "factor" in numbers:
+        return PositionInterpolation(numbers["factor"]).factor
+    trained, longest = check_count(TRAINED, numbers[TRAINED]), numbers[LONGEST]
+    if longest < trained:
+        raise ConfigError(
+            f"the rotary rule gives no factor, and {LONGEST} = {longest} is less than "
+            f"{TRAINED} = {trained}: no context grows"
+        )
+    return float(longest / trained)
 
 
 def _temperature(factor: float, weight: float) -> float:
@@ -146,9 +166,11 @@ def _temperature(factor: float, weight: float) -> float:
 
 def _longrope(numbers: Mapping[str, Any]) -> LongRoPE:
     """LongRoPE; a factor of its own replaces the ratio of the two contexts."""
-    trained, factor = check_count(TRAINED, numbers[TRAINED], least=2), _factor(numbers)
+    trained = check_count(TRAINED, numbers[TRAINED], least=2)
     attention_factor = numbers.get("attention_factor")
     if attention_factor is None:
+        shrunk = "factor" not in numbers and numbers[LONGEST] < trained  # only the short factors
+        factor = 1.0 if shrunk else _factor(numbers)
         growth = math.log(factor) / math.log(trained) if factor > 1 else 0.0
         attention_factor = math.sqrt(1 + growth)
     return LongRoPE(

@@ -9,6 +9,7 @@ from mini_attn.config import AttentionConfig, DecoderConfig, RopeConfig
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_choice
 from mini_attn.weights._quantised import refuse_quantised
+from mini_attn.weights._tied import check_head
 from mini_attn.weights.fused import split_qkv
 from mini_attn.weights.rows import rope_rows, with_rows
 
@@ -39,7 +40,8 @@ def from_llama(
     Raises
     ------
     ConfigError
-        If the configuration has another kind of attention, or the weights are quantised.
+        If the configuration has another kind of attention, or the weights are quantised, or the
+        configuration ties the embeddings and the weights hold another ``lm_head``.
 
     Notes
     -----
@@ -74,6 +76,7 @@ def from_llama(
 def plain_names(state: Mapping[str, Any], config: DecoderConfig) -> dict[str, Any]:
     """The weights of the layers that the decoder has, without prefix and derived tables."""
     refuse_quantised(state)
+    check_head(state, config)
     weights = {}
     for name, weight in state.items():
         short = name.removeprefix("model.")

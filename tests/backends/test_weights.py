@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from mini_attn.weights import (
     split_qkv,
     to_numpy,
 )
+from mini_attn.weights._read_keys import READ
 from mini_attn.weights.rows import rope_rows
 
 NUMPY = ("float64", "float32", "float16", "int64", "int32", "int16", "int8",
@@ -415,11 +417,10 @@ def llama_state(config, seed=3, module=ma):
 
 @pytest.mark.parametrize(("share", "family"), [(1.0, "qwen3"), (0.5, "qwen3"), (1.0, "olmo2")])
 def test_both_rotary_layouts_give_the_same_logits(lib, share, family):
-    described = {"model_type": family, **SIZES, "head_dim": 8}
+    half = config_from_hf({"model_type": family, **SIZES, "head_dim": 8})
     if share != 1:
-        described["partial_rotary_factor"] = share
-    half = config_from_hf(described)
-    assert half.attention.rope.rotary_dim == (None if share == 1 else 4)
+        rope = RopeConfig("half", rotary_dim=4)
+        half = replace(half, attention=replace(half.attention, rope=rope))
     turned = RopeConfig("interleaved", rotary_dim=half.attention.rope.rotary_dim)
     attention = AttentionConfig(**{**vars(half.attention), "rope": turned})
     interleaved = DecoderConfig(**{**vars(half), "attention": attention})
@@ -441,7 +442,8 @@ def test_both_rotary_layouts_give_the_same_logits(lib, share, family):
 
 def test_tied_heads_later_layers_and_old_tables_are_left_out():
     config = config_from_hf({"model_type": "llama", **SIZES, "tie_word_embeddings": True})
-    state = llama_state(config) | {"lm_head.weight": np.ones((13, 8))}
+    state = llama_state(config)
+    state["lm_head.weight"] = state["model.embed_tokens.weight"].copy()
     state["model.layers.0.self_attn.rotary_emb.inv_freq"] = np.ones(2)
     first = config_from_hf(
         {"model_type": "llama", **SIZES, "tie_word_embeddings": True}, n_layers=1
@@ -451,6 +453,86 @@ def test_tied_heads_later_layers_and_old_tables_are_left_out():
     state["model.layers.0.mlp.up_proj.weight_scale_inv"] = np.ones(1)
     with pytest.raises(ConfigError, match="quantised"):
         from_llama(state, config)
+
+
+GPT2 = {"model_type": "gpt2", "vocab_size": 13, "n_layer": 1, "n_embd": 8, "n_head": 2,
+        "n_positions": 9}  # fmt: skip
+
+
+def published_gpt2(config):
+    """A decoder's weights as Hugging Face names and stores GPT-2's."""
+    ours = ma.Decoder(config, seed=3).state_dict()
+    parts = {"input_layernorm": "ln_1", "post_attention_layernorm": "ln_2",
+             "self_attn.o_proj": "attn.c_proj", "mlp.up_proj": "mlp.c_fc",
+             "mlp.down_proj": "mlp.c_proj"}  # fmt: skip
+    outer = {"wte.weight": "embed_tokens.weight", "wpe.weight": "embed_positions.weight",
+             "ln_f.weight": "norm.weight", "ln_f.bias": "norm.bias"}  # fmt: skip
+    state = {theirs: ours[name] for theirs, name in outer.items()}
+    for kind in ("weight", "bias"):
+        for name, theirs in parts.items():
+            state[f"h.0.{theirs}.{kind}"] = ours[f"layers.0.{name}.{kind}"].T
+        qkv = [ours[f"layers.0.self_attn.{letter}_proj.{kind}"].T for letter in "qkv"]
+        state[f"h.0.attn.c_attn.{kind}"] = np.concatenate(qkv, axis=-1)
+    return {f"transformer.{name}": weight for name, weight in state.items()}
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_a_head_of_its_own_is_kept_though_the_file_says_tied(tmp_path, family):
+    """Hugging Face warns, and ties only what is equal."""
+    described = GPT2 if family == "gpt2" else {"model_type": "llama", **SIZES}
+    described = {**described, "tie_word_embeddings": True}
+    config = config_from_hf(described)
+    state = published_gpt2(config) if family == "gpt2" else llama_state(config)
+    embeddings = next(state[name] for name in state if name.endswith(("wte.weight", "s.weight")))
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    for head, tied in ((embeddings.copy(), True), (embeddings[::-1].copy(), False)):
+        save_safetensors(tmp_path / "model.safetensors", {**state, "lm_head.weight": head})
+        read, weights = read_checkpoint(tmp_path)
+        assert read.tie_embeddings == tied
+        model = ma.Decoder(read, dtype=str(embeddings.dtype))
+        model.load_state_dict(weights)
+        logits = model(np.array([[1, 2]]))
+        if tied:
+            straight = logits
+    np.testing.assert_allclose(logits, straight[..., ::-1], atol=1e-5)  # a head read backwards
+    for head in (embeddings[::-1].copy(), embeddings[:-1]):
+        with pytest.raises(ConfigError, match=r"lm_head\.weight differs from the embeddings"):
+            from_hf({**state, "lm_head.weight": head}, described)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_layers_beyond_those_described_are_refused(tmp_path, family):
+    described = GPT2 if family == "gpt2" else {"model_type": "llama", **SIZES}
+    config = config_from_hf(described)
+    state = published_gpt2(config) if family == "gpt2" else llama_state(config)
+    prefix, key = ("transformer.h", "n_layer") if family == "gpt2" else (
+        "model.layers", "num_hidden_layers")  # fmt: skip
+    past = described[key]
+    state[f"{prefix}.{past}.input_layernorm.weight"] = np.ones(8)
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    save_safetensors(tmp_path / "model.safetensors", state)
+    for n_layers in (None, 1):
+        with pytest.raises(
+            ConfigError, match=rf"{prefix}\.{past}\..*beyond the last: {key} = {past}"
+        ):
+            read_checkpoint(tmp_path, n_layers=n_layers)
+    latent = {**DEEPSEEK, "num_nextn_predict_layers": 1}
+    first = config_from_hf(latent, n_layers=1)
+    assert from_hf({"model.layers.2.enorm.weight": np.ones(8)}, latent, config=first) == {}
+    with pytest.raises(ConfigError, match=r"layers\.3\.enorm"):
+        from_hf({"model.layers.3.enorm.weight": np.ones(8)}, latent, config=first)
+
+
+def test_rows_that_are_too_many_are_refused_as_too_few_are():
+    config = config_from_hf({"model_type": "llama", **SIZES})
+    rope = RopeConfig("interleaved")
+    turned = replace(config, attention=replace(config.attention, rope=rope))
+    name, state = "model.layers.0.self_attn.k_proj.weight", llama_state(config)
+    rows = len(state[name])
+    for wrong in (rows - 1, rows + 1):
+        state[name] = np.ones((wrong, 8))
+        with pytest.raises(ShapeError, match=rf"k_proj\.weight must have {rows} rows, got"):
+            from_llama(state, turned)
 
 
 def test_loaders_refuse_the_other_kind_of_attention():
@@ -552,6 +634,19 @@ DEEPSEEK = {
         ("no_rope_layers has 2, which", {"model_type": "smollm3", **SIZES,
                                          "no_rope_layers": [1, 2]}, {}),
         ("images beside the text: pass its text_config", {"model_type": "gemma3"}, {}),
+        *((f"'{kind}' needs 'factor'", {"model_type": "llama", **SIZES, "rope_scaling": {
+            "rope_type": kind, "original_max_position_embeddings": 4, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0}}, {}) for kind in ("linear", "dynamic", "llama3")),
+        (r"gives no factor, and max_position_embeddings = \d+ is less than original_max",
+         {"model_type": "llama", **SIZES, "rope_scaling": {
+             "rope_type": "yarn", "original_max_position_embeddings": 10_000}}, {}),
+        ("mrope_section = .* is not known of qwen2",
+         {"model_type": "qwen2", **SIZES, "rope_scaling": {
+             "rope_type": "default", "mrope_section": [1, 1]}}, {}),
+        *(("layer_types has 'sliding_attention', and sliding_window says no width or is not in use",
+           {"model_type": family, **SIZES, "layer_types": ["sliding_attention"] * 2, **options}, {})
+          for family in ("qwen2", "qwen3")
+          for options in ({}, {"use_sliding_window": True, "sliding_window": None})),
         ("cross-attention", {"model_type": "gpt2", "n_layer": 1, "add_cross_attention": True}, {}),
     ],
 )  # fmt: skip
@@ -570,11 +665,60 @@ def test_only_latent_attention_multiplies_scores_by_the_second_weight_of_yarn():
     assert [scaling.attention_factor for scaling in scalings] == pytest.approx([ratio, ratio])
 
 
-def test_an_untied_gpt2_is_refused():
-    sizes = {"vocab_size": 13, "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 9}
-    config = config_from_hf({"model_type": "gpt2", **sizes, "tie_word_embeddings": False})
-    with pytest.raises(ConfigError, match="GPT-2 needs tie_embeddings=True, got False"):
-        from_hf({}, {"model_type": "gpt2"}, config=config)
+@pytest.mark.parametrize("family", READ)
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("attn_logit_softcapping", 30.0, "compute scores without a bound"),
+        ("qk_layernorm", True, "that are not normalized"),
+        ("embedding_multiplier", 12.0, "embeddings without their factor"),
+        ("clip_qkv", 8, "queries, keys and values without a bound"),
+        ("frobnicate", "yes", "compute something else; if it changes nothing, leave it out"),
+    ],
+)
+def test_no_family_takes_a_key_that_it_does_not_know(family, key, value, words):
+    if key == "attn_logit_softcapping" and family in ("gemma2", "gemma3_text"):
+        return  # the one bounds its scores, the other's class ignores the key
+    sizes = GPT2 if family == "gpt2" else {**DEEPSEEK, "first_k_dense_replace": 9}
+    if family not in ("gpt2", "deepseek_v2", "deepseek_v3"):
+        sizes = SIZES
+    described = {**sizes, "model_type": family}
+    config_from_hf({**described, key: None})
+    with pytest.raises(ConfigError, match=f"{key} = {value!r} is not known of {family}.*{words}"):
+        config_from_hf({**described, key: value})
+
+
+@pytest.mark.parametrize("family", READ)
+def test_only_phi3_turns_a_part_of_each_head(family):
+    """The other classes ignore the share, or fail with a rule beside it."""
+    if family == "gpt2":
+        return  # turns nothing
+    sizes = {**DEEPSEEK, "first_k_dense_replace": 9} if family.startswith("deep") else SIZES
+    rule = {"rope_type": "default", "rope_theta": 100.0}
+    rules = {"rope_parameters": {**rule, "partial_rotary_factor": 0.5}}, {
+        "rope_parameters": rule, "partial_rotary_factor": 0.5}  # fmt: skip
+    if family == "gemma3_text":
+        rules = tuple({**r, "rope_parameters": {"full_attention": r["rope_parameters"]}}
+                      for r in rules)  # fmt: skip
+    for given in rules:
+        described = {**sizes, "model_type": family, **given}
+        if family == "phi3":
+            assert config_from_hf(described).attention.rope.rotary_dim == 2
+            continue
+        with pytest.raises(ConfigError, match=r"partial_rotary_factor = 0\.5 is not known of"):
+            config_from_hf(described)
+
+
+def test_phi3_reads_its_trained_context_beside_the_rule_alone():
+    """Its class has a default of 4,096, and takes "yarn" for a name of LongRoPE."""
+    rule = {"type": "yarn", "short_factor": [1.0, 2.0], "long_factor": [2.0, 3.0],
+            "original_max_position_embeddings": 16}  # fmt: skip
+    for longest, factor in ((8192, 2.0), (64, 1.0)):
+        sizes = {**SIZES, "max_position_embeddings": longest, "rope_scaling": rule}
+        scaling = config_from_hf({**sizes, "model_type": "phi3"}).attention.rope.scaling
+        assert (type(scaling).__name__, scaling.original_max_positions) == ("LongRoPE", 4096)
+        expected = np.sqrt(1 + np.log(factor) / np.log(4096))
+        assert scaling.attention_factor == pytest.approx(expected)
 
 
 def test_the_first_name_of_longrope_is_read():
