@@ -151,14 +151,15 @@ def shown_names(students: Iterable[str], limit: int) -> dict[str, str]:
     -------
     dict of str to str
         Names that would look alike, such as "ada" and "ada " with a blank behind, show what tells
-        them apart; where that lies beyond the limit, they end in a number of their own.
+        them apart, and so does one of blanks alone; where that lies beyond the limit, they end in
+        a number of their own.
     """
     students = sorted(set(students))
     names = {student: clean(student, limit) for student in students}
     for further in (_exact, _numbered):
         count = Counter(unicodedata.normalize("NFC", name) for name in names.values())
         for student, name in names.items():
-            if count[unicodedata.normalize("NFC", name)] > 1:
+            if count[unicodedata.normalize("NFC", name)] > 1 or (student and not name):
                 names[student] = clean(further(student), limit)
     return names
 

@@ -1,7 +1,8 @@
 """Takes notebooks out of zip files, in memory, and within budgets that are set before.
 
 A small archive can list, hold and unfold to more than any machine has. What is counted here is
-what reading costs, whatever the archive says of itself, and each student has a quota.
+what reading took, whatever the archive says of itself, and each student has a quota of their own:
+nobody spends another's.
 """
 
 from __future__ import annotations
@@ -10,19 +11,33 @@ import io
 import re
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "hidden", "limit_of",
-           "shown", "unrenamed", "wanted"]  # fmt: skip
+__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "guarded", "hidden", "is_mistaken",
+           "junk", "limit_of", "nothing_in", "shown", "unrenamed", "wanted"]  # fmt: skip
 
 NOTEBOOK_BYTES = 20 * 10**6
 ARCHIVE_BYTES = 500 * 10**6
-ENTRIES = 20_000  # files in one archive
+ENTRIES = 20_000  # files in what one student sent
+CLASS_LIST = 20 * 10**6  # bytes of the list of contents of a class's archive
 DEPTH = 3  # archives in archives
-SKIPPED = (".ipynb_checkpoints", "__MACOSX")
+SMALLEST = 5 * 10**6  # bytes that an archive counts for at least, so that there are 200 of them
+EMPTY = 15 * 10**6  # bytes that a notebook counts for which holds nothing: it is named a few times
+PIECE = 2**20
+# What systems and programs make, in small letters; in `MACOSX` each name begins with "._".
+JUNK = {".appledouble", ".cache", ".ds_store", ".fseventsd", ".git", ".hg", ".idea",
+        ".ipynb_checkpoints", ".ipython", ".jupyter", ".spotlight-v100", ".svn",
+        ".temporaryitems", ".trash", ".trashes",
+        ".venv", ".virtual_documents", ".vscode"}  # fmt: skip
+MACOSX = "__MACOSX"
+# What somebody may hand in by mistake; other files, such as a list of names, are nobody's.
+MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar")
+NAMED = 3  # such files that are named
 RENAMED = re.compile(r"(?<=\.ipynb)\.(txt|json)\Z", re.IGNORECASE)
+TOO_MUCH = "too much in one zip file: not read"
+NO_NOTEBOOK = "this is no notebook: hand in the .ipynb file"
 END_BYTES = 2**16 + 100  # of an archive, in which its list of contents is looked for
 # What systems pack with. Others take memory or time by what a few bytes of the file ask for.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -30,12 +45,24 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 @dataclass
 class Quota:
-    """What may still be read: files, their bytes, and bytes of archives' lists of contents."""
+    """What may still be read of one student's.
+
+    Parameters
+    ----------
+    files : int
+        Notebooks.
+    size, packed : int
+        Bytes of notebooks, and of archives.
+    listed : int
+        Bytes of archives' lists of contents.
+    told : bool
+        Whether it was said that something is not read.
+    """
 
     files: int
     size: int
+    packed: int = 2 * ARCHIVE_BYTES
     listed: int = 2 * 10**6
-    whole: Quota | None = None  # that of the class, of which this is spent too
     told: bool = False
 
     @classmethod
@@ -43,22 +70,17 @@ class Quota:
         """For what one student sent."""
         return cls(200, 200 * 10**6)
 
-    @classmethod
-    def of_a_class(cls) -> Quota:
-        """For a class in one archive."""
-        return cls(ENTRIES, 4 * 10**9, 8 * 10**6)
-
     @property
     def spent(self) -> bool:
         """Whether nothing more is read."""
-        over = min(self.files, self.size, self.listed) <= 0
-        return over or (self.whole is not None and self.whole.spent)
+        return min(self.files, self.size, self.packed, self.listed) <= 0
 
-    def spend(self, size: int) -> None:
-        """Count a file."""
-        self.files, self.size = self.files - 1, self.size - size
-        if self.whole is not None:
-            self.whole.spend(size)
+    def spend(self, kind: str, size: int) -> None:
+        """Count a file of this kind."""
+        if kind == "zip":
+            self.packed -= max(size, SMALLEST)
+        else:
+            self.files, self.size = self.files - 1, self.size - size
 
 
 @dataclass(frozen=True)
@@ -101,9 +123,19 @@ def wanted(name: str) -> str | None:
     return kind if kind in ("ipynb", "zip") else None
 
 
+def is_mistaken(name: str) -> bool:
+    """Whether a file is of a kind that somebody hands in instead of a notebook."""
+    return name.rsplit(".", 1)[-1].lower() in MISTAKEN
+
+
 def hidden(parts: tuple[str, ...]) -> bool:
-    """Whether a system or a program put the file there."""
-    return any(part.startswith(".") or part in SKIPPED for part in parts)
+    """Whether a system or a program put a file of a student's there."""
+    return any(part.startswith(".") or part == MACOSX for part in parts)
+
+
+def junk(name: str) -> bool:
+    """Whether an entry among those of students is a system's or a program's, and nobody's."""
+    return name.startswith(("._", ".Trash-")) or name.lower() in JUNK
 
 
 def limit_of(kind: str) -> int:
@@ -111,16 +143,38 @@ def limit_of(kind: str) -> int:
     return NOTEBOOK_BYTES if kind == "ipynb" else ARCHIVE_BYTES
 
 
+def guarded(found: Iterator[Found], parts: tuple[str, ...]) -> Iterator[Found]:
+    """What is found in a place; whatever goes wrong there is a problem of that place alone."""
+    try:
+        yield from found
+    except Exception as error:  # no reader foresees every file
+        yield Found(parts, problem=f"this cannot be read ({type(error).__name__})")
+
+
+def nothing_in(
+    parts: tuple[str, ...], files: Iterable[tuple[str, ...]], words: str
+) -> Iterator[Found]:
+    """What to say of a place without a notebook: what was sent instead, or the words."""
+    sent = [place for place in files if is_mistaken(place[-1])][:NAMED]
+    for place in sent:
+        yield Found((*parts, *place), problem=NO_NOTEBOOK)
+    if not sent:
+        yield Found(parts, problem=words)
+
+
 class _TooLong(Exception):
     """A list of contents beyond its budget."""
 
 
 class _Opened(io.BytesIO):
-    """An archive while its list of contents is looked for: `zipfile` reads that in one piece."""
+    """The bytes of an archive, which count what is taken of them.
+
+    `zipfile` reads the list of contents in one piece: while that is looked for, there is a limit.
+    """
 
     def __init__(self, content: bytes, room: int) -> None:
         super().__init__(content)
-        self.length, self.room, self.longest = len(content), room, 0
+        self.length, self.room, self.longest, self.taken = len(content), room, 0, 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read so many bytes, or refuse before anything is taken."""
@@ -129,110 +183,186 @@ class _Opened(io.BytesIO):
         if piece > max(self.room, END_BYTES):
             raise _TooLong
         self.longest = max(self.longest, piece)
+        self.taken += piece
         return super().read(size)
 
 
-def _open(content: bytes, quota: Quota) -> zipfile.ZipFile | str:
-    """An archive, or why it is none that is read."""
-    source = _Opened(content, quota.listed)
-    try:
-        archive = zipfile.ZipFile(source)
-    except _TooLong:
-        return "the list of contents of this zip file is longer than any class needs"
-    except Exception:  # zipfile raises many kinds for lists that are broken
-        return "this zip file is broken"
-    quota.listed -= source.longest
-    source.room = source.length  # from here on, entries have limits of their own
-    return archive
+@dataclass(frozen=True)
+class _Entry:
+    """One file of an archive: what the list of contents says of it, and the parts of its name."""
+
+    info: zipfile.ZipInfo
+    parts: tuple[str, ...]
+
+    @property
+    def kind(self) -> str | None:
+        """As `wanted` says."""
+        return wanted(self.parts[-1])
 
 
-Entry = tuple[zipfile.ZipInfo, str, tuple[str, ...]]  # with its kind and the parts of its name
+class _Archive:
+    """An archive that is open, and what it takes to read it."""
 
+    def __init__(self, content: bytes, room: int) -> None:
+        """Look for its list of contents; ValueError says why there is none that is read."""
+        self.source = _Opened(content, room)
+        try:
+            self.zip = zipfile.ZipFile(self.source)
+        except _TooLong:
+            words = "the list of contents of this zip file is longer than any class needs"
+            raise ValueError(words) from None
+        except Exception:  # zipfile raises many kinds for lists that are broken
+            raise ValueError("this zip file is broken") from None
+        self.listed = self.source.longest
+        self.source.room = self.source.length  # from here on, entries have limits of their own
 
-def _notebooks(archive: zipfile.ZipFile) -> list[Entry]:
-    """What is looked at in an archive, by name."""
-    found: list[Entry] = []
-    for entry in sorted(archive.infolist(), key=lambda e: e.filename):
-        # Only a name to show and to sort by: nothing is written to such a place.
-        names = [part for part in entry.filename.replace("\\", "/").split("/") if part]
-        below = tuple(shown(part) for part in names if part not in (".", ".."))
-        kind = wanted(entry.filename)
-        if kind is not None and below and not entry.is_dir() and not hidden(below):
-            found.append((entry, kind, below))
-    return found
+    def entries(self) -> tuple[list[_Entry], list[tuple[str, ...]]]:
+        """Its files and its folders, by name."""
+        files, folders = [], []
+        for info in sorted(self.zip.infolist(), key=lambda one: one.filename):
+            # Only a name to show and to sort by: nothing is written to such a place.
+            names = [part for part in info.filename.replace("\\", "/").split("/") if part]
+            parts = tuple(shown(part) for part in names if part not in (".", ".."))
+            if parts and info.filename.endswith("/"):
+                folders.append(parts)
+            elif parts:
+                files.append(_Entry(info, parts))
+        return files, folders
+
+    def content(self, info: zipfile.ZipInfo, limit: int) -> tuple[bytes | None, int]:
+        """What a file holds, to one byte behind the limit, and the bytes that were handled.
+
+        None if it is broken. What its headers claim counts for nothing: many entries can share
+        their packed bytes, and those can unfold to nothing.
+        """
+        self.source.taken, pieces, size = 0, [], 0
+        try:
+            with self.zip.open(info) as file:
+                while size <= limit and (piece := file.read(min(PIECE, limit + 1 - size))):
+                    pieces.append(piece)
+                    size += len(piece)
+        except Exception:  # zipfile raises many kinds for broken entries
+            return None, max(self.source.taken, size)
+        return b"".join(pieces), max(self.source.taken, size)
 
 
 def _in_archive(
     content: bytes, parts: tuple[str, ...], depth: int, quota: Quota, time: datetime | None
 ) -> Iterator[Found]:
-    """The notebooks in a zip file, read one at a time; depth 0 is the archive of a class."""
-    archive = _open(content, quota) if depth <= DEPTH else "archives stand in archives too deep"
-    if isinstance(archive, str):
-        yield Found(parts, problem=archive)
+    """The notebooks in a zip file of a student's, read one at a time."""
+    try:
+        if depth > DEPTH:
+            raise ValueError("archives stand in archives too deep")
+        archive = _Archive(content, quota.listed)
+    except ValueError as error:
+        yield Found(parts, problem=str(error))
         return
-    with archive:
-        if sum(not entry.is_dir() for entry in archive.infolist()) > ENTRIES:
-            yield Found(parts, problem=f"this zip file has more than {ENTRIES:,} files")
-            return
-        entries = _notebooks(archive)
-        if not entries:
-            yield Found(parts, problem="no notebook in this zip file")
-        # In the archive of a class each student has a quota: whose an entry is, its first folder
-        # says, or the second where all stand in one.
-        first = {below[0] for _, _, below in entries}
-        owner = 2 if len(first) == 1 and all(len(below) > 1 for _, _, below in entries) else 1
-        quotas: dict[tuple[str, ...], Quota] = {}
-        for entry, kind, below in entries:
-            own = quota if depth else quotas.setdefault(below[:owner], Quota.of_a_student())
-            own.whole = own.whole if depth else quota
-            if not own.spent:
-                when = time if depth else _time(entry)
-                yield from _in_entry(archive, entry, kind, (*parts, *below), depth, own, when)
-            elif not own.told:
-                own.told = True
-                yield Found((*parts, *below), problem="too much in one zip file: not read")
+    quota.listed -= archive.listed
+    files, _ = archive.entries()
+    if len(files) > ENTRIES:
+        yield Found(parts, problem=f"this zip file has more than {ENTRIES:,} files")
+        return
+    readable = [entry for entry in files if entry.kind and not hidden(entry.parts)]
+    if not readable:
+        places = (entry.parts for entry in files if not hidden(entry.parts))
+        yield from nothing_in(parts, places, "no notebook in this zip file")
+    for entry in readable:
+        yield from _in_entry(archive, entry, (*parts, *entry.parts), depth, quota, time)
 
 
-def _time(entry: zipfile.ZipInfo) -> datetime | None:
+def _in_class(content: bytes, parts: tuple[str, ...]) -> Iterator[Found]:
+    """The notebooks in the zip file of a class, in which each student has a quota."""
+    try:
+        archive = _Archive(content, CLASS_LIST)
+    except ValueError as error:
+        yield Found(parts, problem=str(error))
+        return
+    files, folders = archive.entries()
+    files = [entry for entry in files if not any(map(junk, entry.parts[:2]))]
+    readable = [entry for entry in files if entry.kind]
+    if not readable:
+        places = (entry.parts for entry in files)
+        yield from nothing_in(parts, places, "no notebook in this zip file")
+        return
+    # Whose an entry is, its first folder says, or the second where all stand in one.
+    first = {entry.parts[0] for entry in readable}
+    owner = 2 if len(first) == 1 and all(len(entry.parts) > 1 for entry in readable) else 1
+    own: dict[tuple[str, ...], list[_Entry]] = {}
+    for entry in files:
+        if len(entry.parts) > owner or entry.kind or is_mistaken(entry.parts[-1]):
+            own.setdefault(entry.parts[:owner], []).append(entry)
+    for folder in folders:
+        if len(folder) >= owner and not any(map(junk, folder[:owner])):
+            own.setdefault(folder[:owner], [])
+    for place, entries in sorted(own.items()):
+        if len(place) == owner and not (entries == [] and MACOSX in place):
+            found = _of_one(archive, (*parts, *place), owner, entries)
+            yield from guarded(found, (*parts, *place))
+
+
+def _of_one(
+    archive: _Archive, parts: tuple[str, ...], owner: int, entries: list[_Entry]
+) -> Iterator[Found]:
+    """What one student has in the zip file of a class."""
+    if len(entries) > ENTRIES:
+        yield Found(parts, problem=f"this zip file has more than {ENTRIES:,} files")
+        return
+    entries = [entry for entry in entries if not hidden(entry.parts[owner:])]
+    readable = [entry for entry in entries if entry.kind]
+    if not readable and parts[-1] != MACOSX:
+        places = (entry.parts[owner:] or entry.parts[-1:] for entry in entries)
+        lone = any(len(entry.parts) == owner for entry in entries)  # a file and no folder
+        above = parts[:-1] if lone else parts
+        yield from nothing_in(above, places, "no notebook in this folder")
+    quota = Quota.of_a_student()
+    for entry in readable:
+        place = (*parts, *entry.parts[owner:])
+        yield from _in_entry(archive, entry, place, 0, quota, _time(entry.info))
+
+
+def _time(info: zipfile.ZipInfo) -> datetime | None:
     """When a file of an archive was written, on the clock of whoever packed it."""
     try:
-        return datetime(*entry.date_time)
+        return datetime(*info.date_time)
     except ValueError:  # any number can stand there
         return None
 
 
-def _in_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str, parts: tuple[str, ...],
-              depth: int, quota: Quota, time: datetime | None) -> Iterator[Found]:  # fmt: skip
+def _refused(info: zipfile.ZipInfo) -> str | None:
+    """Why a file of an archive is not even opened."""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "this is a link, not a file"
+    if info.flag_bits & 1:
+        return "this file cannot be taken out of its zip file: it is encrypted"
+    if info.compress_type not in METHODS:
+        return "this file is packed in an unusual way: make an ordinary zip file of it"
+    return None
+
+
+def _in_entry(archive: _Archive, entry: _Entry, parts: tuple[str, ...], depth: int, quota: Quota,
+              time: datetime | None) -> Iterator[Found]:  # fmt: skip
     """One file of an archive."""
-    problem = None
-    if stat.S_ISLNK(entry.external_attr >> 16):
-        problem = "this is a link, not a file"
-    elif entry.flag_bits & 1:
-        problem = "this file cannot be taken out of its zip file: it is encrypted"
-    elif entry.compress_type not in METHODS:
-        problem = "this file is packed in an unusual way: make an ordinary zip file of it"
-    if problem is not None:
-        quota.spend(0)
+    kind = str(entry.kind)
+    if quota.spent:
+        if not quota.told:
+            yield Found(parts, problem=TOO_MUCH)
+        quota.told = True
+        return
+    if problem := _refused(entry.info):
+        quota.spend(kind, 0)
         yield Found(parts, problem=problem)
         return
-    limit = min(limit_of(kind), quota.size)
-    try:
-        with archive.open(entry) as file:
-            content = file.read(limit + 1)
-    except Exception:  # zipfile raises many kinds for broken entries
-        quota.spend(max(entry.compress_size, min(entry.file_size, limit)))
+    limit = min(limit_of(kind), quota.packed if kind == "zip" else quota.size)
+    content, cost = archive.content(entry.info, limit)
+    quota.spend(kind, cost if content else max(cost, EMPTY))
+    if content is None:
         words = "this file cannot be taken out of its zip file: it is broken"
         yield Found(parts, problem=words)
-        return
-    # What a student's own archive weighs is the class's matter, what it holds the student's.
-    # Many entries can share their packed bytes, and those can unfold to nothing.
-    payer = quota.whole if quota.whole is not None and kind == "zip" and depth == 0 else quota
-    payer.spend(max(entry.compress_size, len(content)))
-    if limit < len(content) <= limit_of(kind):
+    elif limit < len(content) <= limit_of(kind):
         quota.told = True
-        yield Found(parts, problem="too much in one zip file: not read")
-        return
-    yield from classify(content, kind, parts, depth, quota, time)
+        yield Found(parts, problem=TOO_MUCH)
+    else:
+        yield from classify(content, kind, parts, depth, quota, time)
 
 
 def classify(
@@ -268,6 +398,8 @@ def classify(
     limit = limit_of(kind)
     if len(content) > limit:
         yield Found(parts, problem=f"this file is larger than {limit // 10**6} MB")
+    elif kind == "zip" and depth < 0:
+        yield from _in_class(content, parts)
     elif kind == "zip":
         yield from _in_archive(content, parts, depth + 1, quota, time)
     else:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from classroom.sheets.sheet import chapters
-from classroom.submissions.archives import unrenamed
+from classroom.submissions.archives import is_mistaken, unrenamed, wanted
 from classroom.submissions.attempts import attempt_of
-from classroom.submissions.files import MISTAKEN, find
+from classroom.submissions.files import find
 from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise_ids
@@ -80,14 +80,16 @@ class Submission:
 
 def _of_one_student(notebooks: list[Notebook]) -> bool:
     """Whether a lone archive is a student's: copies of one notebook, or chapters by their names."""
-    inner = [notebook.parts[1:] for notebook in notebooks if notebook.parts[1:]]
+    # A report beside the notebook is the same student's, one in a folder of its own is not.
+    places = [notebook.parts[1:] for notebook in notebooks]
+    inner = [p for p in places if p and (wanted(p[-1]) or (p[1:] and is_mistaken(p[-1])))]
     if len({notebook.written_name for notebook in notebooks} - {None}) > 1:
         return False
     if any(part.lower().endswith(".zip") for parts in inner for part in parts):
         return False
     if any(MOODLE.fullmatch(parts[0]) for parts in inner):
         return False
-    stems = {COPY.sub("", parts[-1].rsplit(".", 1)[0]) for parts in inner}
+    stems = {COPY.sub("", parts[-1].rsplit(".", 1)[0]) for parts in inner if wanted(parts[-1])}
     folders = {parts[:-1] for parts in inner}
     return len(folders) == 1 and (len(stems) == 1 or stems <= set(chapters()))
 
@@ -103,7 +105,7 @@ def _students(notebooks: list[Notebook]) -> list[Owned]:
     if in_archive and not _of_one_student(notebooks):
         # The whole class in one archive, perhaps in a folder of its own.
         depth = 1
-        below = [n.parts[1:] for n in notebooks]
+        below = [n.parts[1:] for n in notebooks if n.cells or wanted(n.parts[-1])]
         shared = len({parts[:1] for parts in below}) == 1 and all(len(p) > 1 for p in below)
         if shared and len({parts[1] for parts in below}) > 1:
             depth = 2
@@ -115,7 +117,7 @@ def _student(parts: tuple[str, ...]) -> str:
     """A student's name, of the place of a file from the student's own entry on."""
     entry = unrenamed(parts[0])
     kind = entry.rsplit(".", 1)[-1].lower() if "." in entry else ""
-    if kind in ("ipynb", "zip") or (kind in MISTAKEN and len(parts) == 1):
+    if kind in ("ipynb", "zip") or (is_mistaken(entry) and len(parts) == 1):
         entry = entry.rsplit(".", 1)[0] or entry
     moodle = MOODLE.fullmatch(entry)
     return moodle[1] + moodle[2] if moodle else entry

@@ -11,14 +11,26 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from classroom.submissions.archives import Found, Quota, classify, hidden, limit_of, shown, wanted
+from classroom.submissions.archives import (
+    MACOSX,
+    NO_NOTEBOOK,
+    Found,
+    Quota,
+    classify,
+    guarded,
+    hidden,
+    is_mistaken,
+    junk,
+    limit_of,
+    nothing_in,
+    shown,
+    wanted,
+)
 from mini_attn.errors import ConfigError
 
-__all__ = ["MISTAKEN", "find"]
+__all__ = ["find"]
 
 FOLDERS = 40  # folders in folders
-# What somebody may hand in by mistake; other files, such as a list of names, are nobody's.
-MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar")
 
 
 def _time(about: os.stat_result) -> datetime | None:
@@ -35,8 +47,8 @@ def _in_file(
     """One file of a folder; links, pipes and devices are named and not opened."""
     kind = wanted(entry.name)
     if kind is None:
-        if len(parts) == 1 and entry.name.rsplit(".", 1)[-1].lower() in MISTAKEN:
-            yield Found(parts, problem="this is no notebook: hand in the .ipynb file")
+        if len(parts) == 1 and is_mistaken(entry.name):
+            yield Found(parts, problem=NO_NOTEBOOK)
         return
     if not entry.is_file(follow_symlinks=False):
         yield Found(parts, problem="this is a link or a device, not a file")
@@ -53,15 +65,14 @@ def _in_file(
     except OSError as error:
         yield Found(parts, problem=f"this file cannot be read: {error.strerror}")
         return
-    if kind == "ipynb":  # an archive counts by what it holds
-        quota.spend(len(content))
+    quota.spend(kind, len(content))
     yield from classify(content, kind, parts, depth, quota, _time(about))
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     """What stands in a folder, by name."""
     with os.scandir(folder) as found:
-        return sorted((e for e in found if not hidden((e.name,))), key=lambda e: e.name)
+        return sorted(found, key=lambda entry: entry.name)
 
 
 def _in_folder(folder: Path, parts: tuple[str, ...], quota: Quota) -> Iterator[Found]:
@@ -76,23 +87,34 @@ def _in_folder(folder: Path, parts: tuple[str, ...], quota: Quota) -> Iterator[F
         return
     for entry in entries:
         inner = (*parts, shown(entry.name))
+        if hidden((entry.name,)):
+            continue
         if entry.is_dir(follow_symlinks=False):
             yield from _in_folder(Path(entry.path), inner, quota)
         else:
             yield from _in_file(entry, inner, 0, quota)
 
 
+def _names(folder: Path) -> list[tuple[str, ...]]:
+    """The files right in a folder; none where it cannot be read, which is said already."""
+    try:
+        return [(shown(entry.name),) for entry in _entries(folder)]
+    except OSError:
+        return []
+
+
 def _of_student(entry: os.DirEntry[str], *, only_entry: bool) -> Iterator[Found]:
     """What one entry of the submissions holds; whatever is wrong with it costs its author."""
     parts, quota = (shown(entry.name),), Quota.of_a_student()
-    if entry.is_dir(follow_symlinks=False):
-        below = _in_folder(Path(entry.path), parts, quota)
-        yield next(below, None) or Found(parts, problem="no notebook in this folder")
+    if not entry.is_dir(follow_symlinks=False):
+        yield from _in_file(entry, parts, -1 if only_entry else 0, quota)
+        return
+    below = _in_folder(Path(entry.path), parts, quota)
+    if (first := next(below, None)) is not None:
+        yield first
         yield from below
-    elif only_entry:
-        yield from _in_file(entry, parts, -1, Quota.of_a_class())
-    else:
-        yield from _in_file(entry, parts, 0, quota)
+    elif entry.name != MACOSX:
+        yield from nothing_in(parts, _names(Path(entry.path)), "no notebook in this folder")
 
 
 def find(folder: Path) -> Iterator[Found]:
@@ -116,8 +138,9 @@ def find(folder: Path) -> Iterator[Found]:
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {str(folder)!r}")
     try:
-        entries = _entries(folder)
+        entries = [entry for entry in _entries(folder) if not junk(entry.name)]
     except OSError as error:
         raise ConfigError(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from None
     for entry in entries:
-        yield from _of_student(entry, only_entry=len(entries) == 1)
+        found = _of_student(entry, only_entry=len(entries) == 1)
+        yield from guarded(found, (shown(entry.name),))

@@ -206,6 +206,15 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
     Notebook
         The cells by exercise, and what could not be used.
     """
+    try:
+        return _read(file, known)
+    except Exception as error:  # no reader foresees every file: it is its author's problem alone
+        words = f"this cannot be read ({type(error).__name__})"
+        return Notebook(file.parts, {}, [f"{'/'.join(file.parts)}: {words}"])
+
+
+def _read(file: Found, known: set[str]) -> Notebook:
+    """As `read_notebook`, if nothing unforeseen happens."""
     place = "/".join(file.parts)
     parsed = read_cells(file.content) if file.content is not None else str(file.problem)
     if isinstance(parsed, str):

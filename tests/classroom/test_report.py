@@ -294,6 +294,10 @@ def test_a_student_who_knows_the_addition_still_gets_a_file_of_his_own() -> None
     assert len({apart(name) for name in names.values()}) == 3
 
 
+def test_a_name_of_blanks_alone_is_shown() -> None:
+    assert shown_names([" ", "ada"], 80) == {" ": r"\x20", "ada": "ada"}
+
+
 @given(st.lists(st.one_of(ANY, st.sampled_from(["ada", "ada ", " ada", "a\tda", "ada\u200c"]))))
 def test_no_two_students_are_shown_alike(students: list[str]) -> None:
     shown = shown_names(students, 80)

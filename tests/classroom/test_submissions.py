@@ -20,6 +20,7 @@ import pytest
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen
 from classroom.submissions import archives
+from classroom.submissions import notebook as notebook_room
 from classroom.submissions.cells import SOURCE_CHARACTERS
 from classroom.submissions.collect import moodle_name, read
 from classroom.submissions.notebook import untouched
@@ -366,6 +367,116 @@ def test_one_archive_cannot_hold_up_the_class(tmp_path: Path, monkeypatch: Any) 
     assert all(s.cells for s in found)
 
 
+def forged(entry: str) -> bytes:
+    """A student's zip file in which an entry of this name claims more than there is."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(entry, json.dumps(notebook(tiled_heads="answer = 0")))
+    data = bytearray(made.getvalue())
+    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 20, 0xFFFFFFF0)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_one_zip_file_claims_is_charged_to_nobody(tmp_path: Path, broken: bool) -> None:
+    """In the zip file of a class: 2 KB that claim 4 GB, before everybody else by name."""
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        bad = forged("week1.ipynb")
+        archive.writestr("ada.zip", bad[:60] + bytes(90) + bad[150:] if broken else bad)
+        for name in ("bo", "cy"):
+            archive.writestr(f"{name}/week1.ipynb", json.dumps(notebook(tiled_heads="answer = 1")))
+    ada, bo, cy = read(tmp_path)
+    assert [one.cells["tiled_heads"] for one in (bo, cy)] == [["answer = 1"]] * 2
+    assert bo.problems == cy.problems == []
+    assert bool(ada.problems) == broken
+    assert bool(ada.cells) != broken
+
+
+def test_nobody_in_the_zip_file_of_a_class_spends_the_others_share(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Bytes, files and archives are counted by student, however many there are."""
+    monkeypatch.setattr(archives, "ENTRIES", 5)
+    one = json.dumps(notebook())
+    with zipfile.ZipFile(tmp_path / "class.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(6):
+            archive.writestr(f"ada/{number}.ipynb", one)
+            archive.writestr(f"bo/{number}.zip", b"x")
+        for number in range(30):
+            archive.writestr(f"cy{number:02}/big.ipynb", b" " * 19_000_000)
+        archive.writestr("di.ipynb", one)
+    found = {one.student: one for one in read(tmp_path)}
+    assert found["ada"].problems == ["class.zip/ada: this zip file has more than 5 files"]
+    assert found["bo"].problems == ["class.zip/bo: this zip file has more than 5 files"]
+    assert len(found["di"].cells) == 2
+    assert len(found) == 33
+    assert not any("too much" in words for one in found.values() for words in one.problems)
+
+
+@pytest.mark.parametrize("wrapped", ["", "the course/"])
+def test_everybody_in_the_zip_file_of_a_class_is_listed(tmp_path: Path, wrapped: str) -> None:
+    """With what they sent instead of a notebook; what systems put there is nobody's."""
+    one = json.dumps(notebook())
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for place in ("ada/week1.ipynb", "ada/report.pdf", ".bo/week1.ipynb"):
+            archive.writestr(wrapped + place, one)
+        for place in ("cy/report.pdf", "di.py", "ed_9_assignsubmission_file_/x.rar", "fi/a.txt",
+                      "gu/", "names.csv", ".DS_Store", "ada/.DS_Store", "Thumbs.db",
+                      "__MACOSX/", "__MACOSX/._x.ipynb", "__MACOSX/ada/._week1.ipynb",
+                      ".ipynb_checkpoints/x.ipynb", "._ada"):  # fmt: skip
+            archive.writestr(wrapped + place, b"x")
+    found = {one.student: [p.split("/", 1)[1] for p in one.problems] for one in read(tmp_path)}
+    instead = "this is no notebook: hand in the .ipynb file"
+    assert found == {
+        "ada": [], ".bo": [],
+        "cy": [f"{wrapped}cy/report.pdf: {instead}"],
+        "di": [f"{wrapped}di.py: {instead}"],
+        "ed_9": [f"{wrapped}ed_9_assignsubmission_file_/x.rar: {instead}"],
+        "fi": [f"{wrapped}fi: no notebook in this folder"],
+        "gu": [f"{wrapped}gu: no notebook in this folder"],
+    }  # fmt: skip
+
+
+def test_a_folder_is_a_student_s_unless_a_system_made_it(tmp_path: Path) -> None:
+    for name in (".bob", " ", "__MACOSX"):
+        save(tmp_path / name / "week1.ipynb", notebook())
+    assert [one.student for one in read(tmp_path)] == [" ", ".bob", "__MACOSX"]
+    (tmp_path / "__MACOSX/week1.ipynb").rename(tmp_path / "__MACOSX/._week1.ipynb")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".DS_Store").write_bytes(b"x")
+    save(tmp_path / ".ipynb_checkpoints/week1.ipynb", notebook())
+    assert [one.student for one in read(tmp_path)] == [" ", ".bob"]
+
+
+def test_whatever_a_reader_did_not_foresee_is_one_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it goes wrong in the zip file or in the notebook, and in the zip file of a class."""
+    whole = json.dumps(notebook())
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+        archive.writestr("bad.ipynb", whole)
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.write(tmp_path / "bad.zip", "bad.zip")
+        archive.writestr("bo.ipynb", whole.replace("answer", "fails"))
+        archive.writestr("cy.ipynb", whole)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in.zip").rename(tmp_path / "in/class.zip")
+    kept = archives._in_archive, notebook_room._read
+
+    def fails(*given: Any) -> Any:
+        raise IndexError
+
+    monkeypatch.setattr(archives, "_in_archive", fails)
+    monkeypatch.setattr(
+        notebook_room, "_read", lambda file, known: fails() if b"fails" in (file.content or b"")
+        else kept[1](file, known))  # fmt: skip
+    bad, bo, cy = read(tmp_path / "in")
+    assert bad.problems == ["class.zip/bad.zip: this cannot be read (IndexError)"]
+    assert bo.problems == ["class.zip/bo.ipynb: this cannot be read (IndexError)"]
+    assert cy.problems == []
+    assert len(cy.cells) == 2
+
+
 def listing(entries: int, name: bytes, *, claimed: int | None = None) -> bytes:
     """A zip file that lists this many entries, all of the same name, and holds none."""
     head = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0,
@@ -563,7 +674,7 @@ def test_empty_folders_archives_and_other_files_are_said(tmp_path: Path) -> None
     said = {s.student: s.problems for s in read(tmp_path)}
     assert said == {
         "ada": ["ada: no notebook in this folder"],
-        "bo": ["bo.zip: no notebook in this zip file"],
+        "bo": ["bo.zip/report.pdf: this is no notebook: hand in the .ipynb file"],
         "cy": ["cy.pdf: this is no notebook: hand in the .ipynb file"],
     }
 

@@ -79,6 +79,23 @@ def _claims(path: Path, notebook: bytes) -> None:
     path.write_bytes(data)
 
 
+def _claims_packed(path: Path, notebook: bytes) -> None:
+    """An entry whose list of contents claims 4 GB of packed bytes, where there are two thousand."""
+    data = bytearray(_zipped([("week1.ipynb", notebook)]))
+    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 20, 0xFFFFFFF0)
+    path.write_bytes(data)
+
+
+def _unnamed(first: bytes) -> Callable[[Path, bytes], object]:
+    """A second entry, whose name begins like this; with nothing else it has no name at all."""
+
+    def make(path: Path, notebook: bytes) -> None:
+        data = _zipped([("week1.ipynb", notebook), ("XX.ipynb", notebook)])
+        path.write_bytes(data.replace(b"XX.ipynb", first.ljust(8, b"\0")))
+
+    return make
+
+
 def _bomb(path: Path, notebook: bytes) -> None:
     """300 kB that inflate to 300 MB."""
     path.write_bytes(_zipped([("week1.ipynb", b" " * 300_000_000)]))
@@ -181,7 +198,7 @@ def _plain(path: Path, notebook: bytes) -> None:
     path.write_bytes(notebook)
 
 
-LINK, BROKEN = "link or a device", "zip file is broken"
+LINK, BROKEN, NO = "link or a device", "zip file is broken", "no notebook"
 FILES = tuple(
     HostileFile(*row)
     for row in (
@@ -195,6 +212,9 @@ FILES = tuple(
         ("a zip file with a link", "{}.zip", _link_in_zip, False, "a link"),
         ("a zip file that is encrypted", "{}.zip", _encrypted, False, "encrypted"),
         ("a zip file that claims 4 GB", "{}.zip", _claims, True),
+        ("a zip file that claims 4 GB of packed bytes", "{}.zip", _claims_packed, True),
+        ("a zip file with a name of nothing", "{}.zip", _unnamed(b""), True),
+        ("a zip file with a name behind its end", "{}.zip", _unnamed(b"\0x.ipynb"), True),
         ("a zip file that grows", "{}.zip", _bomb, False, "larger than"),
         ("a zip file that grows by copies", "{}.zip", _bomb_of_many, False, ""),
         ("a zip file of many files", "{}.zip", _many, False, "more than"),
@@ -226,6 +246,11 @@ FILES = tuple(
         ("copies of the system", "{}", _folder("week1.ipynb", ".ipynb_checkpoints/week1.ipynb",
          "__MACOSX/week1.ipynb", "._week1.ipynb"), True),
         ("the same twice", "{}", _folder("a/week1.ipynb", "b/week1.ipynb"), True),
+        ("a folder that looks hidden", ".{}", _folder("week1.ipynb"), True),
+        ("a hidden folder in a folder", "{}", _folder(".week1/week1.ipynb"), False, NO),
+        ("a report and no notebook", "{}", _folder("report.pdf", "more.rar"), False, NO),
+        ("a report", "{}.pdf", _plain, False, NO),
+        ("a zip file of a program", "{}.zip", _zip("week1.py"), False, NO),
         ("an empty folder", "{}", lambda p, n: p.mkdir(), False, ""),
         ("a link to the password file", "{}.ipynb", lambda p, n: p.symlink_to("/etc/passwd"),
          False, LINK),
