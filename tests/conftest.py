@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,34 @@ def backends() -> tuple[Backend, Backend]:
 def rng() -> np.random.Generator:
     """Random numbers that are the same in every run."""
     return np.random.default_rng(20240613)
+
+
+shared = contextlib.ExitStack()  # the Chromium of this process, while its tests drive one
+
+
+def drives(item: pytest.Item | None) -> bool:
+    """Whether a test needs a browser."""
+    return item is not None and any(map(item.get_closest_marker, ("browser", "lite")))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Start a Chromium before the first test in a row that drives one."""
+    if drives(item):
+        from tools.browser import launched  # only browser tests wait for what this imports
+
+        shared.enter_context(launched())  # the one that runs, if one does
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Close it after the last of them: its event loop stands in the way of other tests."""
+    try:
+        return (yield)
+    finally:
+        if not drives(nextitem):
+            shared.close()
 
 
 @pytest.fixture(scope="module")

@@ -57,9 +57,10 @@ def watched(visits: Visit) -> Iterator[Visit]:
 
 
 # Contrast is what takes axe its time, and it follows from a word's own look and what is painted
-# behind it: outside of pictures, where things lie on each other, one of each kind is measured.
+# behind it: one of each kind is measured. In a picture, where things lie on each other, each word
+# is, but for a chapter's pictures: they have pages of their own in the widgets' tests.
 COLOURS = ["color-contrast", "link-in-text-block"]
-AXE = """async ([covered, runOnly]) => {
+AXE = """async ([covered, runOnly, sparing]) => {
   // What waits for a guess is looked at as well, and its lid only where it is asked for.
   const root = document.documentElement, waits = root.classList.contains("guess-first");
   if (!covered && waits) {
@@ -83,12 +84,14 @@ AXE = """async ([covered, runOnly]) => {
     return grounds.get(node);
   };
   const look = (node) => {
-    const { color, fontSize, fontWeight, visibility, display, textShadow } = getComputedStyle(node);
-    return [ground(node), node.tagName, node.getAttribute("class"), color, fontSize, fontWeight,
-      visibility, display, textShadow, node.checkVisibility()].join("|");
+    const { color, fill, fontSize, fontWeight, visibility, display, textShadow }
+      = getComputedStyle(node);
+    return [ground(node), node.tagName, node.getAttribute("class"), color, fill, fontSize,
+      fontWeight, visibility, display, textShadow, node.checkVisibility()].join("|");
   };
   const seen = new Set();
-  for (const node of article.querySelectorAll(":not(svg, svg *)")) {
+  const alike = `:not(svg, svg *)${sparing ? ", .living svg *" : ""}`;
+  for (const node of article.querySelectorAll(alike)) {
     const kind = look(node);
     node.toggleAttribute("data-twin", seen.has(kind));
     seen.add(kind);
@@ -117,15 +120,18 @@ def change(page: Page, theme: str, width: int) -> None:
     assert page.evaluate(SETTLED, theme)
 
 
-def serious_findings(page: Page, *, covered: bool = False, colours: bool = False) -> list[str]:
+def serious_findings(
+    page: Page, *, covered: bool = False, colours: bool = False, sparing: bool = False
+) -> list[str]:
     """Axe's serious and critical findings in the article, with the fonts it is set in.
 
     In another theme of a page that was looked at the ``colours`` are all that is left to find.
+    A ``sparing`` look takes one word of each kind from living pictures too.
     """
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     page.evaluate((packages() / "axe-core/axe.min.js").read_text())
     return [
         f"{item['id']}: {item['help']} {[node['html'][:150] for node in item['nodes']]}"
-        for item in page.evaluate(AXE, [covered, COLOURS if colours else None])
+        for item in page.evaluate(AXE, [covered, COLOURS if colours else None, sparing])
         if item["impact"] in ("serious", "critical")
     ]

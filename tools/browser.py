@@ -47,15 +47,27 @@ def find() -> str | None:
     return own if Path(own).exists() else None
 
 
+_running: list[Browser] = []
+
+
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A Chromium that is closed at the end; nothing is kept from another run."""
+    """Give a Chromium, closed at the end; whoever asks for one in the meantime shares it.
+
+    A process can drive one at a time, and what is done with it lies in profiles of its own.
+    """
     from playwright.sync_api import sync_playwright
 
+    if _running:
+        yield _running[0]
+        return
+    path = find()
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=find(), args=ARGUMENTS)
-        yield browser
-        browser.close()
+        _running.append(play.chromium.launch(executable_path=path, args=ARGUMENTS))
+        try:
+            yield _running[0]
+        finally:
+            _running.pop().close()
 
 
 def install() -> None:

@@ -124,6 +124,13 @@ class Visit:
         page.goto(self.url(name, protocol), wait_until="load")
         return page
 
+    def stay(self, name: str) -> Page:
+        """Open a page in a profile of its own, which the ends of visits leave open."""
+        page = self.context(viewport={"width": 1300, "height": 900}).new_page()
+        self.contexts.pop()
+        page.goto(self.url(name, "http"), wait_until="load")
+        return page
+
     def url(self, name: str, protocol: str) -> str:
         """Where a page lies, served or in its folder."""
         return f"{self.address if protocol == 'http' else self.folder.as_uri()}/{name}"

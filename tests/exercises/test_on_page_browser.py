@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,23 @@ def opened(page: Page, exercise_id: str = ID) -> Locator:
     page.keyboard.press("Enter")
     expect(box.get_by_role("textbox")).to_be_focused(timeout=COLD)
     return box
+
+
+@pytest.fixture(scope="module")
+def started(visits: Visit) -> Iterator[Page]:
+    """A chapter with an editor open and, after its first use, Python running."""
+    page = visits.stay(CHAPTER)
+    opened(page)
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def page(started: Page, visit: Visit) -> Page:
+    """The same for each test: as wide and light as at first, with the starter in the editor."""
+    change(started, THEMES[0], WIDTHS[0])
+    place(started).get_by_role("button", name="Reset").click()
+    return started
 
 
 def write(page: Page, box: Locator, code: str) -> None:
@@ -96,9 +113,9 @@ def test_every_exercise_of_a_chapter_is_done_by_keyboard(visit: Visit, name: str
     assert states == {task.id: {"state": "solved", "points": task.points} for task in tasks}
 
 
-def test_a_wrong_answer_is_told_what_is_missing(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_a_wrong_answer_is_told_what_is_missing(page: Page) -> None:
+    box = place(page)
+    box.get_by_role("textbox").focus()
     page.keyboard.press("ControlOrMeta+Enter")  # the starter, which keeps its fault for itself
     failed = box.locator("[data-state=failed]")
     expect(failed).to_contain_text("This is the starter as it was given", timeout=COLD)
@@ -117,9 +134,8 @@ def test_a_wrong_answer_is_told_what_is_missing(visit: Visit) -> None:
     expect(failed).to_contain_text("Define chunk_mask")
 
 
-def test_run_shows_output_value_error_and_figure(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_run_shows_output_value_error_and_figure(page: Page) -> None:
+    box = place(page)
     output = box.locator(".here-output")
     write(page, box, "print('<b>hello</b>')\nnp.arange(3)")
     page.keyboard.press("Shift+Enter")
@@ -158,9 +174,8 @@ def usable(page: Page) -> None:
     })""")
 
 
-def test_an_endless_loop_is_stopped_and_python_begins_anew(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_an_endless_loop_is_stopped_and_python_begins_anew(page: Page) -> None:
+    box = place(page)
     code = "left = 5\nwhile True:\n    pass"
     write(page, box, "left = 5")
     page.keyboard.press("Shift+Enter")
@@ -180,17 +195,15 @@ def test_an_endless_loop_is_stopped_and_python_begins_anew(visit: Visit) -> None
     expect(box.locator("[data-kind=error]")).to_contain_text("NameError", timeout=COLD)
 
 
-def test_a_loop_inside_an_answer_ends_by_itself(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_a_loop_inside_an_answer_ends_by_itself(page: Page) -> None:
+    box = place(page)
     write(page, box, "def chunk_mask(q_positions, kv_positions):\n    while True:\n        pass\n")
     page.keyboard.press("ControlOrMeta+Enter")
     expect(box.locator("[data-state=failed]")).to_contain_text("a loop never stops", timeout=COLD)
 
 
-def test_floods_and_large_arrays_leave_the_page_usable(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_floods_and_large_arrays_leave_the_page_usable(page: Page) -> None:
+    box = place(page)
     output = box.locator(".here-output")
     write(page, box, "for i in range(300_000):\n    print(i)")
     page.keyboard.press("Shift+Enter")
@@ -271,9 +284,8 @@ def test_nothing_is_loaded_before_it_is_asked_for(visit: Visit) -> None:
     assert any("living.editor.js" in url for url in asked)
 
 
-def test_the_editor_is_left_by_keyboard(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_the_editor_is_left_by_keyboard(page: Page) -> None:
+    box = place(page)
     write(page, box, "")
     page.keyboard.press("Tab")
     page.keyboard.insert_text("x")
@@ -287,15 +299,14 @@ def test_the_editor_is_left_by_keyboard(visit: Visit) -> None:
     assert text_of(box) == "    x   "  # to the next column of four
 
 
-def test_it_fits_and_has_no_barrier(visit: Visit) -> None:
-    page = visit.look(CHAPTER)
-    box = opened(page)
+def test_it_fits_and_has_no_barrier(page: Page) -> None:
+    box = place(page)
     write(page, box, "# a comment\ndef f(x):\n    return 'text', 1.5, None\nprint('out')\n1 / 0")
     page.keyboard.press("ControlOrMeta+Enter")
     expect(box.locator("[data-state=failed]")).to_contain_text("ZeroDivisionError", timeout=COLD)
-    for theme, width in itertools.product(THEMES, WIDTHS):
+    for theme, width in zip(THEMES, WIDTHS, strict=True):
         change(page, theme, width)
-        assert serious_findings(page, colours=theme == "dark") == [], (theme, width)
+        assert serious_findings(page, sparing=True) == [], (theme, width)
         assert_fits(page)
         for button in box.get_by_role("button").all():
             assert button.bounding_box()["height"] >= 44  # type: ignore[index]

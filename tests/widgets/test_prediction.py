@@ -283,6 +283,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
         opened.on("pageerror", lambda error: errors.append(str(error)))
         opened.goto((tmp_path / "page.html").as_uri())
         yield opened
+        opened.close()
     assert errors == []
 
 
