@@ -16,7 +16,7 @@ from mini_attn.exercises.axes import Misfit, ideas_of_shape
 from mini_attn.exercises.checker import SEED
 from mini_attn.exercises.choosing import Tried, what_to_say
 from mini_attn.exercises.comparing import by_right, close, named
-from mini_attn.exercises.guesses import with_pairs
+from mini_attn.exercises.guesses import TWO, with_pairs
 from mini_attn.exercises.judging import examine_function
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import checked_ids, undecided
@@ -283,8 +283,10 @@ def test_numbers_are_shown_as_one_writes_them(
 # The banks
 
 
+# Of the pairs, which are many, every so many.
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", BY_RIGHT)
-def test_every_foreseen_mistake_is_named(exercise_id: str) -> None:
+def test_every_foreseen_mistake_is_named(exercise_id: str, every: int) -> None:
     """An answer that makes the mistake, and nothing else, hears its sentence or a simpler one."""
     task = exercise(exercise_id)
     cases = all_cases(task)
@@ -298,6 +300,8 @@ def test_every_foreseen_mistake_is_named(exercise_id: str) -> None:
     ideas = {idea for slips in table for _, idea in slips}
     for number, (_, idea) in enumerate(table[0]):
         if any(slips[number][0] is None for slips in table):
+            continue
+        if idea.startswith(TWO) and number % every:
             continue
         tried = []
         for (group, inputs), slips in zip(cases, table, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ PRACTICE = [i for i in exercise_ids() if not exercise(i).assessed]
 ASSESSED = [i for i in exercise_ids() if exercise(i).assessed]
 
 
+@cache
 def texts(*patterns: str) -> dict[Path, str]:
     """Files of the built site and the book's sources, as text."""
     files = [path for pattern in patterns for path in HTML.glob(pattern) if path.is_file()]
@@ -23,6 +25,7 @@ def texts(*patterns: str) -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8", errors="ignore") for path in files}
 
 
+@cache
 def plain(html: str) -> str:
     """Text without tags, as a reader sees it."""
     import html as entities

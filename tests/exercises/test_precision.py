@@ -17,6 +17,7 @@ from mini_attn.exercises.judging import ROUGH, examine_function
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import GROUPS, checked_ids, undecided
 from tests.exercises.toy import TOY, all_cases, told
+from tests.sampling import sampled
 
 FUNCTIONS = [i for i in checked_ids() if exercise(i).kind != "pencil"]
 SOLUTIONS = {i: importlib.import_module(f"solutions.{i}") for i in FUNCTIONS}
@@ -48,10 +49,11 @@ def in_single(answer: Any) -> Any:
     return single
 
 
+@pytest.mark.parametrize("seeds", [2, pytest.param(20, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", FUNCTIONS)
-def test_a_right_answer_in_float32_is_right(exercise_id: str) -> None:
+def test_a_right_answer_in_float32_is_right(exercise_id: str, seeds: int) -> None:
     answer = in_single(SOLUTIONS[exercise_id].REFERENCE)
-    for seed in range(20):
+    for seed in range(seeds):
         # By name: an answer is called with what the reference takes.
         report = examine_function(
             exercise(exercise_id), lambda inputs: run(lambda **given: answer(**given), inputs),
@@ -60,7 +62,9 @@ def test_a_right_answer_in_float32_is_right(exercise_id: str) -> None:
         assert report.failed is None, (seed, report.failed, report.message)
 
 
-@pytest.mark.parametrize(("exercise_id", "name", "answer"), CAUGHT)
+@pytest.mark.parametrize(
+    ("exercise_id", "name", "answer"), sampled(CAUGHT, lambda caught: caught[0])
+)
 def test_a_wrong_answer_is_wrong_in_float32(exercise_id: str, name: str, answer: Any) -> None:
     def rounded(**inputs: Any) -> Any:
         return cast(answer(**inputs), "f", np.float32)
