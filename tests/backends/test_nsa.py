@@ -285,7 +285,7 @@ def test_a_lone_token_gathers(lib, rng, monkeypatch, held):
     layer, x = layer_of(lib, window=2), rng.standard_normal((2, SEQ, 8))
     met = []
     for name in ("attend", "attend_in_full"):
-        module = getattr(mini_attn, lib.name)._branches
+        module = getattr(mini_attn, lib.name).layers._branches
         if hasattr(module, name):
             own = getattr(module, name)
             monkeypatch.setattr(module, name, lambda q, k, *rest, own=own: (
@@ -362,7 +362,7 @@ def test_a_step_that_fails_leaves_the_means(lib, rng, monkeypatch):
     cache = layer.new_cache(2, SEQ)
     run(lib, layer, x[:, :5], cache=cache)
     before = [lib.numpy(a).copy() for a in cache.view()]
-    branches = getattr(mini_attn, lib.name)._branches.Branches
+    branches = getattr(mini_attn, lib.name).layers._branches.Branches
     with monkeypatch.context() as patch:
         patch.setattr(branches, "window", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
