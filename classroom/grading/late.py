@@ -13,7 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from classroom.grading.moments import duration, moment, told, zone_of
+from classroom.grading.dates import duration, moment, told, zone_of
 from classroom.grading.people import names_of
 from classroom.grading.times import HandedIn, read_extensions, read_times, times_of_files
 from classroom.reports.sanitize import clean

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from classroom.grading.same import Person
+from classroom.grading.identity import Person
 
 __all__ = ["Grade", "Rules", "table_of_totals"]
 

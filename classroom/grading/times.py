@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
-from classroom.grading.moments import moment
+from classroom.grading.dates import moment
 from classroom.grading.people import named_one
 from classroom.grading.roster import name_columns
 from classroom.grading.tables import rows_of, separator_of, text_of

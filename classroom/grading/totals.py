@@ -16,10 +16,10 @@ from filelock import FileLock, Timeout
 
 from classroom import ROOT
 from classroom.atomic import said_of
+from classroom.grading.identity import Person, same_students
 from classroom.grading.keep import write_kept
 from classroom.grading.people import named_one
 from classroom.grading.roster import name_columns
-from classroom.grading.same import Person, same_students
 from classroom.grading.shares import Grade, Rules, table_of_totals
 from classroom.grading.tables import read_grades, rows_of, separator_of, text_of
 from classroom.reports.sanitize import clean

@@ -4,7 +4,7 @@ from mini_attn.caching.blocks import Blocks
 from mini_attn.caching.evicting import Evicting, Kept
 from mini_attn.caching.filled import Cached, CachedIndexed, CachedMeans, Filled
 from mini_attn.caching.groups import Groups, Sealed
-from mini_attn.caching.pages import Paged, Pages, Rented
+from mini_attn.caching.pages import BorrowedBlocks, Paged, Pages
 from mini_attn.caching.planning import Piece, Step
 from mini_attn.caching.prefixes import Prefixes, chain_hash
 from mini_attn.caching.ring import Ring
@@ -14,6 +14,7 @@ from mini_attn.caching.transaction import Transaction, Versioned
 
 __all__ = [
     "Blocks",
+    "BorrowedBlocks",
     "Cached",
     "CachedIndexed",
     "CachedMeans",
@@ -25,7 +26,6 @@ __all__ = [
     "Pages",
     "Piece",
     "Prefixes",
-    "Rented",
     "Ring",
     "Scheduler",
     "Sealed",

@@ -32,7 +32,7 @@ class Cached(NamedTuple):
     v: Any
     positions: Any
     counted: bool  # every row holds positions 0, 1, 2, … in this order
-    every: bool  # a lone newest token may attend to all of it
+    last_sees_all: bool  # a lone newest token may attend to all of it
 
 
 class CachedIndexed(NamedTuple):
@@ -43,7 +43,7 @@ class CachedIndexed(NamedTuple):
     index_k: Any
     positions: Any
     counted: bool
-    every: bool
+    last_sees_all: bool
 
 
 class CachedMeans(NamedTuple):
@@ -55,7 +55,7 @@ class CachedMeans(NamedTuple):
     mean_v: Any
     positions: Any
     counted: bool
-    every: bool
+    last_sees_all: bool
 
 
 @dataclass(slots=True)

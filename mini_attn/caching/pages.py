@@ -15,7 +15,7 @@ from mini_attn.caching.slots import Slots
 from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import CacheOverflowError, CacheStateError, ShapeError
 
-__all__ = ["Paged", "Pages", "Rented"]
+__all__ = ["BorrowedBlocks", "Paged", "Pages"]
 
 Array = NDArray[Any]
 Table = tuple[tuple[int, ...], ...]
@@ -289,13 +289,13 @@ class Pages(Slots):
         return listed
 
 
-class Rented(Pages):
+class BorrowedBlocks(Pages):
     """The integers of a cache that writes into the blocks it is given and counts none of them.
 
     A scheduler counts; whoever runs its step makes one for each piece and layer.
     """
 
-    def _rent(self, table: tuple[int, ...], start: int) -> None:
+    def _borrow(self, table: tuple[int, ...], start: int) -> None:
         """These blocks, the first slots of which are filled."""
         state = self._with_table(self._paged, (table,))
         self._set(replace(state, slots=start))

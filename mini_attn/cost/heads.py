@@ -58,7 +58,7 @@ class HeadsCost:
         """Numbers of a token that norms inside the layer take."""
         return 0 if model.qk_norm == "none" else self._queries_and_keys(model)
 
-    def compared(self, model: Any) -> tuple[int, int]:
+    def dims_per_pair(self, model: Any) -> tuple[int, int]:
         """Numbers that a head multiplies for one cached token: for its score, and to sum up."""
         return model.head_dim, model.v_head_dim
 
@@ -70,7 +70,7 @@ class HeadsCost:
         """Numbers of one sequence's cache that a pass reads in this layer."""
         return numbers_held(model, keys_at_hand(q_len, kv_len, window))
 
-    def handed_on(
+    def activation_values(
         self, model: Any, *, q_len: int, kv_len: int, batch: int, fused: bool
     ) -> dict[str, int]:
         """Numbers that the products read and write beside weights and cache, by part."""

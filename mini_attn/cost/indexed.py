@@ -160,12 +160,12 @@ class IndexedCost(HeadsCost):
         few = model.index_topk if q_len == 1 else kv_len
         return int(few * heads + kv_len * model.index_head_dim)
 
-    def handed_on(
+    def activation_values(
         self, model: Any, *, q_len: int, kv_len: int, batch: int, fused: bool
     ) -> dict[str, int]:
         """Numbers that the products read and write beside weights and cache, by part."""
         sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-        parts = super().handed_on(model, **sizes, fused=fused)
+        parts = super().activation_values(model, **sizes, fused=fused)
         asked = batch * q_len * model.index_n_heads * (model.index_head_dim + 1)
         parts["projections"] += asked
         return parts | {"attention": parts["attention"] + asked}

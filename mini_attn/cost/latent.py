@@ -384,7 +384,7 @@ class LatentCost:
     Examples
     --------
     >>> from mini_attn.models import MODELS
-    >>> LatentCost().compared(MODELS["deepseek-v3"])
+    >>> LatentCost().dims_per_pair(MODELS["deepseek-v3"])
     (576, 512)
     """
 
@@ -401,7 +401,7 @@ class LatentCost:
         """Numbers of a token that norms inside the layer take: both latents."""
         return int(model.q_lora_rank + model.kv_lora_rank)
 
-    def compared(self, model: Any) -> tuple[int, int]:
+    def dims_per_pair(self, model: Any) -> tuple[int, int]:
         """Numbers that a head multiplies for one cached token, absorbed: the latent, twice."""
         return model.kv_lora_rank + model.qk_rope_head_dim, model.kv_lora_rank
 
@@ -413,6 +413,6 @@ class LatentCost:
         """Numbers of one sequence's cache that a pass reads in this layer."""
         return numbers_held(model, keys_at_hand(q_len, kv_len, window))
 
-    def handed_on(self, model: Any, **sizes: Any) -> dict[str, int]:
+    def activation_values(self, model: Any, **sizes: Any) -> dict[str, int]:
         """Refused: what products hand on depends on the form."""
         raise ConfigError(f"{model.name} has latent attention, whose bytes latent_bytes counts")

@@ -134,12 +134,12 @@ class NativeSparseCost(HeadsCost):
             rows = kv_len + kv_len // model.block_size
         return int(rows * model.n_kv_heads * (model.head_dim + model.v_head_dim))
 
-    def handed_on(
+    def activation_values(
         self, model: Any, *, q_len: int, kv_len: int, batch: int, fused: bool
     ) -> dict[str, int]:
         """Numbers that the products read and write beside weights and cache, by part."""
         sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-        parts = super().handed_on(model, **sizes, fused=fused)
+        parts = super().activation_values(model, **sizes, fused=fused)
         gates = 3 * batch * q_len * model.n_heads
         scores = batch * model.n_heads * self.pairs(model, q_len, kv_len, "full", None)
         return parts | {

@@ -177,7 +177,7 @@ def activation_bytes(
     check_count("logit_rows", logit_rows, least=0)
     rows, d_model, n_layers = batch * q_len, model.d_model, model.n_layers
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
-    layer = variant(model.attention).costs().handed_on(model, **sizes, fused=fused)
+    layer = variant(model.attention).costs().activation_values(model, **sizes, fused=fused)
 
     def mlp(d_ff: int) -> int:
         return 2 * d_model + model.mlp_matrices * d_ff
@@ -233,7 +233,7 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     (4.0, 241.8)
     """
     check_dtype_bytes(dtype_bytes)
-    met = sum(variant(model.attention).costs().compared(model))
+    met = sum(variant(model.attention).costs().dims_per_pair(model))
     return float(2 * model.n_heads * met / (dtype_bytes * numbers_per_token(model)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import named_shapes
 from mini_attn.weights import check_state
@@ -39,9 +40,7 @@ def check_whole(name: str, array: Any, *, narrow: bool = False) -> None:
 
 def check_array(name: str, array: Any) -> None:
     """Refuse what is no array of this backend."""
-    if not isinstance(array, np.ndarray):
-        kind = type(array)
-        raise DTypeError(f"{name} must be a NumPy array, got {kind.__module__}.{kind.__qualname__}")
+    shapes.check_array(name, array, np.ndarray)
 
 
 def check_floating(name: str, array: Any) -> None:

@@ -81,9 +81,9 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
 
 def _weights(attn: Any, x: Array) -> Array:
     """Weights (batch, n_heads, seq, seq) of a layer's heads for what it reads."""
-    steps, config = begin_pass(x, None, None), attn.config
-    q, k, v = attn._project_at(x, steps.tables)
-    bias = attn._alibi(steps.positions, steps.positions) if config.alibi else None
+    forward_pass, config = begin_pass(x, None, None), attn.config
+    q, k, v = attn._project_at(x, forward_pass.tables)
+    bias = attn._alibi(forward_pass.positions, forward_pass.positions) if config.alibi else None
     _, weights = ma.scaled_dot_product_attention(
         q, k, v, causal=True, window=config.window, sink_tokens=config.sink_tokens, bias=bias,
         sinks=attn.sinks, scale=attn._scale, softcap=config.softcap, return_weights=True,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import named_shapes
 from mini_attn.weights import check_state
@@ -45,9 +46,7 @@ def wide(tensor: Tensor) -> Tensor:
 
 def check_array(name: str, tensor: Any) -> None:
     """Refuse what is no array of this backend."""
-    if not isinstance(tensor, Tensor):
-        kind = type(tensor)
-        raise DTypeError(f"{name} must be a tensor, got {kind.__module__}.{kind.__qualname__}")
+    shapes.check_array(name, tensor, Tensor)
 
 
 def check_floating(name: str, tensor: Any) -> None:

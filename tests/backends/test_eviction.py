@@ -428,7 +428,7 @@ def test_a_layer_from_outside_is_watched_too(lib, rng, monkeypatch):
     model = lib.Decoder(config, dtype="float64")
     inner = model.layers[0].self_attn
     kind = type("Outside", (type(inner),), {"forward" if lib.name == "torch" else "__call__": (
-        lambda self, x, **options: type(inner)._door(self, x, **options)
+        lambda self, x, **options: type(inner)._checked_call(self, x, **options)
     )})  # fmt: skip
     inner.__class__ = kind
     policy = KeepHeavyHitters(recent=1)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from classroom.grading.grade import grade_folder, main
-from classroom.grading.guess import sheet_of_all
+from classroom.grading.infer_sheet import sheet_of_all
 from classroom.grading.resume import Settings
 from classroom.grading.roster import read_roster
 from classroom.grading.student import grade_student

@@ -15,7 +15,7 @@ import pytest
 
 from classroom.grading import grade
 from classroom.grading.grade import grade_folder
-from classroom.grading.marked import RECORD
+from classroom.grading.mark_provenance import RECORD
 from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.sheets.sheet import weighted
 from classroom.submissions.collect import Submission

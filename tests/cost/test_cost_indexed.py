@@ -18,7 +18,10 @@ TOPK = 2048
 
 def pair_flops(form):
     """FLOPs of one pair of a token and a key, in all heads of one layer."""
-    met = {"expanded": V3.head_dim + V3.v_head_dim, "absorbed": sum(cost.LatentCost().compared(V3))}
+    met = {
+        "expanded": V3.head_dim + V3.v_head_dim,
+        "absorbed": sum(cost.LatentCost().dims_per_pair(V3)),
+    }
     return 2 * V3.n_heads * met[form]
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mini_attn.exercises.moves import Speeds, undone
+from mini_attn.exercises.rotation_moves import Speeds, undone
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs
 
 TEXT = """

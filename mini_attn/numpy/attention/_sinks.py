@@ -45,7 +45,7 @@ def share(a: Array, b: Array) -> Array:
         return np.where(np.isneginf(a), 0, 1 / (1 + np.exp(b - a))).astype(a.dtype)
 
 
-def kept(scores: Array, sinks: Array) -> Array:
+def fraction_for_keys(scores: Array, sinks: Array) -> Array:
     """What a sink leaves to the keys of each row, a factor of their weights."""
     lse = logsumexp(scores)
     return share(lse, column(sinks, lse))[..., None]

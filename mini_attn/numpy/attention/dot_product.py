@@ -11,7 +11,7 @@ from mini_attn.config import score_factor
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_array
 from mini_attn.numpy.attention._products import quietly, row_products, visible_product, weighted_sum
-from mini_attn.numpy.attention._sinks import column, fit_sinks, kept, share, with_sink
+from mini_attn.numpy.attention._sinks import column, fit_sinks, fraction_for_keys, share, with_sink
 from mini_attn.numpy.attention._visibility import Visibility, check_visibility, fit_bias
 from mini_attn.numpy.attention.softmax import logsumexp, normalise, softmax_backward
 from mini_attn.shapes import check_flag, check_heads, named_shapes
@@ -45,7 +45,7 @@ def attend(
     scores = score(q_wide * scale, k, softcap, bias, mask)
     weights = normalise(scores)
     if sinks is not None:
-        weights *= kept(scores, sinks)
+        weights *= fraction_for_keys(scores, sinks)
     out = weighted_sum(weights, v, mask)
     return Attended(out.astype(q.dtype, copy=False), weights, scores)
 
@@ -88,7 +88,7 @@ def _gradients(
     scores = score(q_wide * scale, k, softcap, bias, mask)
     weights = normalise(scores)
     if sinks is not None:
-        weights *= kept(scores, sinks)
+        weights *= fraction_for_keys(scores, sinks)
     shown = _grouped(np.broadcast_to(True if mask is None else mask, weights.shape), n_kv_heads)
     # The heads of a group are rows of one matrix: what they ask of their shared key adds up.
     weights, q_rows, d_out = (_grouped(array, n_kv_heads) for array in (weights, q_wide, d_out))

@@ -271,7 +271,7 @@ class EvictingCache(Evicting, KVCache):
             view.flags.writeable = False
         counted = state.counted and self._held(state) == state.slots
         k, v = state.arrays
-        return Cached(k, v, state.places, counted=counted, every=not state.padded)
+        return Cached(k, v, state.places, counted=counted, last_sees_all=not state.padded)
 
 
 _SCORES = {

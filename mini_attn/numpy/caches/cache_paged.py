@@ -151,7 +151,7 @@ class PagedKVCache(Reading, Pages, KVCache):
             rows = np.broadcast_to(np.arange(state.slots), (self.batch, state.slots))
         else:
             rows = state.rows[:, : state.slots].copy()
-        return Cached(k, v, rows, counted=state.counted, every=not state.padded)
+        return Cached(k, v, rows, counted=state.counted, last_sees_all=not state.padded)
 
     def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
         return read_pages(state.arrays, state.index, state.slots, block_k)

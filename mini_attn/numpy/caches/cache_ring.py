@@ -186,7 +186,7 @@ class SlidingWindowCache(Ring, KVCache):
             np.concatenate([held.v, v], axis=2),
             np.concatenate([held.positions, rows], axis=1),
             counted=after.counted and state.slots <= self._size,
-            every=after.counted,
+            last_sees_all=after.counted,
         )
 
     def _cached(self, state: Filled) -> Cached:
@@ -197,4 +197,4 @@ class SlidingWindowCache(Ring, KVCache):
         for view in (k, v, rows):
             view.flags.writeable = False
         in_order = state.counted and state.slots <= self._size
-        return Cached(k, v, rows, counted=in_order, every=state.counted)
+        return Cached(k, v, rows, counted=in_order, last_sees_all=state.counted)

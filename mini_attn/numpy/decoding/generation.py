@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_caches, need_caches
+from mini_attn.caching.validation import check_caches, need_caches
 from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.numpy._module import check_token_ids, check_whole

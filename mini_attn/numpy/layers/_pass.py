@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_is_cache, joined
+from mini_attn.caching.validation import check_is_cache, joined
 from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_positions
 from mini_attn.numpy.attention._visibility import Visibility, fit_mask
@@ -70,7 +70,7 @@ class Pass:
         causal = self.causal
         if cached is not None:
             kv_positions = None if cached.counted else cached.positions
-            lone = causal and q_len == 1 and cached.every
+            lone = causal and q_len == 1 and cached.last_sees_all
             kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
             if lone and (window is None or (window, sink_tokens) == kept):
                 kv_positions = window = None  # the newest token sees every key it is given
@@ -96,15 +96,15 @@ class Pass:
         return visibility
 
 
-def _by_head(steps: Pass, q: Array, kv_positions: Array, rule: Any) -> Visibility:
+def _by_head(forward_pass: Pass, q: Array, kv_positions: Array, rule: Any) -> Visibility:
     """Who sees whom where each key/value head holds keys of its own."""
     keys = np.repeat(kv_positions, q.shape[1] // kv_positions.shape[1], axis=1)
-    queries = np.atleast_2d(steps.positions)[:, None]  # (1 or batch, 1, q_len)
+    queries = np.atleast_2d(forward_pass.positions)[:, None]  # (1 or batch, 1, q_len)
     mask = compare_positions(queries, keys, *rule)
     q_len, kv_len = mask.shape[2:]
-    if steps.mask is not None:
+    if forward_pass.mask is not None:
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
-        mask = mask & fit_mask(steps.mask, full)
+        mask = mask & fit_mask(forward_pass.mask, full)
     return Visibility(q_len, kv_len, mask=mask)
 
 
@@ -146,12 +146,13 @@ def check_new_positions(positions: Array, shape: tuple[int, ...]) -> None:
         )
 
 
-def run_layer(layer: Any, x: Array, steps: Pass, cache: Any) -> Array:
+def run_layer(layer: Any, x: Array, forward_pass: Pass, cache: Any) -> Array:
     """A layer within a pass: its bare form, or the public call of a class from outside."""
     kind = type(layer)
-    if kind.__call__ is getattr(kind, "_door", None):  # nobody has put another call before it
-        out: Array = layer._run(x, steps, cache)
+    # Nobody has put another call before ours.
+    if kind.__call__ is getattr(kind, "_checked_call", None):
+        out: Array = layer._run(x, forward_pass, cache)
     else:
-        inside = joined(cache, steps.transaction)
-        out = layer(x, cache=inside, positions=steps.given)
+        inside = joined(cache, forward_pass.transaction)
+        out = layer(x, cache=inside, positions=forward_pass.given)
     return out

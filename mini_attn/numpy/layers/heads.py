@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching.doors import check_cache
+from mini_attn.caching.validation import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import Module, check_tokens
@@ -255,31 +255,31 @@ class GroupedQueryAttention(Module):
         if context is not None:
             return self._cross(x, context, cache, mask, positions)
         check_window(causal, self.config.window)
-        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        forward_pass = begin_pass(x, cache, positions, causal=causal, mask=mask)
         if cache is not None:
             check_cache(cache, self, len(x), x.dtype)
-        out = self._run(x, steps, cache)
+        out = self._run(x, forward_pass, cache)
         if cache is not None:
-            steps.transaction.commit()
+            forward_pass.transaction.commit()
         return out
 
-    _door = __call__
+    _checked_call = __call__
 
-    def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
+    def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project_at(x, steps.tables)
+        q, k, v = self._project_at(x, forward_pass.tables)
         cached = None
         if cache is not None:
-            cached = cache.stage(k, v, steps.given, steps.transaction)
+            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction)
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
-        visibility = steps.visibility(q, k, cached, cache, *rule)
-        keys = steps.positions if cached is None else cached.positions
-        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        visibility = forward_pass.visibility(q, k, cached, cache, *rule)
+        keys = forward_pass.positions if cached is None else cached.positions
+        bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         found = attend(*asked)
         if getattr(cache, "watches", False):  # it forgets by what each key has got
-            cache.watch(found.weights, steps.transaction)
+            cache.watch(found.weights, forward_pass.transaction)
         return self.o_proj._run(merge(found.out))
 
     def _project_at(self, x: Array, tables: Any) -> tuple[Array, Array, Array]:

@@ -222,11 +222,11 @@ class Indexer(Module):
         q, k = self.wq(x), self.k_norm._run(self.wk(x))
         return split(q, self._n_heads), k, self.weights_proj(x)
 
-    def _run(self, x: Array, steps: Pass) -> tuple[Array, Array, Array]:
+    def _run(self, x: Array, forward_pass: Pass) -> tuple[Array, Array, Array]:
         """The same, rotated, without checks."""
         q, k = split(self.wq._run(x), self._n_heads), self.k_norm._run(self.wk._run(x))
         if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
+            cos, sin = forward_pass.tables(self._rotary, q.dtype)
             q, k = rotate(cos, sin, self._rotary.layout, q, k[:, None])
             k = k[:, 0]
         return q, k, self.weights_proj._run(x)
@@ -309,20 +309,20 @@ class IndexedAttention(GroupedQueryAttention):
         kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
         return IndexedCache(batch, capacity=capacity, **kind)
 
-    def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
+    def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project_at(x, steps.tables)
-        index_q, index_k, head_weights = self.indexer._run(x, steps)
-        cached, keys = None, steps.positions
+        q, k, v = self._project_at(x, forward_pass.tables)
+        index_q, index_k, head_weights = self.indexer._run(x, forward_pass)
+        cached, keys = None, forward_pass.positions
         if cache is not None:
-            cached = cache.stage(k, v, steps.given, steps.transaction, index_k)
+            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction, index_k)
             k, v, index_k, keys = cached[:4]
         rule = self.config.window, self.config.sink_tokens
-        visibility = steps.visibility(q, k, cached, cache, *rule)
+        visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         if k.shape[2] > self.config.index_topk:
             scores = wanted(index_q, index_k, head_weights)
             k, v, keys, visibility = self._chosen(k, v, keys, visibility, scores)
-        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         return self.o_proj._run(merge(attend(*asked).out))
 

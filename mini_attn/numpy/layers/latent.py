@@ -170,23 +170,23 @@ class MultiHeadLatentAttention(Module):
         if form is not None:
             check_choice("form", form, ("expanded", "absorbed"))
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
-        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        forward_pass = begin_pass(x, cache, positions, causal=causal, mask=mask)
         if cache is not None:
             cache.check_fits(batch=len(x), dtype=x.dtype, **self._cache_sizes)
-        out = self._run(x, steps, cache, form)
+        out = self._run(x, forward_pass, cache, form)
         if cache is not None:
-            steps.transaction.commit()
+            forward_pass.transaction.commit()
         return out
 
-    _door = __call__
+    _checked_call = __call__
 
-    def _run(self, x: Array, steps: Pass, cache: Any, form: str | None = None) -> Array:
+    def _run(self, x: Array, forward_pass: Pass, cache: Any, form: str | None = None) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q_nope, q_rope, latent, rope_key = self._project(x, steps)
+        q_nope, q_rope, latent, rope_key = self._project(x, forward_pass)
         cached, n_heads = None, self.config.n_heads
         if cache is not None:
             one = latent[:, None], rope_key[:, None]  # head of a cache's keys and values
-            cached = cache.stage(*one, steps.given, steps.transaction)
+            cached = cache.stage(*one, forward_pass.given, forward_pass.transaction)
             latent, rope_key = cached.k, cached.v
         if form is None:
             form = pick_form(self.config, x.shape[1], latent.shape[1])
@@ -199,14 +199,14 @@ class MultiHeadLatentAttention(Module):
             w_uk = up.reshape(n_heads, -1, latent.shape[2])[:, :nope]  # (n_heads, nope, rank)
             q, k = q_nope @ w_uk, latent[:, None]
             v = k
-        visibility = steps.visibility(q, k, cached, cache, None)
+        visibility = forward_pass.visibility(q, k, cached, cache, None)
         out = attend(q, k, v, visibility, self._scale, bias, sinks=self.sinks).out
         if form == "absorbed":
             w_uv = up.reshape(n_heads, -1, latent.shape[2])[:, nope:]  # (n_heads, v, rank)
             out = out @ w_uv.swapaxes(-1, -2)
         return self.o_proj._run(merge(out))
 
-    def _project(self, x: Array, steps: Pass) -> tuple[Array, Array, Array, Array]:
+    def _project(self, x: Array, forward_pass: Pass) -> tuple[Array, Array, Array, Array]:
         """Queries in two parts, and what is cached: the normed latent and the rotated key."""
         rank, nope = self.config.kv_lora_rank, self.config.qk_nope_head_dim
         if self.config.q_lora_rank is None:
@@ -218,7 +218,7 @@ class MultiHeadLatentAttention(Module):
         # Normed before it is cached: W_UK then meets nothing but a product and can change sides.
         latent = normalise_rms(both[..., :rank], self.kv_a_layernorm.weight, self.config.eps)
         # One key for all heads, rotated before it is cached; the latent has no position.
-        (cos, sin), layout = steps.tables(self._rotary, q.dtype), self._rotary.layout
+        (cos, sin), layout = forward_pass.tables(self._rotary, q.dtype), self._rotary.layout
         q_rope, rope_key = rotate(cos, sin, layout, q[..., nope:], both[:, None, :, rank:])
         return q[..., :nope], q_rope, latent, rope_key[:, 0]
 

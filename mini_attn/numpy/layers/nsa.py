@@ -115,17 +115,18 @@ class NativeSparseAttention(GroupedQueryAttention):
         kind: dict[str, Any] = {**self._cache_sizes, "dtype": self.q_proj.weight.dtype.name}
         return NativeSparseCache(batch, capacity=capacity, **kind)
 
-    def _run(self, x: Array, steps: Pass, cache: Any) -> Array:
+    def _run(self, x: Array, forward_pass: Pass, cache: Any) -> Array:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project_at(x, steps.tables)
-        cached, gapless, keys = None, steps.given is None, steps.positions
+        q, k, v = self._project_at(x, forward_pass.tables)
+        cached, gapless, keys = None, forward_pass.given is None, forward_pass.positions
         if cache is not None:
-            cached = cache.stage(k, v, steps.given, steps.transaction)
-            k, v, keys, gapless = cached.k, cached.v, cached.positions, cached.every
+            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction)
+            k, v, keys, gapless = cached.k, cached.v, cached.positions, cached.last_sees_all
         blocks = RowBlocks(None if gapless else keys, k.shape[2], self.config.block_size)
         means = cached[2:4] if cached is not None else (blocks.means(k), blocks.means(v))
         whole, near = (
-            steps.visibility(q, k, cached, cache, window) for window in (None, self.config.window)
+            forward_pass.visibility(q, k, cached, cache, window)
+            for window in (None, self.config.window)
         )
         lone = cached is not None and q.shape[2] == 1
         branches = Branches(self.config, self._scale, (q, k, v), blocks, (whole, near))

@@ -47,7 +47,7 @@ def share(a: Tensor, b: Tensor) -> Tensor:
     return torch.sigmoid(a.masked_fill(none, 0) - b).masked_fill(none, 0)
 
 
-def kept(scores: Tensor, sinks: Tensor) -> Tensor:
+def fraction_for_keys(scores: Tensor, sinks: Tensor) -> Tensor:
     """What a sink leaves to the keys of each row, a factor of their weights."""
     lse = logsumexp(scores)
     return share(lse, column(sinks, lse))[..., None]

@@ -16,8 +16,8 @@ from mini_attn.torch.attention._sinks import (
     column,
     fit_sinks,
     fits_a_key,
+    fraction_for_keys,
     join,
-    kept,
     share,
     with_sink,
 )
@@ -104,7 +104,7 @@ def score(
 def _weights(scores: Tensor, sinks: Tensor | None) -> Tensor:
     """The softmax of scores, which a sink of each head may join."""
     weights = softmax(scores)
-    return weights if sinks is None else weights * kept(scores, sinks)
+    return weights if sinks is None else weights * fraction_for_keys(scores, sinks)
 
 
 def _by_kernel(

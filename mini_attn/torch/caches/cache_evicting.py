@@ -285,7 +285,7 @@ class EvictingCache(Evicting, KVCache):
         assert isinstance(state, Kept)
         counted = state.counted and self._held(state) == state.slots
         k, v = state.arrays
-        return Cached(k, v, state.places, counted=counted, every=not state.padded)
+        return Cached(k, v, state.places, counted=counted, last_sees_all=not state.padded)
 
 
 _SCORES = {

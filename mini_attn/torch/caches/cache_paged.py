@@ -153,7 +153,7 @@ class PagedKVCache(Reading, Pages, KVCache):
             rows = self._arange(0, state.slots).expand(self.batch, -1)
         else:
             rows = state.mirror[:, : state.slots].clone()
-        return Cached(k, v, rows, counted=state.counted, every=not state.padded)
+        return Cached(k, v, rows, counted=state.counted, last_sees_all=not state.padded)
 
     def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
         return read_pages(state.arrays, state.index, state.slots, block_k)

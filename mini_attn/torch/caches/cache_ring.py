@@ -216,14 +216,14 @@ class SlidingWindowCache(Ring, KVCache):
             torch.cat([held.v, v], dim=2),
             torch.cat([held.positions, rows], dim=1),
             counted=after.counted and state.slots <= self._size,
-            every=after.counted,
+            last_sees_all=after.counted,
         )
 
     def _cached(self, state: Filled) -> Cached:
         """Views of the slots in the order in which they lie."""
         if state.slots > self._size:  # all of it
             k, v = state.arrays
-            return Cached(k, v, state.mirror, counted=False, every=state.counted)
+            return Cached(k, v, state.mirror, counted=False, last_sees_all=state.counted)
         k, v = (array.narrow(2, 0, state.slots) for array in state.arrays)
         rows = state.mirror.narrow(1, 0, state.slots)
-        return Cached(k, v, rows, counted=state.counted, every=state.counted)
+        return Cached(k, v, rows, counted=state.counted, last_sees_all=state.counted)

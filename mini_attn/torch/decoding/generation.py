@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_caches, need_caches
+from mini_attn.caching.validation import check_caches, need_caches
 from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes

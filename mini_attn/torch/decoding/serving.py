@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from mini_attn.caching import Blocks, Rented, Scheduler, Step
+from mini_attn.caching import Blocks, BorrowedBlocks, Scheduler, Step
 from mini_attn.caching.scheduler import check_prompt
 from mini_attn.config import check_stop
 from mini_attn.errors import ConfigError
@@ -20,7 +20,7 @@ from mini_attn.torch.layers.decoder import Decoder
 __all__ = ["Server"]
 
 
-class _RentedKVCache(Rented, PagedKVCache):
+class _RentedKVCache(BorrowedBlocks, PagedKVCache):
     """The blocks of one sequence in one layer, for one step."""
 
 
@@ -202,7 +202,7 @@ class Server:
         """For each layer the blocks of one sequence, the first slots of which are filled."""
         caches = [_RentedKVCache(pool, 1) for pool in self._pools]
         for cache in caches:
-            cache._rent(table, start)
+            cache._borrow(table, start)
         return caches
 
     def _copy(self, source: int, own: int) -> None:

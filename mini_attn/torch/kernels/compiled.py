@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_cache
+from mini_attn.caching.validation import check_cache
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import CacheOverflowError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes

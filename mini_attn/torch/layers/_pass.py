@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.modules import module as _everywhere
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_is_cache, joined
+from mini_attn.caching.validation import check_is_cache, joined
 from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_flag
 from mini_attn.torch._module import check_positions
@@ -68,7 +68,7 @@ class Pass:
         causal = self.causal
         if cached is not None:
             kv_positions = None if cached.counted else cached.positions
-            lone = causal and q_len == 1 and cached.every
+            lone = causal and q_len == 1 and cached.last_sees_all
             kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
             if lone and (window is None or (window, sink_tokens) == kept):
                 kv_positions = window = None  # the newest token sees every key it is given
@@ -95,15 +95,15 @@ class Pass:
         return visibility
 
 
-def _by_head(steps: Pass, q: Tensor, kv_positions: Tensor, rule: Any) -> Visibility:
+def _by_head(forward_pass: Pass, q: Tensor, kv_positions: Tensor, rule: Any) -> Visibility:
     """Who sees whom where each key/value head holds keys of its own."""
     keys = kv_positions.repeat_interleave(q.shape[1] // kv_positions.shape[1], dim=1)
-    queries = steps.positions.reshape(-1, 1, q.shape[2])  # (1 or batch, 1, q_len)
+    queries = forward_pass.positions.reshape(-1, 1, q.shape[2])  # (1 or batch, 1, q_len)
     mask = compare_positions(queries, keys, *rule)
     q_len, kv_len = mask.shape[2:]
-    if steps.mask is not None:
+    if forward_pass.mask is not None:
         full = {"batch": q.shape[0], "n_heads": q.shape[1], "q_len": q_len, "kv_len": kv_len}
-        mask = mask & fit_mask(steps.mask, full)
+        mask = mask & fit_mask(forward_pass.mask, full)
     return Visibility(q_len, kv_len, q.device, mask=mask)
 
 
@@ -154,13 +154,13 @@ def check_new_positions(positions: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
-def run_layer(layer: Any, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+def run_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
     """A layer within a pass: its bare form, or the public call where that does more."""
     if _calls_forward_alone(layer):
-        out: Tensor = layer._run(x, steps, cache)
+        out: Tensor = layer._run(x, forward_pass, cache)
     else:
-        inside = joined(cache, steps.transaction)
-        out = layer(x, cache=inside, positions=steps.given)
+        inside = joined(cache, forward_pass.transaction)
+        out = layer(x, cache=inside, positions=forward_pass.given)
     return out
 
 
@@ -170,7 +170,7 @@ def _calls_forward_alone(layer: Any) -> bool:
     A class from outside has its own; a module may be wrapped, patched or watched by hooks.
     """
     kind = type(layer)
-    if getattr(kind, "_door", None) is not kind.forward or "forward" in layer.__dict__:
+    if getattr(kind, "_checked_call", None) is not kind.forward or "forward" in layer.__dict__:
         return False
     own = layer._forward_hooks or layer._forward_pre_hooks
     own = own or layer._backward_hooks or layer._backward_pre_hooks

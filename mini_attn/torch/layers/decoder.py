@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.doors import check_cache, check_caches
+from mini_attn.caching.validation import check_cache, check_caches
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_flag
@@ -109,19 +109,19 @@ class DecoderLayer(Module):
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
-        steps = begin_pass(x, cache, positions)
+        forward_pass = begin_pass(x, cache, positions)
         if cache is not None:
             check_cache(cache, self.self_attn, len(x), working_dtype(x))
-        out = self._run(x, steps, cache)
-        steps.transaction.commit()
+        out = self._run(x, forward_pass, cache)
+        forward_pass.transaction.commit()
         return out
 
-    _door = forward
+    _checked_call = forward
 
-    def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+    def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
         norms = self._norms
-        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), steps, cache)
+        y = run_layer(self.self_attn, self._norm(norms.before_attention, x), forward_pass, cache)
         if norms.after_attention is not None:
             y = self._norm(norms.after_attention, y)
         x = x + y
@@ -282,12 +282,12 @@ class Decoder(Module):
         last_only: bool = False,
     ) -> Tensor:
         """Logits without checks; what goes into the caches counts once the transaction commits."""
-        steps = Pass(tokens.shape[1], tokens.device, caches[0], transaction, positions)
+        forward_pass = Pass(tokens.shape[1], tokens.device, caches[0], transaction, positions)
         x = self._embed_tokens(tokens)
         if self.config.positions != "none":
-            x = x + self._embed(steps.positions, tokens.shape)
+            x = x + self._embed(forward_pass.positions, tokens.shape)
         for layer, cache in zip(self.layers, caches, strict=True):
-            x = run_layer(layer, x, steps, cache)
+            x = run_layer(layer, x, forward_pass, cache)
         return self._logits(x[:, -1:])[:, 0] if last_only else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:

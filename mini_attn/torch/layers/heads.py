@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from mini_attn.caching.doors import check_cache
+from mini_attn.caching.validation import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
@@ -263,29 +263,30 @@ class GroupedQueryAttention(Module):
         if context is not None:
             return self._cross(x, context, cache, mask, positions)
         check_window(causal, self.config.window)
-        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        forward_pass = begin_pass(x, cache, positions, causal=causal, mask=mask)
         if cache is not None:
             check_cache(cache, self, len(x), working_dtype(x))
-        out = self._run(x, steps, cache)
+        out = self._run(x, forward_pass, cache)
         if cache is not None:
-            steps.transaction.commit()
+            forward_pass.transaction.commit()
         return out
 
-    _door = forward
+    _checked_call = forward
 
-    def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+    def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project_at(x, steps.tables)
-        cached = None if cache is None else cache.stage(k, v, steps.given, steps.transaction)
+        q, k, v = self._project_at(x, forward_pass.tables)
+        given, transaction = forward_pass.given, forward_pass.transaction
+        cached = None if cache is None else cache.stage(k, v, given, transaction)
         if cached is not None:
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
-        visibility = steps.visibility(q, k, cached, cache, *rule)
-        keys = steps.positions if cached is None else cached.positions
-        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        visibility = forward_pass.visibility(q, k, cached, cache, *rule)
+        keys = forward_pass.positions if cached is None else cached.positions
+        bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         watched = getattr(cache, "watches", False)
-        out = attend_watched(cache, steps.transaction, *asked) if watched else attend(*asked)
+        out = attend_watched(cache, transaction, *asked) if watched else attend(*asked)
         return self.o_proj(merge(out))
 
     def _project_at(self, x: Tensor, tables: Any) -> tuple[Tensor, Tensor, Tensor]:

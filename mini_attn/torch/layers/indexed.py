@@ -228,11 +228,11 @@ class Indexer(Module):
         q, k = self.wq(x), self.k_norm(self.wk(x))
         return split(q, self._n_heads), k, self.weights_proj(x)
 
-    def _run(self, x: Tensor, steps: Pass) -> tuple[Tensor, Tensor, Tensor]:
+    def _run(self, x: Tensor, forward_pass: Pass) -> tuple[Tensor, Tensor, Tensor]:
         """The same, rotated, without checks."""
         q, k = split(self.wq(x), self._n_heads), self.k_norm(self.wk(x))
         if self._rotary is not None:
-            cos, sin = steps.tables(self._rotary, q.dtype)
+            cos, sin = forward_pass.tables(self._rotary, q.dtype)
             q, k = rotate(cos, sin, self._rotary.layout, q, k[:, None])
             k = k[:, 0]
         return q, k, self.weights_proj(x)
@@ -324,20 +324,20 @@ class IndexedAttention(GroupedQueryAttention):
         kind: dict[str, Any] = {**self._cache_sizes, **kind_of(self.q_proj.weight)}
         return IndexedCache(batch, capacity=capacity, **kind)
 
-    def _run(self, x: Tensor, steps: Pass, cache: Any) -> Tensor:
+    def _run(self, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        q, k, v = self._project_at(x, steps.tables)
-        index_q, index_k, head_weights = self.indexer._run(x, steps)
-        cached, keys = None, steps.positions
+        q, k, v = self._project_at(x, forward_pass.tables)
+        index_q, index_k, head_weights = self.indexer._run(x, forward_pass)
+        cached, keys = None, forward_pass.positions
         if cache is not None:
-            cached = cache.stage(k, v, steps.given, steps.transaction, index_k)
+            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction, index_k)
             k, v, index_k, keys = cached[:4]
         rule = self.config.window, self.config.sink_tokens
-        visibility = steps.visibility(q, k, cached, cache, *rule)
+        visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         if k.shape[2] > self.config.index_topk:
             scores = wanted(index_q.detach(), index_k.detach(), head_weights.detach())
             k, v, keys, visibility = self._chosen(k, v, keys, visibility, scores)
-        bias = None if self._slopes is None else self._alibi(steps.positions, keys)
+        bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         return self.o_proj(merge(attend(*asked)))
 

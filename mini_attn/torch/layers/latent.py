@@ -182,26 +182,26 @@ class MultiHeadLatentAttention(Module):
         if form is not None:
             check_choice("form", form, ("expanded", "absorbed"))
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
-        steps = begin_pass(x, cache, positions, causal=causal, mask=mask)
+        forward_pass = begin_pass(x, cache, positions, causal=causal, mask=mask)
         if cache is not None:
             cache.check_fits(batch=len(x), dtype=working_dtype(x), **self._cache_sizes)
-        out = self._run(x, steps, cache, form)
+        out = self._run(x, forward_pass, cache, form)
         if cache is not None:
-            steps.transaction.commit()
+            forward_pass.transaction.commit()
         return out
 
-    _door = forward
+    _checked_call = forward
 
-    def _run(self, x: Tensor, steps: Pass, cache: Any, form: str | None = None) -> Tensor:
+    def _run(self, x: Tensor, forward_pass: Pass, cache: Any, form: str | None = None) -> Tensor:
         """The layer without checks; what goes into the cache counts once the pass commits."""
-        tables = steps.tables(self._rotary, working_dtype(x))
+        tables = forward_pass.tables(self._rotary, working_dtype(x))
         q_nope, q_rope, latent, rope_key = self._project(x, tables)
         cached = None
         if cache is not None:
             one = latent[:, None], rope_key[:, None]  # head of a cache's keys and values
-            cached = cache.stage(*one, steps.given, steps.transaction)
+            cached = cache.stage(*one, forward_pass.given, forward_pass.transaction)
             latent, rope_key = cached.k, cached.v
-        visibility = steps.visibility(q_nope, latent[:, None], cached, cache, None)
+        visibility = forward_pass.visibility(q_nope, latent[:, None], cached, cache, None)
         if form is None:
             form = pick_form(self.config, x.shape[1], latent.shape[1])
         attend_in = self._expanded if form == "expanded" else self._absorbed

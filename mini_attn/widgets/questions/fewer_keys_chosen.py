@@ -48,7 +48,7 @@ def _blocks() -> Question:
 
 def _indexer() -> Question:
     context, topk, heads, width = 131_072, 2048, 64, 128
-    pair = 2 * V3.n_heads * sum(cost.LatentCost().compared(V3))
+    pair = 2 * V3.n_heads * sum(cost.LatentCost().dims_per_pair(V3))
     choice = cost.indexer_flops(heads, width, pairs=context)
     read = topk * pair
     share = 100 * choice / (choice + read)
