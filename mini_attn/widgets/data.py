@@ -11,7 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mini_attn import cost, example, example_heads, example_latent
+from mini_attn import cost, example
+from mini_attn.example import heads as example_heads
+from mini_attn.example import latent as example_latent
 from mini_attn.models import MODELS
 from mini_attn.stories.data import language
 from mini_attn.stories.family import film

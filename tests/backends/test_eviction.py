@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mini_attn import cost, plain, plain_serving
+from mini_attn import cost, plain
 from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
@@ -17,6 +17,7 @@ from mini_attn.config import (
     RopeConfig,
 )
 from mini_attn.errors import CacheStateError, ConfigError, DTypeError, MiniAttnError, ShapeError
+from mini_attn.plain import serving
 from tests.backends.small import small
 
 BATCH, HEADS, KV_HEADS, WIDTH, D_MODEL = 2, 4, 2, 4, 6
@@ -168,17 +169,17 @@ def test_equals_the_plain_text(lib, rng, policy, chunks):
         weights = plain.softmax(plain.scores_of(q, k, mask, 0.5))
         out = plain.merge_heads(plain.weighted_sum(weights, v)) @ state["o_proj.weight"].T
         np.testing.assert_allclose(run(lib, layer, some, cache=cache), out, atol=1e-11)
-        groups = plain_serving.gathered(weights, KV_HEADS)
+        groups = serving.gathered(weights, KV_HEADS)
         if isinstance(policy, KeepHeavyHitters):
-            scores = totals = plain_serving.heavy_hitters(groups, totals)
+            scores = totals = serving.heavy_hitters(groups, totals)
         elif not start and new > policy.observe:
-            scores = plain_serving.observed(groups, policy.observe, policy.kernel)
+            scores = serving.observed(groups, policy.observe, policy.kernel)
             scores = np.concatenate([scores, np.zeros((*at.shape[:2], policy.observe))], axis=-1)
         else:  # only the prompt is looked through
             scores = None
         if scores is not None:
-            slots = plain_serving.stay(scores, at, 4, policy.recent, policy.sink_tokens)
-            k, v, at = plain_serving.evict(k, v, at, slots)
+            slots = serving.stay(scores, at, 4, policy.recent, policy.sink_tokens)
+            k, v, at = serving.evict(k, v, at, slots)
             totals = np.take_along_axis(totals, slots, axis=2) if totals.size else totals
         np.testing.assert_array_equal(held(lib, cache), at)
         start += new

@@ -22,11 +22,7 @@ LAYERS = [
     {"shapes"},
     {"config"},
     {"variants", "example"},
-    {"cost", "models", "caching", "plain", "weights", "equivalences"}
-    | {"example_heads", "example_latent"},
-    {"plain_more"},
-    {"plain_serving"},
-    {"plain_blocks"},
+    {"cost", "models", "caching", "plain", "weights", "equivalences"},
     {"numpy", "torch"},
     {"stories"},
     {"notebook"},

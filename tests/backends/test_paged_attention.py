@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.allocations import numpy_peak, torch_peak
-from mini_attn import plain_serving
 from mini_attn.errors import CacheStateError, ConfigError, DTypeError, ShapeError
+from mini_attn.plain import serving
 
 HEADS, KV_HEADS, DIM, V_DIM = 6, 2, 4, 5
 
@@ -87,7 +87,7 @@ def test_the_plain_form_says_the_same(lib, rng, block_size, length, q_len):
     arrays = [lib.array(a) for a in (q, table[None], np.array([length]))]
     found = lib.paged_attention(arrays[0], pool, *arrays[1:])
     blocks = (lib.numpy(array) for array in (pool._k, pool._v))
-    expected = plain_serving.paged_attention(q, *blocks, table, length, DIM**-0.5)
+    expected = serving.paged_attention(q, *blocks, table, length, DIM**-0.5)
     for one, other in zip(found, expected, strict=True):
         near(lib.numpy(one), other)
 

@@ -17,21 +17,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mini_attn import plain, plain_blocks, plain_more, plain_serving
+from mini_attn import plain
 from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
 from mini_attn.errors import ConfigError
+from mini_attn.plain import later, serving
 from mini_attn.variants import REGISTRY
 from tests.backends.test_variants import D_MODEL, SIZES, layer_of, new_cache, run, sizes_of
 
 TEXTS = {  # lines at the most
-    "plain.py": 300,
-    "plain_more.py": 200,
-    "plain_serving.py": 200,
-    "plain_blocks.py": 100,
+    "__init__.py": 300,
+    "later.py": 200,
+    "serving.py": 300,
 }
 COLUMNS = 84  # of a page of the book
 # Each text builds on those before.
-ALONE = {"numpy", "mini_attn.plain", "mini_attn.plain_more", "mini_attn.plain_serving"}
+ALONE = {"numpy", "mini_attn.plain", "mini_attn.plain.later"}
 LAYOUTS = ("half", "interleaved")
 OPTIONS = [
     {},
@@ -71,7 +71,7 @@ def form_of_heads(config: Any, state: dict[str, Any]) -> Form:
     if config.sink_tokens:
         window += config.sink_tokens  # slots
         sinks = {"sink_tokens": config.sink_tokens}
-        attend = partial(plain_more.sink_window_attention, **attend.keywords, **sinks)
+        attend = partial(later.sink_window_attention, **attend.keywords, **sinks)
 
     def cache(batch: int, capacity: int) -> Any:
         slots = capacity if window == INFINITY else window
@@ -111,12 +111,12 @@ def form_of_latent(config: Any, state: dict[str, Any]) -> Form:
 
 
 def form_of_indexed(config: Any, state: dict[str, Any]) -> Form:
-    names = {"ask": "wq", "sign": "wk", "heads": "weights_proj"}
+    names = {"index_q": "wq", "index_k": "wk", "heads": "weights_proj"}
     weights = {name: state[f"{name}_proj.weight"].T for name in "qkvo"}
     weights |= {name: state[f"indexer.{own}.weight"].T for name, own in names.items()}
     weights |= {"norm": state["indexer.k_norm.weight"], "bias": state["indexer.k_norm.bias"]}
     attend = partial(
-        plain_serving.indexed_key_attention,
+        serving.indexed_key_attention,
         n_heads=config.n_heads,
         n_kv_heads=config.n_kv_heads,
         index_topk=config.index_topk,
@@ -136,7 +136,7 @@ def form_of_blocks(config: Any, state: dict[str, Any]) -> Form:
     weights["gates"] = state["gate_proj.weight"].T
     names = ("n_heads", "n_kv_heads", "block_size", "n_blocks", "window")
     attend = partial(
-        plain_blocks.native_sparse_attention,
+        serving.native_sparse_attention,
         layout=config.rope and config.rope.layout,
         **{name: getattr(config, name) for name in names},
     )
@@ -160,8 +160,7 @@ FORMS |= {"mla": form_of_latent, "indexed": form_of_indexed, "nsa": form_of_bloc
 
 def form_of(name: str, config: Any, state: dict[str, Any]) -> Form:
     assert name in FORMS, (
-        f"the variant {name!r} has no plain form: write it in mini_attn/plain.py, plain_more.py, "
-        "plain_serving.py or plain_blocks.py, "
+        f"the variant {name!r} has no plain form: write it in mini_attn/plain "
         "and name it in FORMS of tests/backends/test_plain.py"
     )
     return FORMS[name](config, state)
@@ -334,7 +333,7 @@ def test_sinks_of_the_backends(lib, rng, size, window):
     q, k, v = grouped(rng, size)
     sinks, at = 2 * rng.standard_normal(size[1]), np.arange(size[5] + 2)
     seen = plain.visible(at[2:], at, INFINITY if window is None else window)
-    expected = plain_more.attention_with_sinks(q, k, v, seen, size[3] ** -0.5, sinks)
+    expected = later.attention_with_sinks(q, k, v, seen, size[3] ** -0.5, sinks)
     arrays, who = [lib.array(a) for a in (q, k, v)], {"causal": True, "window": window}
     who["sinks"] = lib.array(sinks)
     out = lib.scaled_dot_product_attention(*arrays, **who)
@@ -369,9 +368,9 @@ def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation
         W[name] = state[f"{name}_proj"].swapaxes(1, 2)
         W[f"{name}_bias"] = state[f"{name}_proj_bias"]
     x = 2 * rng.standard_normal((2, 5, 6))
-    clamped = partial(plain_more.clamped_unit, alpha=0.9, limit=1.5)
-    unit = plain_more.silu_unit if activation == "silu" else clamped
-    expected = plain_more.mixture_of_experts(x, W, taken, unit)
+    clamped = partial(later.clamped_unit, alpha=0.9, limit=1.5)
+    unit = later.silu_unit if activation == "silu" else clamped
+    expected = later.mixture_of_experts(x, W, taken, unit)
     np.testing.assert_allclose(lib.numpy(layer(lib.array(x))), expected, atol=1e-12)
 
 
@@ -432,8 +431,8 @@ def test_the_greedy_loop(lib, name):
 
 
 PLACES = {
-    "after": plain_more.layer_with_norms_after,
-    "both": plain_more.layer_with_norms_around,
+    "after": later.layer_with_norms_after,
+    "both": later.layer_with_norms_around,
 }
 NORM_OF = {
     "before_attention": "attention_norm",
@@ -471,7 +470,7 @@ def test_norms_in_other_places_scaled_embeddings_and_bounded_logits(lib, placeme
     weights = {"embedding": state["embed_tokens.weight"], "norm": state["norm.weight"]}
     tokens, attend = rng.integers(0, 19, (2, 9)), form.ways[0][1]
     given = (tokens, weights | {"layers": layers}, PLACES[placement], attend, np.arange(9))
-    logits = plain_more.bounded_logits(*given, [None, None], 1.5)
+    logits = later.bounded_logits(*given, [None, None], 1.5)
     assert 1 < np.abs(logits).max() < 1.5
     np.testing.assert_allclose(lib.numpy(model(lib.array(tokens))), logits, atol=1e-9)
 
@@ -485,7 +484,7 @@ def test_one_norm_of_all_heads(lib, rng, size):
     weights |= {name: state[f"{name}.weight"] for name in ("q_norm", "k_norm")}
     x = rng.standard_normal((2, 5, D_MODEL))
     q, k, _ = (lib.numpy(part) for part in layer.project(lib.array(x), lib.array(x)))
-    expected = plain_more.normed_as_one(x, weights, config.n_heads, config.n_kv_heads)
+    expected = later.normed_as_one(x, weights, config.n_heads, config.n_kv_heads)
     np.testing.assert_allclose(q, expected[0], atol=1e-12)
     np.testing.assert_allclose(k, expected[1], atol=1e-12)
 
@@ -533,7 +532,7 @@ def test_attention_with_sinks_is_the_loop(rng, size, least):
     seen = rng.random((size[5], size[5] + 2)) < 0.5
     seen[0] = False
     sinks = least + rng.standard_normal(size[1])
-    found = plain_more.attention_with_sinks(q, k, v, seen, 0.7, sinks)
+    found = later.attention_with_sinks(q, k, v, seen, 0.7, sinks)
     # The largest would overflow without the maximum taken out: there everything is gone.
     expected = 0 * found if least == 1e4 else attention_in_loops(q, k, v, seen, 0.7, sinks)[0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -617,7 +616,7 @@ def test_first_tokens_stay_before_a_ring(chunks, sinks, window):
     for new in chunks:
         positions = np.arange(start, start + new)
         rows = positions.reshape(1, 1, new, 1).astype(float)
-        k, v, kv_positions = plain_more.append_behind_sinks(cache, rows, -rows, positions, sinks)
+        k, v, kv_positions = later.append_behind_sinks(cache, rows, -rows, positions, sinks)
         seen = {j for i in positions for j in range(i + 1) if i - j < window or j < sinks}
         tokens = kv_positions >= 0
         assert seen <= {int(p) for p in kv_positions[tokens]}
@@ -668,7 +667,7 @@ def not_plain(source: str, most_lines: int) -> list[str]:
 
 def test_the_texts_are_plain():
     folder = Path(plain.__file__).parent
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("plain*.py")}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
     assert texts.keys() == TEXTS.keys()
     for name, text in texts.items():
         assert not_plain(text, TEXTS[name]) == [], name

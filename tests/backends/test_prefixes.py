@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mini_attn import cost, plain_serving
+from mini_attn import cost
 from mini_attn.caching import Blocks, Prefixes, Transaction, chain_hash
 from mini_attn.errors import (
     CacheOverflowError,
@@ -26,6 +26,7 @@ from mini_attn.errors import (
     DTypeError,
     ShapeError,
 )
+from mini_attn.plain import serving
 from tests.backends.block_counts import check_blocks
 from tests.backends.small import small
 from tests.conftest import Backend
@@ -120,12 +121,12 @@ def test_what_is_found_is_what_the_plain_form_finds(texts, size, hasher):
     """With numbers that collide perhaps less of it, and never anything else."""
     prefixes, found, free = Prefixes(99, size, hasher), {}, iter(range(99))
     for tokens in texts:
-        expected = plain_serving.known_prefix(tokens, found, size)
+        expected = serving.known_prefix(tokens, found, size)
         blocks = prefixes.find(tokens)
         assert blocks == expected[: len(blocks)]
         assert hasher is colliding or blocks == expected
         table = expected + [next(free) for _ in range(len(tokens) // size - len(expected))]
-        plain_serving.learn_prefix(tokens, table, found, size)
+        serving.learn_prefix(tokens, table, found, size)
         prefixes.learn(tokens, table)
 
 

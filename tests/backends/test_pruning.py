@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mini_attn import plain_more
 from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, Pattern, RopeConfig
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.plain import later
 
 HEADS = AttentionConfig(16, 4, 4, n_kv_heads=2, rope=RopeConfig("half"))
 LATENT = LatentConfig(16, 2, 8, 4, 4, 4, rope=RopeConfig("interleaved"))
@@ -28,7 +28,7 @@ def test_scores(lib, rng):
     np.testing.assert_array_equal(magnitude, np.abs(weight))
     norms = np.array([np.linalg.norm(x[:, j]) for j in range(8)])
     wanda = lib.numpy(lib.wanda_scores(lib.array(weight), lib.array(norms)))
-    np.testing.assert_allclose(wanda, plain_more.wanda_scores(weight, x), rtol=1e-12)
+    np.testing.assert_allclose(wanda, later.wanda_scores(weight, x), rtol=1e-12)
     # What the output loses without one weight, as a norm over the tokens.
     for i, j in ((0, 0), (3, 7), (5, 2)):
         without = weight.copy()
@@ -60,7 +60,7 @@ def test_the_lowest_go_and_as_many_as_asked(lib, rng, share, within):
         if lost.any() and not lost.all():
             assert score[lost].max() < score[~lost].min()
     if within == "row":
-        expected = plain_more.keep_highest(weight, scores, 8 - round(8 * share))
+        expected = later.keep_highest(weight, scores, 8 - round(8 * share))
         np.testing.assert_array_equal(found, expected)
 
 
@@ -84,7 +84,7 @@ def test_n_of_m(lib, rng, n, m):
     found = lib.numpy(lib.n_of_m(lib.array(weight), lib.array(scores), n=n, m=m))
     groups = found.reshape(-1, m)
     assert ((groups != 0).sum(axis=1) == n).all()
-    expected = plain_more.keep_highest(weight.reshape(-1, m), scores.reshape(-1, m), n)
+    expected = later.keep_highest(weight.reshape(-1, m), scores.reshape(-1, m), n)
     np.testing.assert_array_equal(groups, expected)
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mini_attn import plain_serving
 from mini_attn.config import WEIGHT_FORMATS, Pattern, WeightFormat, weight_format
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.plain import serving
 
 OWN = {
     "int8-zero-7": WeightFormat("int8", 7, scales="float16", zero_point=True),
@@ -262,10 +262,10 @@ def test_patterns():
 )
 def test_the_plain_forms_are_bounded_by_their_grids(numbers):
     groups = np.array(numbers).reshape(2, 32)
-    found = plain_serving.mxfp4(groups)
+    found = serving.mxfp4(groups)
     scales = 2.0 ** np.floor(np.log2(np.abs(groups).max(axis=1, keepdims=True) + 1e-300)) / 4
     ratio = np.abs(np.where(scales > 1e-100, found / scales, 0))
-    assert np.isin(ratio, plain_serving.E2M1).all()
+    assert np.isin(ratio, serving.E2M1).all()
 
 
 @pytest.mark.parametrize("outlier", [1.0, 40.0])
@@ -280,22 +280,22 @@ def test_plain(lib, rng, outlier):
         return rounding(weight.reshape(-1, size), *options).reshape(weight.shape)
 
     near = {"rtol": 1e-6, "atol": 1e-9}
-    whole = as_plain(plain_serving.whole_numbers, 64, 127)
+    whole = as_plain(serving.whole_numbers, 64, 127)
     np.testing.assert_allclose(packed("int8"), whole, **near)
-    whole = as_plain(plain_serving.whole_numbers, 16, 7)
+    whole = as_plain(serving.whole_numbers, 16, 7)
     np.testing.assert_allclose(packed(WeightFormat("int4", 16)), whole, **near)
-    whole = as_plain(plain_serving.whole_numbers_from_zero, 16, 15)
+    whole = as_plain(serving.whole_numbers_from_zero, 16, 15)
     np.testing.assert_allclose(packed(WeightFormat("int4", 16, zero_point=True)), whole, **near)
-    np.testing.assert_array_equal(packed("mxfp4"), as_plain(plain_serving.mxfp4, 32))
-    np.testing.assert_allclose(packed("nvfp4"), as_plain(plain_serving.nvfp4, 16), **near)
+    np.testing.assert_array_equal(packed("mxfp4"), as_plain(serving.mxfp4, 32))
+    np.testing.assert_allclose(packed("nvfp4"), as_plain(serving.nvfp4, 16), **near)
     codes = lib.decode_float(lib.encode_float(lib.array(weight), "e4m3"), "e4m3", dtype="float64")
-    nearest = plain_serving.nearest(weight, plain_serving.E4M3)
+    nearest = serving.nearest(weight, serving.E4M3)
     np.testing.assert_array_equal(lib.numpy(codes), nearest)
 
 
 def test_half_way_in_plain():
-    sizes = plain_serving.E2M1
+    sizes = serving.E2M1
     between = (sizes[1:] + sizes[:-1]) / 2
     expected = sizes[[0, 2, 2, 4, 4, 6, 6]]
-    np.testing.assert_array_equal(plain_serving.nearest(between, sizes), expected)
-    np.testing.assert_array_equal(plain_serving.nearest(-between, sizes), -expected)
+    np.testing.assert_array_equal(serving.nearest(between, sizes), expected)
+    np.testing.assert_array_equal(serving.nearest(-between, sizes), -expected)

@@ -13,6 +13,7 @@ import pytest
 import mini_attn
 import mini_attn.numpy
 import mini_attn.torch
+from mini_attn import example, plain
 from tests.scripts import script
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -35,6 +36,9 @@ def public_stems() -> set[str]:
     rooms = {room for backend in BACKENDS for room in Path(backend.__file__).parent.glob("*/")}
     folders = [mini_attn.__path__, *([str(room)] for room in rooms)]
     names = {info.name for folder in folders for info in pkgutil.iter_modules(folder)}
+    for room in (example, plain):  # whose modules are read one by one
+        stem = room.__name__.removeprefix("mini_attn.")
+        names |= {f"{stem}.{info.name}" for info in pkgutil.iter_modules(room.__path__)}
     return {name for name in names if not name.startswith("_")} - {"numpy", "torch"}
 
 

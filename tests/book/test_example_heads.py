@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import mini_attn.numpy as ma
-from mini_attn import example, example_heads
+from mini_attn import example
+from mini_attn.example import heads as example_heads
 
 X = np.array(example.EMBEDDINGS)[None]
 SIZE = example.HEAD_DIM

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import mini_attn.numpy as ma
-from mini_attn import example, example_latent
+from mini_attn import example
 from mini_attn.caching import Transaction
 from mini_attn.config import LatentConfig, RopeConfig
+from mini_attn.example import latent as example_latent
 from mini_attn.numpy.layers._pass import Pass
 
 SEQ = len(example_latent.TOKENS)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import mini_attn.numpy as ma
-from mini_attn import cost, example, example_heads
+from mini_attn import cost, example
 from mini_attn.config import AttentionConfig
+from mini_attn.example import heads as example_heads
 from mini_attn.models import MODELS
 from tests.javascript import run
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mini_attn import cost, example_latent
+from mini_attn import cost
+from mini_attn.example import latent as example_latent
 from tests.book.test_example_latent import example_layer, projected
 from tests.javascript import run
 

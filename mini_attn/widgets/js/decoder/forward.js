@@ -1,5 +1,5 @@
 // The decoder of mini_attn.numpy for one row of tokens: the same steps under the same names, as
-// mini_attn/plain.py tells them. All is computed in float64.
+// mini_attn/plain/__init__.py tells them. All is computed in float64.
 import { add, layerNorm, linear, mlp, rmsNorm } from "./arithmetic.js";
 import { ATTENTIONS } from "./attention.js";
 

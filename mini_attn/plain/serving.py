@@ -1,4 +1,4 @@
-"""What serving adds to attention in NumPy, for who has read plain.py.
+"""What serving adds to attention in NumPy, for readers of the first text.
 
 Written as it is, and with its functions: each formula as code, no checks, no class.
 """
@@ -12,10 +12,13 @@ from mini_attn.plain import (
     merge_heads,
     online_attention,
     rope,
+    scores_of,
+    softmax,
     split_heads,
     visible,
+    weighted_sum,
 )
-from mini_attn.plain_more import layer_norm
+from mini_attn.plain.later import layer_norm
 
 # ---- Which keys stay ----
 
@@ -88,21 +91,70 @@ def indexed_key_attention(
     q = split_heads(x @ W["q"], n_heads)  # (batch, n_heads, q_len, head_dim)
     k = split_heads(x @ W["k"], n_kv_heads)  # (batch, n_kv_heads, q_len, head_dim)
     v = split_heads(x @ W["v"], n_kv_heads)  # (…, v_head_dim)
-    ask = split_heads(x @ W["ask"], W["heads"].shape[1])  # (…, index_head_dim)
-    sign = layer_norm(x @ W["sign"], W["norm"], W["bias"])  # for all heads
-    sign = split_heads(sign, 1)  # (batch, 1, q_len, index_head_dim)
+    index_q = split_heads(x @ W["index_q"], W["heads"].shape[1])  # (…, q_len, dim)
+    index_k = layer_norm(x @ W["index_k"], W["norm"], W["bias"])  # for all heads
+    index_k = split_heads(index_k, 1)  # (batch, 1, q_len, dim)
     if layout is not None:
-        q, k, ask, sign = (rope(a, positions, layout) for a in (q, k, ask, sign))
+        q, k = rope(q, positions, layout), rope(k, positions, layout)
+        index_q, index_k = (rope(a, positions, layout) for a in (index_q, index_k))
     kv_positions = positions
     if cache is not None:
         k, v, kv_positions = append(cache[:3], k, v, positions)
-        cache[3][:, :, positions] = sign
-        sign = cache[3]  # kv_len instead of q_len
+        cache[3][:, :, positions] = index_k
+        index_k = cache[3]  # kv_len instead of q_len
     mask = visible(positions, kv_positions)
     head_weights = (x @ W["heads"]).swapaxes(1, 2)  # (batch, index_n_heads, q_len)
-    scores = index_scores(ask, sign, head_weights)[:, None]  # (batch, 1, …)
+    scores = index_scores(index_q, index_k, head_weights)[:, None]  # (batch, 1, …)
     mask = mask & chosen(np.where(mask, scores, -np.inf), index_topk)
     out = attention(q, k, v, mask, scale=q.shape[-1] ** -0.5)
+    return merge_heads(out) @ W["o"]  # (batch, q_len, d_model)
+
+
+def in_blocks(kv_positions, block_size):
+    """Which tokens lie in which block; an empty slot lies in none."""
+    blocks = np.arange(kv_positions.shape[-1] // block_size + 1)
+    block = kv_positions[..., None, :] // block_size  # -1 where there is no token
+    return (block == blocks[:, None]).astype(float)  # (…, blocks, kv_len)
+
+
+def worth_of_blocks(weights, seen, positions, block_size, n_kv_heads):
+    """Weights of the means, added up in each group; the own block comes first."""
+    worth = gathered(weights, n_kv_heads)  # (batch, n_kv_heads, q_len, blocks)
+    own = positions[..., None] // block_size == np.arange(worth.shape[-1])
+    return np.where(own, np.inf, np.where(seen > 0, worth, -np.inf))
+
+
+def native_sparse_attention(
+    x, W, positions, cache=None, *, n_heads, n_kv_heads, block_size, n_blocks,
+    window, layout=None,
+):  # fmt: skip
+    """Means of all blocks, the blocks that they choose, and a window, by gates."""
+    q = split_heads(x @ W["q"], n_heads)  # (batch, n_heads, q_len, head_dim)
+    k = split_heads(x @ W["k"], n_kv_heads)  # (batch, n_kv_heads, q_len, head_dim)
+    v = split_heads(x @ W["v"], n_kv_heads)  # (…, v_head_dim)
+    if layout is not None:
+        q, k = rope(q, positions, layout), rope(k, positions, layout)
+    kv_positions, scale = positions, q.shape[-1] ** -0.5
+    if cache is not None:
+        k, v, kv_positions = append(cache, k, v, positions)  # (…, kv_len, …)
+    mask = visible(positions, kv_positions)  # (q_len, kv_len)
+    inside = in_blocks(kv_positions, block_size)
+
+    mean_k = inside @ k / block_size  # (batch, n_kv_heads, blocks, head_dim)
+    mean_v = inside @ v / block_size  # (…, v_head_dim)
+    seen = mask @ inside.swapaxes(-1, -2)  # tokens of each block, (q_len, blocks)
+    weights = softmax(scores_of(q, mean_k, seen == block_size, scale))
+    compressed = weighted_sum(weights, mean_v)  # (…, q_len, v_head_dim)
+
+    worth = worth_of_blocks(weights, seen, positions, block_size, n_kv_heads)
+    read = chosen(worth, n_blocks) @ inside > 0  # (…, q_len, kv_len)
+    read = np.repeat(read, n_heads // n_kv_heads, axis=1)
+    selected = attention(q, k, v, mask & read, scale)
+
+    near = attention(q, k, v, visible(positions, kv_positions, window), scale)
+    gates = split_heads(1 / (1 + np.exp(-x @ W["gates"])), n_heads)  # (…, 3)
+    branches = np.stack([compressed, selected, near], axis=-1)
+    out = (gates[..., None, :] * branches).sum(axis=-1)
     return merge_heads(out) @ W["o"]  # (batch, q_len, d_model)
 
 

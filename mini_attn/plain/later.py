@@ -1,4 +1,4 @@
-"""More of attention in NumPy, for who has read plain.py: what it leaves out.
+"""What later models changed of attention, in NumPy, for readers of the first text.
 
 Written as it is, and with its functions: each formula as code, no checks, no class.
 """
