@@ -7,7 +7,6 @@ import sys
 import pytest
 import torch
 
-import mini_attn.torch as mt
 from mini_attn.torch.attention import _latent_attention
 from mini_attn.torch.attention._visibility import Visibility
 from tests.backends.devices import DEVICES, cases_hold
@@ -30,6 +29,7 @@ def test_the_kernel_is_left_alone_where_it_cannot_run(monkeypatch):
         def element_size(self):
             return 2
 
+    from mini_attn.torch import kernels
     from mini_attn.torch.kernels import _triton_latent
 
     there = OnDevice()
@@ -42,7 +42,7 @@ def test_the_kernel_is_left_alone_where_it_cannot_run(monkeypatch):
     wide.element_size = lambda: 8
     assert _latent_attention._kernel(there, there, wide) is None
     monkeypatch.setitem(sys.modules, _triton_latent.__name__, None)
-    monkeypatch.delattr(mt, "_triton_latent")
+    monkeypatch.delattr(kernels, "_triton_latent")
     assert _latent_attention._kernel(there, there, there) is None  # no Triton
 
 
