@@ -18,26 +18,25 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def suite(folder, words):
+def suite(folder, words, own):
     """Run the conformance suite where the toy is registered: exit status and output."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-v",
-        "-x",
+    command = [sys.executable, "-m", "pytest", "-v", "-x", "-k", words]
+    # Nothing is shared with the run around it: no workers, no cache, no folder that it cleans up.
+    command += [
         "-p",
         "no:xdist",
-        "-p",
-        "tests.toy.entry",
+        "-o",
+        f"cache_dir={own / 'cache'}",
+        "--basetemp",
+        str(own / "tmp"),
     ]
-    command += ["tests/backends/test_variants.py", "-k", words]
+    command += ["-p", "tests.toy.entry", "tests/backends/test_variants.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout + done.stderr
 
 
-def test_the_toy_gets_the_whole_suite():
-    status, output = suite(ROOT, "gated")
+def test_the_toy_gets_the_whole_suite(tmp_path):
+    status, output = suite(ROOT, "gated", tmp_path)
     assert status == 0, output[-2000:]
     ran = set(re.findall(r"::(test_\w+)\[.*PASSED", output))
     every = {name for name in vars(test_variants) if name.startswith("test_")}
@@ -66,6 +65,6 @@ def test_the_suite_finds_faults_in_the_toy(fault, tmp_path):
     text = module.read_text()
     assert text.count(fault[0]) == 1
     module.write_text(text.replace(*fault))
-    status, output = suite(tmp_path, "gated and (future or backends_agree)")
+    status, output = suite(tmp_path, "gated and (future or backends_agree)", tmp_path)
     assert status == 1, output[-2000:]
     assert "FAILED" in output
