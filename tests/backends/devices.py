@@ -25,10 +25,14 @@ def python(*arguments, **environment):
     )  # fmt: skip
 
 
-def cases_hold(file, device):
+# One process for the sample that `make test` runs, one for all that `make test-all` does.
+HOW_MANY = ["not exhaustive", pytest.param("exhaustive", marks=pytest.mark.exhaustive)]
+
+
+def cases_hold(file, device, which):
     """Run a file of cases on a device: on a GPU compiled, on a CPU in Triton's interpreter."""
     interpreted = "1" if device == "cpu" else "0"
-    command = ("-m", "pytest", "-qx", "--show-capture=no", f"tests/backends/{file}")
+    command = ("-m", "pytest", "-qx", "--show-capture=no", "-m", which, f"tests/backends/{file}")
     done = python(*command, KERNEL_DEVICE=device, TRITON_INTERPRET=interpreted)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout

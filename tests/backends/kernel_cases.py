@@ -6,6 +6,7 @@ whether its kernels are interpreted.
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import pytest
@@ -15,6 +16,7 @@ import mini_attn.torch as mt
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.torch.attention._visibility import Visibility
 from mini_attn.torch.kernels import _fused, _triton
+from tests.sampling import sampled
 
 DEVICE = os.environ["KERNEL_DEVICE"]
 BOUNDS = {torch.float32: 3e-6, torch.float16: 3e-3, torch.bfloat16: 2e-2}
@@ -73,9 +75,17 @@ def kernel(q, k, v, spans=0, **rule):
     return _triton.attend(q, k, v, places, spans=spans, **rule)
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-@pytest.mark.parametrize("spans", [1, 3])
+def a_sample(rules, *others):
+    """Each size with each rule; in a sample each size and each rule once for each of the others."""
+    for i, size in enumerate(SIZES):
+        for j, rule in enumerate(rules):
+            for shift, more in enumerate(itertools.product(*others)):
+                kept = (i + j + shift) % max(len(SIZES), len(rules)) == 0
+                marks = () if kept else pytest.mark.exhaustive
+                yield pytest.param(SIZES[size], RULES[rule], *more, marks=marks)
+
+
+@pytest.mark.parametrize(("sizes", "rule", "spans"), list(a_sample(list(RULES), [1, 3])))
 def test_every_rule_however_the_keys_are_cut(sizes, rule, spans):
     arrays = draw(sizes)
     check(kernel(*arrays, spans=spans, **rule), by_definition(*arrays, **rule))
@@ -91,11 +101,10 @@ def test_half_precision(name, dtype, spans):
     check((out, lse), by_definition(*arrays, causal=True), dtype)
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("rule", ["causal", "window", "softcap"])
+@pytest.mark.parametrize(("sizes", "rule"), list(a_sample(["causal", "window", "softcap"])))
 def test_sinks_join_what_the_kernel_found(sizes, rule):
     """As attention asks for it: the output, and with it the sum, which counts the sink once."""
-    arrays, rule = draw(sizes), RULES[rule]
+    arrays = draw(sizes)
     sinks = torch.randn(sizes[1], generator=torch.Generator().manual_seed(1)).to(DEVICE) + 2
     sinks[-1] = -torch.inf
     assert _triton.takes(*arrays)
@@ -110,10 +119,13 @@ def test_sinks_join_what_the_kernel_found(sizes, rule):
 PLACED = ["single query, odd widths", "a few queries", "square"]
 
 
-@pytest.mark.parametrize("name", PLACED)
-@pytest.mark.parametrize("rule", list(RULES)[:4])
-@pytest.mark.parametrize("spans", [1, 3])
-@pytest.mark.parametrize("filler", [float("nan"), 3e4])
+@pytest.mark.parametrize(
+    ("name", "rule", "spans", "filler"),
+    sampled(
+        itertools.product(PLACED, list(RULES)[:4], [1, 3], [float("nan"), 3e4]),
+        lambda case: (case[0], case[3]),
+    ),
+)
 def test_positions_in_any_order_and_slots_that_are_empty(name, rule, spans, filler):
     """Left padding, holes, a wrapped ring: what lies in an empty slot counts nothing."""
     q, k, v = draw(SIZES[name])

@@ -8,14 +8,15 @@ import pytest
 import torch
 
 from mini_attn.torch.kernels import _triton
-from tests.backends.devices import DEVICES, cases_hold, python
+from tests.backends.devices import DEVICES, HOW_MANY, cases_hold, python
 
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize("which", HOW_MANY)
 @pytest.mark.parametrize("device", DEVICES)
-def test_the_kernels_are_attention(device):
-    cases_hold("kernel_cases.py", device)
+def test_the_kernels_are_attention(device, which):
+    cases_hold("kernel_cases.py", device, which)
 
 
 WITHOUT = """
