@@ -222,13 +222,14 @@ def test_a_layer_from_outside_is_called_by_its_public_form_within_the_pass(lib):
 def test_a_layer_that_knows_the_public_cache_alone_appends_within_the_pass(lib):
     model, tokens = decoder(lib), lib.array([[3, 1, 4, 1, 5]])
     door = "__call__" if lib.name == "numpy" else "forward"
-    told, stop = [], []
+    told, stop, held = [], [], []
 
     def call(self, x, *, cache=None, positions=None):
         told.append(lib.numpy(cache.next_positions(x.shape[1])).tolist())
         row = ones(lib, 1, 2, x.shape[1], 2)
         k, v, kv_positions = cache.append(row, row)
         assert k.shape == v.shape == (1, 2, kv_positions.shape[1], 2)
+        held.append(cache.slots)  # what it has appended is there for it, and for nobody else
         if len(told) in stop:
             raise KeyboardInterrupt
         return x
@@ -242,6 +243,7 @@ def test_a_layer_that_knows_the_public_cache_alone_appends_within_the_pass(lib):
     assert [cache.slots for cache in caches] == [0, 0]
     lib.prefill(model, tokens, caches, chunk=2)
     assert told == [[0, 1], [2, 3], [4]] * 2
+    assert held == [2, 4, 5] * 2
     assert [cache.slots for cache in caches] == [5, 5]
 
 

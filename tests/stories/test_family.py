@@ -36,6 +36,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_member_without_positions_cannot_tell_an_order() -> None:
+    """In one layer the last word sees a set of words; a rotary member sees their order too."""
+    there, other = np.array([[4, 5, 7, 1]]), np.array([[7, 4, 5, 1]])
+    for name, told in (("none", False), ("mha", True), ("alibi", True), ("learned", True)):
+        model = ma.Decoder(MEMBERS[name].config(len(WORDS), n_layers=1), seed=3)
+        apart = np.abs(model(there)[:, -1] - model(other)[:, -1]).max()
+        assert (apart > 1e-4) == told, (name, apart)
+
+
 def test_rounding_keeps_each_number_within_half_a_step(rng: np.random.Generator) -> None:
     weight = rng.standard_normal((7, 30)) * 10.0 ** rng.integers(-8, 8, (7, 1))
     weight[3] = 0

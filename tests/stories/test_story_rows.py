@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mini_attn import stories
+from mini_attn.errors import ConfigError
 from mini_attn.stories.sampling import PERIODS
 from mini_attn.stories.vocabulary import CLASSES, START, WORDS, decode
 
@@ -164,6 +165,13 @@ def test_a_floor_is_the_same_for_a_seed():
     assert one.nats != other.nats
     assert one.by_position.shape == (63,)
     assert one.nats == pytest.approx(one.by_position.mean())
+
+
+@pytest.mark.parametrize("least", ["length", "rows"])
+def test_a_floor_needs_two_words_and_two_rows(least):
+    with pytest.raises(ConfigError, match=least):
+        stories.floor(**{"rows": 2, "length": 2, least: 1})
+    assert stories.floor(rows=2, length=2).by_position.shape == (1,)
 
 
 def test_the_floor_of_a_story_begins_as_written():
