@@ -190,10 +190,11 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
         del kept
 
 
+@pytest.mark.parametrize("every", [13, pytest.param(4, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_interrupted_step_has_never_happened(lib: Any, kind: str) -> None:
-    found = (strike_everywhere(lib, caches, step, every=4) for caches, step in steps(lib, kind))
-    assert sum(found) >= FEWEST
+def test_an_interrupted_step_has_never_happened(lib: Any, kind: str, every: int) -> None:
+    found = (strike_everywhere(lib, caches, step, every) for caches, step in steps(lib, kind))
+    assert sum(found) * every >= FEWEST
 
 
 @pytest.mark.parametrize("pads", [(5, 0), (7, 6)])

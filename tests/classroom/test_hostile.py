@@ -27,6 +27,7 @@ from tests.classroom.hostile.files import FILES
 from tests.classroom.hostile.notebooks import NOTEBOOKS
 from tests.classroom.simulate import answers_to, notebook_of
 from tests.classroom.test_judge import DONE, SAYS
+from tests.sampling import sampled
 
 CANARY = "canary-7f3a91"
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -110,7 +111,11 @@ def tried(
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("one", hostile(), ids=lambda one: f"{one.group}-{one.name}")
+# Of each group and each way to fail some, with those that the sentences below are about.
+TRIED = sampled(hostile(), lambda one: (one.group, one.failed, one.words), of_each=1)
+
+
+@pytest.mark.parametrize("one", TRIED, ids=lambda one: f"{one.group}-{one.name}")
 def test_no_hostile_answer_earns_a_point(one: Hostile, tried: Tried) -> None:
     judged = tried.judged[one.name]
     report = judged.report

@@ -118,7 +118,11 @@ def environment(sheets: Path) -> Path:
     """
 
     def make(folder: Path) -> None:
-        done("./setup.sh", cwd=hub.assemble(folder, sheets), env=bare(PYTHON=sys.executable))
+        done(
+            "./setup.sh",
+            cwd=hub.assemble(folder, sheets),
+            env=bare(PYTHON=sys.executable, PIP_NO_COMPILE="1"),
+        )
 
     lists = (BINDER / "requirements.txt", hub.FILES / "requirements.txt")
     others = [hub.FILES / name for name in ("package-lock.json", "overrides.json", "setup.sh")]
