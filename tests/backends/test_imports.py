@@ -281,9 +281,8 @@ def test_importing_the_package_loads_next_to_nothing():
     assert not {name.split(".")[0] for name in reference} & set(HEAVY)
 
 
-def test_importing_the_package_is_instant():
-    # Time of the processor, so that a busy machine does not count as a slow import.
-    code = "import numpy, time\nstart = time.process_time()\nimport mini_attn, mini_attn.numpy\n"
-    code += "print(time.process_time() - start)"
-    seconds = min(float(python(code).stdout) for _ in range(3))
-    assert seconds < 0.2
+def test_importing_the_package_takes_no_longer_than_thrice_numpy():
+    """Of the same process and in time of the processor: how fast or busy it is makes no odds."""
+    clock = "import time\nnow = time.process_time\nstart = now()\nimport numpy\nhalf = now()\n"
+    code = clock + "import mini_attn, mini_attn.numpy\nprint((now() - half) / (half - start))"
+    assert min(float(python(code).stdout) for _ in range(5)) < 3
