@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mini_attn.caching.filled import Filled
@@ -80,6 +80,8 @@ class Groups(Slots):
         assert isinstance(before, Sealed)
         if before.sealed < state.sealed and before.sealed <= n <= before.slots:
             state = before  # the latest append is taken back: what it has sealed is still there
+        if not n:
+            state = replace(state, sealed=0)
         if n < state.sealed:
             raise CacheStateError(
                 f"cannot keep {n} of {state.slots} slots: the first {state.sealed} are sealed"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
 
 __all__ = ["Known", "Prefixes", "chain_hash"]
@@ -149,6 +150,11 @@ class Prefixes:
         table : sequence of int
             Its blocks.
 
+        Raises
+        ------
+        ConfigError
+            If there is no such block.
+
         Notes
         -----
         Called when the step that wrote them is done, never before.
@@ -166,6 +172,8 @@ class Prefixes:
         """
         parent = None
         for block, part in zip(table, self._parts(tokens), strict=False):
+            if not 0 <= block < len(self._held):
+                raise ConfigError(f"there are blocks 0 to {len(self._held) - 1}, got {block!r:.60}")
             parent = self.link(parent, part)
             self.keep(block, parent)
 

@@ -132,7 +132,7 @@ class Ring(Slots):
         return self._at(first, end - first) if first < end else None
 
     def _crop(self, state: Filled, n: int) -> None:
-        if state.slots <= self._size:  # nothing has been overwritten
+        if not n or state.slots <= self._size:  # nothing that is kept has been overwritten
             self._set(self._shortened(state, n))
             return
         before, _, _, overwritten = self._cell[0]

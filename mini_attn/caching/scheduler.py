@@ -20,6 +20,8 @@ def check_prompt(prompt: Any) -> tuple[int, ...]:
     if isinstance(prompt, str) or not hasattr(prompt, "__iter__"):
         raise ConfigError(f"prompt must be a sequence of tokens, got {prompt!r:.60}")
     tokens = tuple(check_count("a token of the prompt", token, least=0) for token in prompt)
+    if any(token >= 2**63 for token in tokens):
+        raise ConfigError("a token of the prompt must be below 2 ** 63")
     if not tokens:
         raise ConfigError("the prompt is empty: it needs at least one token")
     return tokens
@@ -244,6 +246,10 @@ class Scheduler(Versioned[Queue]):
         pending = self._pending
         if pending is None or pending.step is not step or pending.transaction.lost:
             raise CacheStateError("only the latest planned step can be finished, and only once")
+        if not isinstance(chosen, Mapping):
+            raise ConfigError(f"chosen must map names to tokens, got {chosen!r:.60}")
+        if isinstance(ended, str) or not hasattr(ended, "__iter__"):
+            raise ConfigError(f"ended must be a sequence of names, got {ended!r:.60}")
         wanted = {piece.name for piece in step.pieces if piece.last}
         if set(chosen) != wanted or not set(ended) <= wanted:
             raise ConfigError(

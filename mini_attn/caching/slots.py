@@ -223,8 +223,8 @@ class Slots(Sizes):
         Notes
         -----
         Nothing is moved. Used to take back rejected tokens. The latest append can always be
-        taken back, whatever it has overwritten or sealed. Blocks that are not needed any more
-        go back to their pool.
+        taken back, whatever it has overwritten or sealed, and so can everything. Blocks that
+        are not needed any more go back to their pool.
 
         References
         ----------

@@ -31,7 +31,7 @@ class ExpertConfig:
     bias, router_bias : bool
         Biases of the experts' products; of the router.
     swiglu_alpha, swiglu_limit : float
-        Steepness and bound of ``"clamped_swiglu"``; nothing else reads them.
+        Steepness and bound of ``"clamped_swiglu"``; nothing else takes them.
 
     Raises
     ------
@@ -64,7 +64,12 @@ class ExpertConfig:
         for name in ("bias", "router_bias"):
             check_flag(name, getattr(self, name))
         for name in ("swiglu_alpha", "swiglu_limit"):
-            check_number(name, getattr(self, name), above=0)
+            number = check_number(name, getattr(self, name), above=0)
+            if self.activation != "clamped_swiglu" and number != getattr(ExpertConfig, name):
+                raise ConfigError(
+                    f"{name} = {number} changes nothing with activation={self.activation!r}: "
+                    "'clamped_swiglu' alone reads it"
+                )
 
 
 def check_chosen(n_experts: int, experts_per_token: int) -> None:

@@ -104,7 +104,7 @@ def stored(name: str) -> tuple[DecoderConfig, dict[str, Any]]:
     Traceback (most recent call last):
     mini_attn.errors.ConfigError: unknown member 'unknown': one of mha, gqa, mqa, mla, ...
     """
-    if name not in MEMBERS:
+    if not isinstance(name, str) or name not in MEMBERS:
         raise ConfigError(f"unknown member {name!r:.40}: one of {', '.join(MEMBERS)}")
     path = fetched(FOLDER, f"{name}.safetensors")
     if not path.exists():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mini_attn.caching import Cached, Evicting, Filled, Kept, Transaction
 from mini_attn.config import KeepHeavyHitters, KeepObserved, check_policy
-from mini_attn.errors import ShapeError
+from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import check_floating
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.numpy.caches.eviction import per_group, pool_weights, rank
@@ -194,7 +194,8 @@ class EvictingCache(Evicting, KVCache):
         DTypeError
             If the weights are not floating point.
         ConfigError
-            If the heads do not divide, or a weight is NaN. After any error nothing has changed.
+            If the heads do not divide, or a weight is NaN, infinite or below 0. After any error
+            nothing has changed.
 
         Notes
         -----
@@ -225,6 +226,8 @@ class EvictingCache(Evicting, KVCache):
             raise ShapeError(
                 f"weights must be (batch, n_heads, q_len, kv_len) = {expected}, got {weights.shape}"
             )
+        if not ((weights >= 0) & (weights < np.inf)).all():
+            raise ConfigError("weights must be numbers from 0, got NaN, infinity or one below 0")
         transaction = Transaction()
         self.watch(weights, transaction)
         transaction.commit()

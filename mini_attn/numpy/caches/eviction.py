@@ -165,8 +165,8 @@ def kept_keys(
     DTypeError
         If scores are not floating point or positions no integers.
     ConfigError
-        If a number is out of range, the budget is smaller than what stays in any case, or a
-        score is NaN.
+        If a number is out of range, the budget is smaller than what stays in any case, a score
+        is NaN, or positions do not grow.
 
     Notes
     -----
@@ -194,6 +194,9 @@ def kept_keys(
         raise ConfigError(f"budget = {budget} keys is less than recent + sink_tokens = {reserved}")
     if np.isnan(scores).any():
         raise ConfigError("scores must be numbers, got NaN: no key can be ranked by it")
+    before = np.maximum.accumulate(positions, axis=-1)[..., :-1]
+    if ((positions[..., 1:] >= 0) & (positions[..., 1:] <= before)).any():
+        raise ConfigError("positions must grow from slot to slot, but for padding (-1)")
     return rank(scores, positions, budget, recent, sink_tokens)
 
 

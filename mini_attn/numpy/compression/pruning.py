@@ -95,6 +95,8 @@ def wanda_scores(weight: Array, norms: Array) -> Array:
         If the norms are not one for each column.
     DTypeError
         If one is no floating-point array of the backend.
+    ConfigError
+        If a norm is NaN or below 0.
 
     Notes
     -----
@@ -115,6 +117,8 @@ def wanda_scores(weight: Array, norms: Array) -> Array:
     _check_matrix(weight=weight)
     check_floating("norms", norms)
     named_shapes(weight=(weight, "rows columns"), norms=(norms, "columns"))
+    if not (norms >= 0).all():
+        raise ConfigError("norms must be numbers from 0, got NaN or one below 0")
     return np.abs(_wide(weight)) * _wide(norms)
 
 
@@ -312,8 +316,9 @@ def prune_weights(
     Raises
     ------
     ConfigError
-        If the share is neither, there is no matrix product, one is rounded already, or the
-        norms lack one. The message names the matrix.
+        If the share is neither, a pattern is to be ``within`` a matrix, there is no matrix
+        product, one is rounded already, or the norms lack one or are no numbers from 0. The
+        message names the matrix.
     ShapeError
         If norms do not fit their matrix, or m does not divide its columns.
     DTypeError
@@ -337,6 +342,10 @@ def prune_weights(
     check_choice("within", within, WITHIN)
     if not isinstance(share, Pattern):
         check_share(share)
+    elif within != "row":
+        raise ConfigError(
+            f"within={within!r} needs a share: a pattern compares neighbours of a row"
+        )
     if norms is not None and not isinstance(norms, dict):
         raise ConfigError(f"norms must map names to arrays, or be None, got {norms!r:.60}")
 

@@ -309,6 +309,8 @@ def generate(
     _check_model(model)
     check_token_ids(tokens)
     check_count("max_new_tokens", max_new_tokens, least=0)
+    if step is not None and not callable(step):
+        raise ConfigError(f"step must be callable as (model, token, caches), got {step!r:.60}")
     _check_unread(caches, chunk=chunk, step=step)
     if caches is not None:
         need_caches(caches)

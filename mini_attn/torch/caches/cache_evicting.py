@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mini_attn.caching import Cached, Evicting, Filled, Kept, Transaction
 from mini_attn.config import KeepHeavyHitters, KeepObserved, check_policy
-from mini_attn.errors import ShapeError
+from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import check_heads, named_shapes
 from mini_attn.torch._module import check_floating
 from mini_attn.torch.caches.cache import KVCache
@@ -207,7 +207,8 @@ class EvictingCache(Evicting, KVCache):
         DTypeError
             If the weights are not floating point.
         ConfigError
-            If the heads do not divide, or a weight is NaN. After any error nothing has changed.
+            If the heads do not divide, or a weight is NaN, infinite or below 0. After any error
+            nothing has changed.
 
         Notes
         -----
@@ -239,6 +240,8 @@ class EvictingCache(Evicting, KVCache):
                 f"weights must be (batch, n_heads, q_len, kv_len) = {expected}, "
                 f"got {tuple(weights.shape)}"
             )
+        if not ((weights >= 0) & (weights < torch.inf)).all():
+            raise ConfigError("weights must be numbers from 0, got NaN, infinity or one below 0")
         transaction = Transaction()
         self.watch(weights.detach(), transaction)
         transaction.commit()
