@@ -46,21 +46,22 @@ def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
     return found
 
 
-def _checked(source: str) -> dict[str, str]:
-    """The code above each check in a cell, by exercise; of two checks of one the later counts.
+def _checks(source: str) -> dict[str, int]:
+    """Where each check of a cell stands, by exercise; of two checks of one the later counts.
 
-    A check in that code does nothing where answers are graded.
+    The code above it is its answer, and a check in that code does nothing where answers are
+    graded. Places, not code: a copy for each check would be quadratic.
     """
     places: dict[str, int] = {}
     for check in CHECK.finditer(source):
         if check[1] in places or len(places) < CHECKS:
             places[check[1]] = check.start()
-    return {key: source[:place] for key, place in places.items()}
+    return places
 
 
-def _below(source: str, checked: Iterable[str]) -> list[str]:
+def _below(source: str, places: Iterable[int]) -> list[str]:
     """A cell again, if it defines something below its last check: the next one may need it."""
-    rest = source[max(map(len, checked), default=0) :]
+    rest = source[max(places, default=0) :]
     return [source] if DEFINITION.search(rest) else []
 
 
@@ -68,10 +69,10 @@ def _add(found: dict[str, list[str]], key: str, sources: list[str]) -> None:
     """More code of an answer, as long as it is not too long already: what is over is told later."""
     own = found.setdefault(key, [])
     if len(own) <= CELLS and sum(map(len, own)) <= SOURCE_CHARACTERS:
-        own.extend(sources)
+        own.extend(sources[: CELLS + 1])
 
 
-def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
+def _by_checks(cells: list[Cell], known: set[str]) -> dict[str, list[str]]:
     """Without tags: the code above each check, up to the heading or check before it.
 
     A check right below another one is about the same code.
@@ -83,15 +84,15 @@ def _by_checks(cells: list[Cell]) -> dict[str, list[str]]:
         if cell.kind == "markdown" and cell.source.lstrip().startswith("#"):
             above, last = [], []
         elif cell.kind == "code":
-            checked = _checked(cell.source)
-            for key, own in checked.items():
+            places = _checks(cell.source)
+            for key in [key for key in places if key in known] or list(places)[-1:]:
+                own = cell.source[: places[key]]
                 code = above + [own] * bool(own.strip())
                 last = code or last
-                if code or key not in found:
+                if key in known and (code or key not in found):
                     _add(found, key, last)
-            below = _below(cell.source, checked.values())
-            if checked:
-                above = below
+            if places:
+                above = _below(cell.source, places.values())
             elif cell.source.strip():
                 above.append(cell.source)
     return {key: sources for key, sources in found.items() if sources}
@@ -145,12 +146,13 @@ def _elsewhere(cells: list[Cell], keys: Iterable[str]) -> dict[str, list[str]]:
             current = None
         if cell.kind != "code":
             continue
-        checked = _checked(cell.source)
-        if not checked and cell.role is None and current is not None:
-            checked = {current: cell.source}
-        for key in checked.keys() & own.keys():
-            _add(own, key, [checked[key]] * bool(checked[key].strip()))
-            if defines[key].search(checked[key]):
+        places = _checks(cell.source)
+        if not places and cell.role is None and current is not None:
+            places = {current: len(cell.source)}
+        for key in places.keys() & own.keys():
+            code = cell.source[: places[key]]
+            _add(own, key, [code] * bool(code.strip()))
+            if defines[key].search(code):
                 last[key] = len(own[key])
     return {key: own[key][:count] for key, count in last.items()}
 
@@ -173,7 +175,7 @@ def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], 
     """Sources by exercise, and what was odd about their places."""
     (words, lost), odd = answers_in_words(cells, known), []
     found = {**_by_tags(cells), **words}
-    untagged = {k: v for k, v in _by_checks(cells).items() if k in known and k not in found}
+    untagged = {k: v for k, v in _by_checks(cells, known).items() if k not in found}
     if without := [*untagged, *lost]:
         odd.append(f"found by the check below, as the cells lost their tags: {', '.join(without)}")
     code = [key for key in found if key in known and exercise(key).name]

@@ -639,6 +639,24 @@ def test_many_cells_take_time_in_proportion(tmp_path: Path, place: str) -> None:
     assert "a.ipynb: the cells of expand_heads are too long" in found.problems
 
 
+@pytest.mark.parametrize("kind", ["a check below each", "many checks in each"])
+def test_many_checks_take_memory_in_proportion(tmp_path: Path, kind: str) -> None:
+    """A copy of what stands above for each check took gigabytes."""
+    if kind == "a check below each":
+        cells = [code(f"a = {n}") for n in range(20_000)]
+        cells += [code(f'check("x{n}", 1)') for n in range(20_000)]
+    else:
+        many = "\n".join(f'check("{{}}_{n}", 1)' for n in range(100))
+        cells = [code("# \U0001f600" + "x" * 195_000 + "\n" + many.format(*[c] * 100))
+                 for c in range(98)]  # fmt: skip
+    save(tmp_path / "a.ipynb", {"cells": cells})
+    (found,), held, seconds = memory_and_time(lambda: read(tmp_path))
+    assert found.cells == {}
+    assert held < 400 * 2**20
+    assert seconds < 20
+    assert any("no exercise in this notebook" in problem for problem in found.problems)
+
+
 SHAPES = {
     "huge whole numbers": b",".join([b"9" * 4_290] * 4_500),
     "huge numbers": b",".join([b"7" * 700 + b"." + b"7" * 3_000] * 4_000),
