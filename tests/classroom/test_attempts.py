@@ -143,12 +143,17 @@ def test_a_file_without_an_answer_is_no_attempt(tmp_path: Path) -> None:
     assert results["bo"]["problems"] != []
 
 
-def test_numbers_of_a_whole_class_are_no_attempts(tmp_path: Path) -> None:
-    for number in range(21):
-        send(tmp_path / "in", f"student_{number:02}")
-    with pytest.raises(ConfigError, match="'student' would have 21 attempts of at most 20"):
-        run(tmp_path)
-    assert not (tmp_path / "out").exists()
+def test_who_sends_too_many_attempts_is_set_aside_alone(tmp_path: Path) -> None:
+    send(tmp_path / "in", "ada_1")
+    alone = run(tmp_path)["ada"]
+    for number in range(1, 22):
+        send(tmp_path / "in", f"bo_{number}")
+    results = run(tmp_path)
+    assert results["ada"] == alone
+    assert results["bo"]["points"] == 0
+    (problem,) = results["bo"]["problems"]
+    assert "21 attempts of at most 20" in problem
+    assert "if these are students, leave out ATTEMPTS" in problem
 
 
 def test_each_attempt_has_cases_of_its_own() -> None:
