@@ -24,6 +24,7 @@ HANDED_IN = ("handed in", "last modified (submission)", "submitted at", "submiss
              "submission date", "date submitted", "time")  # fmt: skip
 DUE = ("due", "until")
 NOTHING = ("", "-")  # of who has handed in nothing
+YEARS = range(2000, 2100)  # a file's time from another year says nothing
 MORE = re.compile(r"(\d{1,3}) (hour|day|week)s?")
 
 HandedIn = dict[tuple[str, int], tuple[datetime, str]]  # by student and attempt; where it stands
@@ -166,12 +167,17 @@ def times_of_files(sent: Sequence[Submission], zone: tzinfo) -> HandedIn:
         if named:  # Blackboard's
             when = moment(named[-1][1], zone)
             source = "in the file's name"
+        elif one.time is not None and one.time.year not in YEARS:
+            when = None  # nor can all of them be told in another zone
         elif one.time is not None:
             naive = one.time.tzinfo is None
             when = (one.time.replace(tzinfo=zone) if naive else one.time).astimezone(UTC)
             source = "in the zip file" if naive else "the file's own time"
         else:
             continue
-        if when is not None:
+        if when is None or when.year not in YEARS:
+            words = "its own time is none from 2000 to 2099"
+            one.problems.append(f"when it was handed in is not known: {words}")
+        else:
             found[one.student, one.attempt] = (when, source)
     return found

@@ -283,3 +283,20 @@ def test_durations_are_said_in_two_units() -> None:
     assert duration(86_400 + 3_661) == "1 day 1 hour"
     assert duration(0.5) == "0 seconds"
     assert told(datetime(2026, 1, 1, tzinfo=UTC), UTC) == "2026-01-01 00:00 UTC"
+
+
+@pytest.mark.parametrize("year", [1, 1901, 1999, 2100, 9999])
+def test_a_time_from_another_century_is_none(tmp_path: Path, year: int) -> None:
+    """It costs nothing, is said, and is no other student's matter."""
+    send(tmp_path / "in", "ada")
+    at(tmp_path / "in/ada.ipynb", "2026-10-13 12:00 Europe/Berlin")
+    alone = run(tmp_path)["ada"]
+    entry = zipfile.ZipInfo("week1.ipynb")
+    with zipfile.ZipFile(tmp_path / "in/bo.zip", "w") as archive:
+        archive.writestr(entry, (tmp_path / "in/ada.ipynb").read_bytes())
+    seconds = (datetime(year, 6, 1, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
+    os.utime(tmp_path / "in/bo.zip", (seconds, seconds))
+    results = run(tmp_path)
+    assert results["ada"] == alone
+    assert "late" not in results["bo"]
+    assert any("from 2000 to 2099" in problem for problem in results["bo"]["problems"])
