@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from tools.bundle import packages
 from tools.site import Visit
@@ -12,6 +12,7 @@ from tools.site import Visit
 THEMES = ("light", "dark")
 WIDTHS = (1300, 360)
 COLD = 240_000  # milliseconds that Python may take to come on a busy machine
+expect.set_options(timeout=30_000)  # and a page to answer; the 5 s that are usual were too few
 
 
 def assert_fits(page: Page) -> None:
