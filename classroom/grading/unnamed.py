@@ -44,8 +44,9 @@ class Unnamed:
     ----------
     name : str
         The pseudonym that stands there instead.
-    places, prose, exact : re.Pattern or None
-        Files; names in comments and messages; names in strings, as they are written.
+    places, prose, own : re.Pattern or None
+        Files; names in comments, docstrings and messages; the student's own names in other
+        strings, as they are written. A classmate's may be what the code needs.
     words : frozenset of str
         Words of the student's own names, in small letters.
     """
@@ -53,12 +54,12 @@ class Unnamed:
     name: str
     places: re.Pattern[str] | None
     prose: re.Pattern[str] | None
-    exact: re.Pattern[str] | None
+    own: re.Pattern[str] | None
     words: frozenset[str]
 
-    def text(self, text: str, *, exact: bool = False) -> str:
-        """A text without them."""
-        for pattern in (self.places, self.exact if exact else self.prose):
+    def text(self, text: str, *, computed: bool = False) -> str:
+        """A text without them; if code computes with it, without the student's own names."""
+        for pattern in (self.places, self.own if computed else self.prose):
             text = pattern.sub(self.name, text) if pattern else text
         return HOME.sub(rf"\g<1>{self.name}", ADDRESS.sub(f"{self.name}@…", text))
 
@@ -73,13 +74,15 @@ class Unnamed:
         except (tokenize.TokenError, SyntaxError):  # comments alone can be told from the rest
             return COMMENT.sub(lambda found: self.text(found[0]), source), True
         parts, end, left = [], 0, False
+        alone = _standing_alone(tokens)
         for token in tokens:
             kind = tokenize.tok_name[token.type]
             left = left or (kind == "NAME" and self._names(token.string))
             if kind in TEXTS:
                 first = starts[token.start[0] - 1] + token.start[1]
                 last = starts[token.end[0] - 1] + token.end[1]
-                new = self.text(source[first:last], exact=kind != "COMMENT")
+                is_prose = kind == "COMMENT" or token.start in alone
+                new = self.text(source[first:last], computed=not is_prose)
                 parts += [source[end:first], new]
                 end = last
         return "".join([*parts, source[end:]]), left
@@ -89,6 +92,19 @@ class Unnamed:
         if hasattr(builtins, identifier) or hasattr(np, identifier):
             return False
         return not self.words.isdisjoint(WORD.findall(identifier.replace("_", " ").casefold()))
+
+
+def _standing_alone(tokens: Sequence[tokenize.TokenInfo]) -> set[tuple[int, int]]:
+    """Where strings begin that are a line of their own, as docstrings are."""
+    passed = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
+    told = [token for token in tokens if token.type not in passed]
+    ends = (tokenize.NEWLINE, tokenize.ENDMARKER)
+    before = [True, *(token.type in ends or token.string == ":" for token in told)]
+    return {
+        token.start
+        for token, begins, after in zip(told, before, told[1:], strict=False)
+        if token.type == tokenize.STRING and begins and after.type in ends
+    }
 
 
 def unnamed_one(
@@ -117,6 +133,6 @@ def unnamed_one(
         name,
         _any_of(places),
         _any_of([*own, *words, *others]),
-        _any_of([*own, *words, *others], careful=True),
+        _any_of([*own, *words], careful=True),
         frozenset(word.casefold() for word in words),
     )

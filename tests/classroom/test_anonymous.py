@@ -114,6 +114,17 @@ def test_code_stays_and_comments_and_strings_are_cleaned() -> None:
     assert who.text("cell 3 of ada_l/x.ipynb, x.ipynb") == "cell 3 of KTWQ, KTWQ"
 
 
+def test_nobodys_name_changes_a_classmates_code() -> None:
+    """Whatever a student is called: only comments and docstrings lose the names of others."""
+    names = ["qd,kd->qk", "Bo Oeststrom", "float32"]
+    code = 'S = np.einsum("qd,kd->qk", q, k).astype("float32")  # {}\n'
+    source = 'def f(q, k):\n    """By Bo Oeststrom, qd,kd->qk."""\n    ' + code + "    return S\n"
+    who = unnamed_one(Submission("ada"), "KTWQ", names, [])
+    cleaned, left = who.source(source.format("with Bo Oeststrom"))
+    assert not left
+    assert cleaned == source.replace("Bo Oeststrom, qd,kd->qk", "KTWQ, KTWQ").format("with KTWQ")
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_cleaned_program_means_the_same(newline: str) -> None:
     source = 'def f():\n    """é Ada"""\n    s = """a\n  Ada\n"""; t = f"{1}Ada"  # ü Ada\n'
