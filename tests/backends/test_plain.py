@@ -356,9 +356,10 @@ def test_rope_of_the_backends(lib, rng, layout, theta):
 @pytest.mark.parametrize("routing", ["softmax_of_chosen", "softmax_normalised"])
 @pytest.mark.parametrize(("n_experts", "taken"), [(1, 1), (5, 1), (5, 3), (5, 5)])
 def test_experts_of_the_backends(lib, rng, n_experts, taken, routing, activation):
+    read = {"swiglu_alpha": 0.9, "swiglu_limit": 1.5} if activation == "clamped_swiglu" else {}
     config = ExpertConfig(
         n_experts, taken, 7, routing=routing, activation=activation, bias=True, router_bias=True,
-        swiglu_alpha=0.9, swiglu_limit=1.5,
+        **read,
     )  # fmt: skip
     layer = lib.MixtureOfExperts(6, config, dtype="float64")
     state = {key: rng.standard_normal(tuple(w.shape)) for key, w in layer.state_dict().items()}
