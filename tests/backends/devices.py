@@ -29,7 +29,7 @@ def python(*arguments, **environment):
 HOW_MANY = ["not exhaustive", pytest.param("exhaustive", marks=pytest.mark.exhaustive)]
 
 
-def cases_hold(file, device, which):
+def cases_hold(file, device, which="not exhaustive"):
     """Run a file of cases on a device: on a GPU compiled, on a CPU in Triton's interpreter."""
     interpreted = "1" if device == "cpu" else "0"
     command = ("-m", "pytest", "-qx", "--show-capture=no", "-m", which, f"tests/backends/{file}")

@@ -9,15 +9,14 @@ import torch
 
 from mini_attn.torch.attention import _latent_attention
 from mini_attn.torch.attention._visibility import Visibility
-from tests.backends.devices import DEVICES, HOW_MANY, cases_hold
+from tests.backends.devices import DEVICES, cases_hold
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("which", HOW_MANY)
 @pytest.mark.parametrize("device", DEVICES)
-def test_the_kernel_is_latent_attention(device, which):
-    cases_hold("latent_cases.py", device, which)
+def test_the_kernel_is_latent_attention(device):
+    cases_hold("latent_cases.py", device)
 
 
 def test_the_kernel_is_left_alone_where_it_cannot_run(monkeypatch):
