@@ -153,7 +153,7 @@ class Prefixes:
         Raises
         ------
         ConfigError
-            If there is no such block.
+            If there is no such block. Then nothing has changed.
 
         Notes
         -----
@@ -170,10 +170,10 @@ class Prefixes:
         >>> prefixes.find([3, 1, 9])
         [2]
         """
-        parent = None
+        parent, last = None, len(self._held) - 1
+        if any(not 0 <= block <= last for block in table):
+            raise ConfigError(f"there are blocks 0 to {last}, got {list(table)!r:.60}")
         for block, part in zip(table, self._parts(tokens), strict=False):
-            if not 0 <= block < len(self._held):
-                raise ConfigError(f"there are blocks 0 to {len(self._held) - 1}, got {block!r:.60}")
             parent = self.link(parent, part)
             self.keep(block, parent)
 

@@ -19,12 +19,18 @@ def check_prompt(prompt: Any) -> tuple[int, ...]:
     """The tokens of a prompt, at least one."""
     if isinstance(prompt, str) or not hasattr(prompt, "__iter__"):
         raise ConfigError(f"prompt must be a sequence of tokens, got {prompt!r:.60}")
-    tokens = tuple(check_count("a token of the prompt", token, least=0) for token in prompt)
-    if any(token >= 2**63 for token in tokens):
-        raise ConfigError("a token of the prompt must be below 2 ** 63")
+    tokens = tuple(_token("a token of the prompt", token) for token in prompt)
     if not tokens:
         raise ConfigError("the prompt is empty: it needs at least one token")
     return tokens
+
+
+def _token(name: str, token: Any) -> int:
+    """A token's number, from 0 on; refuses what prefixes cannot be hashed with."""
+    number = check_count(name, token, least=0)
+    if number >= 2**63:
+        raise ConfigError(f"{name} must be below 2 ** 63, got {number}")
+    return number
 
 
 class _Pending(NamedTuple):
@@ -255,7 +261,7 @@ class Scheduler(Versioned[Queue]):
             raise ConfigError(
                 f"tokens are wanted for {sorted(wanted)}, got {sorted(chosen)}, ended {list(ended)}"
             )
-        tokens = {name: check_count("token", token, least=0) for name, token in chosen.items()}
+        tokens = {name: _token("token", token) for name, token in chosen.items()}
         queue, self._pending = self._state_in(pending.transaction), None
         ran = {piece.name: len(piece.tokens) for piece in step.pieces}
         runs = [run.ran(ran.get(run.name, 0), tokens.get(run.name)) for run in queue.running]

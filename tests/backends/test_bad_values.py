@@ -106,11 +106,23 @@ def test_a_token_beyond_64_bits_blocks_nobody():
     assert [piece.name for piece in plan.plan().pieces] == ["b"]
 
 
+def test_a_chosen_token_beyond_64_bits_blocks_nobody():
+    plan = scheduler()
+    plan.add("a", [1, 2], max_new_tokens=3)
+    step = plan.plan()
+    with pytest.raises(ConfigError, match="token"):
+        plan.finish(step, {"a": 2**70})
+    plan.finish(step, {"a": 2**63 - 1})
+    for _ in range(2):  # its block is full then, and hashed
+        plan.finish(plan.plan(), {"a": 1})
+    assert plan.plan().pieces == ()
+
+
 def test_prefixes_know_the_blocks_that_there_are():
     prefixes = Prefixes(n_blocks=4, block_size=2)
     for block in (9, -1):
         with pytest.raises(ConfigError, match="blocks 0 to 3"):
-            prefixes.learn([1, 2], [block])
+            prefixes.learn([1, 2, 3, 4], [0, block])
     assert prefixes.find([1, 2, 3]) == []
 
 
