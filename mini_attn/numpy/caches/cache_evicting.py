@@ -226,8 +226,8 @@ class EvictingCache(Evicting, KVCache):
             raise ShapeError(
                 f"weights must be (batch, n_heads, q_len, kv_len) = {expected}, got {weights.shape}"
             )
-        if not ((weights >= 0) & (weights < np.inf)).all():
-            raise ConfigError("weights must be numbers from 0, got NaN, infinity or one below 0")
+        if ((weights < 0) | np.isinf(weights)).any():  # NaN is found where the groups are added up
+            raise ConfigError("weights must be finite and not below 0")
         transaction = Transaction()
         self.watch(weights, transaction)
         transaction.commit()
