@@ -186,9 +186,10 @@ def read_late(late: Late, sent: Sequence[Submission], roster: Sequence[str] = ()
     due, zone = _due(late.due)
     names = names_of(sent)
     own = read_extensions(late.extensions, names, due, zone, roster) if late.extensions else {}
-    handed_in = times_of_files(sent, zone)
     if late.times:
         handed_in = read_times(late.times, sent, names, zone, roster)
+    else:
+        handed_in = times_of_files(sent, zone)
     return Times(due, zone, own, handed_in, late.rule)
 
 

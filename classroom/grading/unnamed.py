@@ -99,7 +99,7 @@ def _standing_alone(tokens: Sequence[tokenize.TokenInfo]) -> set[tuple[int, int]
     passed = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
     told = [token for token in tokens if token.type not in passed]
     ends = (tokenize.NEWLINE, tokenize.ENDMARKER)
-    before = [True, *(token.type in ends or token.string == ":" for token in told)]
+    before = [True, *(token.type in ends for token in told)]
     return {
         token.start
         for token, begins, after in zip(told, before, told[1:], strict=False)

@@ -119,6 +119,7 @@ def test_nobodys_name_changes_a_classmates_code() -> None:
     names = ["qd,kd->qk", "Bo Oeststrom", "float32"]
     code = 'S = np.einsum("qd,kd->qk", q, k).astype("float32")  # {}\n'
     source = 'def f(q, k):\n    """By Bo Oeststrom, qd,kd->qk."""\n    ' + code + "    return S\n"
+    source += 'kind = lambda: "float32"\n'
     who = unnamed_one(Submission("ada"), "KTWQ", names, [])
     cleaned, left = who.source(source.format("with Bo Oeststrom"))
     assert not left

@@ -300,3 +300,7 @@ def test_a_time_from_another_century_is_none(tmp_path: Path, year: int) -> None:
     assert results["ada"] == alone
     assert "late" not in results["bo"]
     assert any("from 2000 to 2099" in problem for problem in results["bo"]["problems"])
+    given = tmp_path / "times.csv"
+    rows = "".join(f"{name},2026-10-12 12:00\n" for name in ("ada", "bo"))
+    given.write_text(f"student,handed in\n{rows}")
+    assert run(tmp_path, times=given)["bo"]["problems"] == []  # a table knows when
