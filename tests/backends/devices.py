@@ -25,10 +25,6 @@ def python(*arguments, **environment):
     )  # fmt: skip
 
 
-# One process for the sample that `make test` runs, one for all that `make test-all` does.
-HOW_MANY = ["not exhaustive", pytest.param("exhaustive", marks=pytest.mark.exhaustive)]
-
-
 def cases_hold(file, device, which="not exhaustive"):
     """Run a file of cases on a device: on a GPU compiled, on a CPU in Triton's interpreter."""
     interpreted = "1" if device == "cpu" else "0"

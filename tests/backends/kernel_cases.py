@@ -82,7 +82,8 @@ def a_sample(rules, *others):
             for shift, more in enumerate(itertools.product(*others)):
                 kept = (i + j + shift) % max(len(SIZES), len(rules)) == 0
                 marks = () if kept else pytest.mark.exhaustive
-                yield pytest.param(SIZES[size], RULES[rule], *more, marks=marks)
+                name = "-".join(map(str, (size, rule, *more)))
+                yield pytest.param(SIZES[size], RULES[rule], *more, marks=marks, id=name)
 
 
 @pytest.mark.parametrize(("sizes", "rule", "spans"), list(a_sample(list(RULES), [1, 3])))

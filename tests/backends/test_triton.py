@@ -8,12 +8,15 @@ import pytest
 import torch
 
 from mini_attn.torch.kernels import _triton
-from tests.backends.devices import DEVICES, HOW_MANY, cases_hold, python
+from tests.backends.devices import DEVICES, cases_hold, python
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("which", HOW_MANY)
+# One process for the sample that `make test` runs, one for all that `make test-all` does.
+@pytest.mark.parametrize(
+    "which", ["not exhaustive", pytest.param("exhaustive", marks=pytest.mark.exhaustive)]
+)
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_kernels_are_attention(device, which):
     cases_hold("kernel_cases.py", device, which)
