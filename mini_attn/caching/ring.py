@@ -82,6 +82,16 @@ class Ring(Slots):
             return slice(slot, slot + count)
         return self._slot(first + np.arange(count))
 
+    def _still_seen(self, state: Filled) -> list[slice]:
+        """Return the slots that a chunk may still attend to.
+
+        Of a full ring the oldest token is too far back even for the chunk's first query.
+        """
+        if state.slots < self._size:
+            return [slice(state.slots)]
+        oldest = self._slot(state.slots)
+        return [slice(oldest), slice(oldest + 1, self._size)]
+
     def _landing(self, first: int, new: int) -> tuple[Any, Any]:
         """Which of the new tokens stay, and their slots."""
         end, ring = first + new, self._size - self._firsts

@@ -128,7 +128,8 @@ class Ring(Contiguous):
     def answer(self, before, slots, pads=NO_PADS):
         if slots - before == 1 or slots <= WINDOW:
             return self.held(slots)
-        return self.held(before) + list(range(before, slots))
+        held = [slot for slot in self.held(before) if slot > before - WINDOW]
+        return held + list(range(before, slots))
 
     def crop(self, tokens, n):
         if n > tokens.slots:
@@ -170,8 +171,10 @@ class Kept(Ring):
     def answer(self, before, slots, pads=NO_PADS):
         if slots - before == 1 or slots <= self.size:
             return self.held(slots, pads)
-        chunk = np.tile(np.arange(before, slots), (BATCH, 1))
-        return np.concatenate([self.held(before, pads), chunk], axis=1)
+        held, chunk = self.held(before, pads), np.tile(np.arange(before, slots), (BATCH, 1))
+        if before >= self.size:  # its oldest is too far back for all of the chunk
+            held = np.delete(held, SINKS + (before - SINKS) % WINDOW, axis=1)
+        return np.concatenate([held, chunk], axis=1)
 
     def check_answer(self, slots, tokens, before):
         for row, pad in zip(slots, tokens.pads, strict=True):

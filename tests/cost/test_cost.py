@@ -140,6 +140,22 @@ def test_flops_equal_those_that_torch_counts(kind, batch, prompt):
         assert counter.get_total_flops() == sum(parts.values())
 
 
+@pytest.mark.parametrize("kind", ["sliding_window", "hybrid", "first tokens"])
+@pytest.mark.parametrize("chunks", [(1, 2), (4, 3, 2), (5, 2, 2), (9, 2), (2, 7, 5)])
+def test_flops_of_a_chunk_upon_a_full_ring(kind, chunks):
+    """The chunk's first query sees one key fewer than the ring holds: nobody multiplies it."""
+    model = KINDS[kind]
+    decoder, kv_len = decoder_of(mt, model), 0
+    caches = decoder.new_caches(2, sum(chunks))
+    for q_len in chunks:
+        kv_len += q_len
+        tokens = torch.zeros((2, q_len), dtype=torch.int64)
+        with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+            mt.prefill(decoder, tokens, caches)
+        parts = cost.matmul_flops(model, q_len=q_len, kv_len=kv_len, batch=2, causal="full")
+        assert counter.get_total_flops() == sum(parts.values()), (q_len, kv_len)
+
+
 @pytest.mark.parametrize("form", ["expanded", "absorbed"])
 @pytest.mark.parametrize("kind", ["latent", "latent queries"])
 @pytest.mark.parametrize(("past", "new"), [(0, 7), (6, 1), (6, 5)])

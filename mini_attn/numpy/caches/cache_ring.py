@@ -130,7 +130,8 @@ class SlidingWindowCache(Ring, KVCache):
         Notes
         -----
         One token is written in place and the ring is returned as it lies. A chunk that wraps
-        still needs keys that it overwrites: it gets a copy of what was held and of itself.
+        still needs keys that it overwrites, so it gets a copy of them and of itself. A full
+        ring's oldest key isn't among them: it's too far back even for the chunk's first query.
 
         References
         ----------
@@ -178,14 +179,15 @@ class SlidingWindowCache(Ring, KVCache):
         return aside
 
     def _with_chunk(self, state: Filled, after: Filled, k: Array, v: Array, fresh: Array) -> Cached:
-        """A copy of what was held and of a chunk that overwrites what it may still attend to."""
-        held = self._cached(state)
+        """Return a copy of a chunk and of the held tokens that it overwrites but still reads."""
+        seen = self._still_seen(state)
+        keys, values = state.arrays
         rows = np.broadcast_to(fresh, (self.batch, fresh.shape[1]))
         return Cached(
-            np.concatenate([held.k, k], axis=2),
-            np.concatenate([held.v, v], axis=2),
-            np.concatenate([held.positions, rows], axis=1),
-            counted=after.counted and state.slots <= self._size,
+            np.concatenate([*(keys[:, :, at] for at in seen), k], axis=2),
+            np.concatenate([*(values[:, :, at] for at in seen), v], axis=2),
+            np.concatenate([*(state.rows[:, at] for at in seen), rows], axis=1),
+            counted=after.counted and state.slots < self._size,
             last_sees_all=after.counted,
         )
 

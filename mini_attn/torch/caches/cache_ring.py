@@ -137,7 +137,8 @@ class SlidingWindowCache(Ring, KVCache):
         Notes
         -----
         One token is written in place and the ring is returned as it lies. A chunk that wraps
-        still needs keys that it overwrites: it gets a copy of what was held and of itself.
+        still needs keys that it overwrites, so it gets a copy of them and of itself. A full
+        ring's oldest key isn't among them: it's too far back even for the chunk's first query.
 
         References
         ----------
@@ -208,14 +209,15 @@ class SlidingWindowCache(Ring, KVCache):
         return aside
 
     def _with_chunk(self, state: Filled, after: Filled, k: Tensor, v: Tensor, fresh: Any) -> Cached:
-        """A copy of what was held and of a chunk that overwrites what it may still attend to."""
-        held = self._cached(state)
+        """Return a copy of a chunk and of the held tokens that it overwrites but still reads."""
+        seen = self._still_seen(state)
+        keys, values = state.arrays
         rows = self._array(fresh).expand(self.batch, -1)
         return Cached(
-            torch.cat([held.k, k], dim=2),
-            torch.cat([held.v, v], dim=2),
-            torch.cat([held.positions, rows], dim=1),
-            counted=after.counted and state.slots <= self._size,
+            torch.cat([*(keys[:, :, at] for at in seen), k], dim=2),
+            torch.cat([*(values[:, :, at] for at in seen), v], dim=2),
+            torch.cat([*(state.mirror[:, at] for at in seen), rows], dim=1),
+            counted=after.counted and state.slots < self._size,
             last_sees_all=after.counted,
         )
 
