@@ -115,6 +115,11 @@ class Prefixes:
         list of int
             Numbers of blocks, held by somebody or free.
 
+        Raises
+        ------
+        ConfigError
+            If a token is no whole number of 64 bits.
+
         Notes
         -----
         One token is left because somebody wants its logits.
@@ -128,6 +133,7 @@ class Prefixes:
         >>> Prefixes(n_blocks=4, block_size=2).find([3, 1, 4])
         []
         """
+        _check_tokens(tokens)
         found, parent = [], None
         for part in self._parts(tokens[: max(0, len(tokens) - 1)]):
             block = self._found.get(self._key(parent, part))
@@ -153,7 +159,8 @@ class Prefixes:
         Raises
         ------
         ConfigError
-            If there is no such block. Then nothing has changed.
+            If there is no such block, or a token is no whole number of 64 bits. Then nothing
+            has changed.
 
         Notes
         -----
@@ -170,6 +177,7 @@ class Prefixes:
         >>> prefixes.find([3, 1, 9])
         [2]
         """
+        _check_tokens(tokens)
         parent, last = None, len(self._held) - 1
         if any(not 0 <= block <= last for block in table):
             raise ConfigError(f"there are blocks 0 to {last}, got {list(table)!r:.60}")
@@ -205,6 +213,13 @@ class Prefixes:
         """The tokens of each full block."""
         size = self.block_size
         return [tuple(tokens[i : i + size]) for i in range(0, len(tokens) // size * size, size)]
+
+
+def _check_tokens(tokens: Sequence[int]) -> None:
+    """Refuse what can't be hashed as a token."""
+    for token in tokens:
+        if not isinstance(token, int) or not -(2**63) <= token < 2**63:
+            raise ConfigError(f"tokens must be whole numbers of 64 bits, got {token!r:.60}")
 
 
 def _same(known: Known, parent: Known | None, tokens: tuple[int, ...]) -> bool:

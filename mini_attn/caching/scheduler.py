@@ -245,12 +245,18 @@ class Scheduler(Versioned[Queue]):
         Raises
         ------
         CacheStateError
-            If the step is not the latest that was planned, or was finished already.
+            If the step is not the latest that was planned, was finished already, or the
+            scheduler or its blocks were used in between.
         ConfigError
             If a token is missing or one was not asked for. Then nothing has changed.
         """
         pending = self._pending
-        if pending is None or pending.step is not step or pending.transaction.lost:
+        if pending is not None and pending.step is step and pending.transaction.lost:
+            raise CacheStateError(
+                "the scheduler or its blocks were used while the step ran, so the step is lost: "
+                "look before you plan or after you finish, and choose from the logits alone"
+            )
+        if pending is None or pending.step is not step:
             raise CacheStateError("only the latest planned step can be finished, and only once")
         if not isinstance(chosen, Mapping):
             raise ConfigError(f"chosen must map names to tokens, got {chosen!r:.60}")

@@ -20,7 +20,7 @@ __all__ = ["attention_maps", "matrix_inputs", "without_heads", "word_losses"]
 Array = NDArray[Any]
 
 
-def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
+def attention_maps(model: Any, tokens: Array) -> Array:
     """The weights of every head of every layer.
 
     ``maps[layer, :, h] = softmax(scale * q_h @ k_h.T)``
@@ -40,7 +40,7 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
     Raises
     ------
     ConfigError
-        If a layer's attention is another one.
+        If the model isn't of `mini_attn.numpy`, or a layer's attention is another one.
     ShapeError
         If tokens are not (batch, seq).
     DTypeError
@@ -62,6 +62,9 @@ def attention_maps(model: ma.Decoder, tokens: Array) -> Array:
     >>> attention_maps(model, np.array([[0, 5, 7]])).shape
     (2, 1, 4, 3, 3)
     """
+    if not isinstance(model, ma.Decoder):
+        kind = f"{type(model).__module__}.{type(model).__qualname__}"
+        raise ConfigError(f"model must be a mini_attn.numpy.Decoder, got {kind}")
     for i, layer in enumerate(model.layers):
         if not isinstance(layer.self_attn, ma.GroupedQueryAttention | ma.MultiHeadLatentAttention):
             kind = type(layer.self_attn).__name__

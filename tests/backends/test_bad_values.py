@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mini_attn.torch as mt
 from mini_attn import stories
 from mini_attn.caching import Blocks, Prefixes, Scheduler
 from mini_attn.config import (
@@ -14,7 +15,9 @@ from mini_attn.config import (
     KeepHeavyHitters,
     Pattern,
 )
-from mini_attn.errors import ConfigError
+from mini_attn.errors import CacheStateError, ConfigError
+from mini_attn.stories.inside import attention_maps
+from tests.backends.small import decoder_of, small
 
 SIZES = (1, 2, 4)  # batch, n_kv_heads, head_dim
 
@@ -153,3 +156,51 @@ def test_everything_can_be_forgotten_whatever_was_overwritten(lib, kind, padded)
     for one, other in zip(used.view(), fresh.view(), strict=True):
         np.testing.assert_array_equal(lib.numpy(one), lib.numpy(other))
     assert used.used_bytes == fresh.used_bytes
+
+
+@pytest.mark.parametrize("tokens", [[1.5, 2.5], [2**70, 1], ["a", "b"]])
+def test_prefixes_are_of_whole_numbers(tokens):
+    prefixes = Prefixes(n_blocks=2, block_size=1)
+    with pytest.raises(ConfigError, match="64 bits"):
+        prefixes.find(tokens)
+    with pytest.raises(ConfigError, match="64 bits"):
+        prefixes.learn(tokens, [0, 1])
+    assert prefixes.holds(0) is None
+
+
+def test_codes_of_four_columns_are_not_those_of_three(lib):
+    stored = lib.encode_weight(lib.array(np.array([[6.0, -0.7, 0.2, 1.0]])), "mxfp4")
+    with pytest.raises(ConfigError, match="4 columns, not 3"):
+        lib.decode_weight(stored, "mxfp4", 3)
+
+
+def test_norms_belong_to_the_model(lib):
+    model = lib.GatedMLP(2, 4)
+    norms = {name: lib.array(np.ones(size)) for name, size in
+             (("gate_proj", 2), ("up_proj", 2), ("down_proj", 4))}  # fmt: skip
+    with pytest.raises(ConfigError, match=r"no 'layers\.0"):
+        lib.prune_weights(model, 0.5, norms={**norms, "layers.0.mlp.up_proj": norms["up_proj"]})
+    del norms["down_proj"]
+    with pytest.raises(ConfigError, match="down_proj: norms lack it"):
+        lib.prune_weights(model, 0.5, norms=norms)
+
+
+def test_maps_are_of_the_numpy_decoder():
+    with pytest.raises(ConfigError, match=r"mini_attn\.torch\.\S+Decoder"):
+        attention_maps(decoder_of(mt, small("gqa")), np.array([[1, 2]]))
+
+
+@pytest.mark.parametrize("use", ["look", "add"])
+def test_a_choice_that_uses_the_scheduler_is_named(lib, use):
+    def choose(name, logits):
+        if use == "look":
+            return len(server.scheduler.running)
+        server.add("b", [1], max_new_tokens=1)
+        return 1
+
+    server = lib.Server(decoder_of(lib, small("gqa")), 8, block_size=2, choose=choose)
+    server.add("a", [1, 2], max_new_tokens=2)
+    with pytest.raises(CacheStateError, match="choose from the logits alone"):
+        server.step()
+    server.choose = None
+    assert len(server.run()["a"]) == 4

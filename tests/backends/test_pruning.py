@@ -168,7 +168,7 @@ def test_a_model_without_the_least(lib, attention, scored, share):
 
 def test_models_that_cannot_be_pruned(lib):
     model = decoder(lib)
-    with pytest.raises(ConfigError, match=r"q_proj: norms do not name it"):
+    with pytest.raises(ConfigError, match=r"q_proj: norms lack it"):
         lib.prune_weights(model, 0.5, norms={})
     with pytest.raises(ConfigError, match=r"layers\.0\.self_attn\.q_proj: the weights are codes"):
         lib.prune_weights(lib.quantize_weights(model, "int8"), 0.5)

@@ -349,23 +349,31 @@ def prune_weights(
     if norms is not None and not isinstance(norms, dict):
         raise ConfigError(f"norms must map names to arrays, or be None, got {norms!r:.60}")
 
+    unused = set(norms or ())
+
     def pruned(name: str, layer: Any) -> Module:
         if not isinstance(layer, Linear):
             return layer
         _check_whole(layer)
+        unused.discard(name)
         if norms is None:
             scores = magnitude_scores(layer.weight)
         elif name in norms:
             scores = wanda_scores(layer.weight, norms[name])
         else:
-            raise ConfigError("norms do not name it: did all tokens pass in the absorbed form?")
+            absorbed = ", where not all tokens pass in the absorbed form"
+            where = absorbed if name.endswith("kv_b_proj") else ""
+            raise ConfigError(f"norms lack it: measure them with this model{where}")
         if isinstance(share, Pattern):
             layer.weight = _of_pattern(layer.weight, scores, share)
         else:
             layer.weight = _without_lowest(layer.weight, scores, share, within)
         return layer
 
-    return with_each(model, pruned)
+    made = with_each(model, pruned)
+    if unused:
+        raise ConfigError(f"the model has no {min(unused)!r:.60}: norms must be measured with it")
+    return made
 
 
 def head_scores(model: Any, tokens: Array) -> Array:

@@ -173,6 +173,8 @@ def check_stored(stored: Mapping[str, Array], form: WeightFormat, columns: int) 
             raise ShapeError(
                 f"{name} must have shape {shape} for {columns} columns, got {stored[name].shape}"
             )
+    if form.code_bits == 4 and columns % 2 and bool((stored["codes"][:, -1] >> 4).any()):
+        raise ConfigError(f"codes hold {columns + 1} columns, not {columns}: none may be left over")
 
 
 def decode(

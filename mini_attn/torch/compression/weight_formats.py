@@ -176,6 +176,8 @@ def check_stored(stored: Mapping[str, Tensor], form: WeightFormat, columns: int)
             raise DTypeError(f"{name} must be {form.kinds[name]}, got {stored[name].dtype}")
         if (got := tuple(stored[name].shape)) != shape:
             raise ShapeError(f"{name} must have shape {shape} for {columns} columns, got {got}")
+    if form.code_bits == 4 and columns % 2 and bool((stored["codes"][:, -1] >> 4).any()):
+        raise ConfigError(f"codes hold {columns + 1} columns, not {columns}: none may be left over")
 
 
 def decode(
