@@ -14,13 +14,16 @@ __all__ = [
     "check_array",
     "check_choice",
     "check_count",
+    "check_dtype",
     "check_flag",
     "check_heads",
     "check_number",
     "check_positive",
+    "dtype_name",
     "named_shapes",
 ]
 
+DType = Any  # a data type's name, NumPy's type or PyTorch's, which may not be installed
 _NO_NUMBERS = (bool, np.bool_, str, bytes)  # though Python makes numbers of them
 
 
@@ -306,3 +309,69 @@ def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """
     if not isinstance(value, str) or value not in allowed:
         raise ConfigError(f"{name} must be one of {', '.join(allowed)}, got {value!r:.60}")
+
+
+def check_dtype(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return the name of a data type, given as a name or as NumPy's or PyTorch's type.
+
+    Parameters
+    ----------
+    name : str
+        What the type is for, for the message.
+    value : str, numpy.dtype, type or torch.dtype
+        The data type, such as ``"float32"``, ``numpy.float32`` or ``torch.float32``.
+    allowed : tuple of str
+        Names of the types there are.
+
+    Returns
+    -------
+    str
+        One of the names.
+
+    Raises
+    ------
+    DTypeError
+        If it is no data type, or none of these.
+
+    Notes
+    -----
+    PyTorch is not imported: its types are known by what they are called.
+
+    Examples
+    --------
+    >>> check_dtype("dtype", np.float32, ("float16", "float32"))
+    'float32'
+    """
+    known = dtype_name(value)
+    if known not in allowed:
+        raise DTypeError(f"{name} must be one of {', '.join(allowed)}, got {value!r:.60}")
+    return known
+
+
+def dtype_name(value: Any) -> str:
+    """Return the name of a data type, or an empty one for what is none.
+
+    Parameters
+    ----------
+    value : str, numpy.dtype, type or torch.dtype
+        The data type; words are taken as they are.
+
+    Returns
+    -------
+    str
+        Such as ``"float32"``.
+
+    Examples
+    --------
+    >>> dtype_name(np.dtype("float16")), dtype_name(16)
+    ('float16', '')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.dtype):
+        return value.name if value.isnative else ""
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return value.__name__
+    kind = type(value)
+    torch_dtype = (kind.__module__, kind.__name__) == ("torch", "dtype")
+    return str(value).removeprefix("torch.") if torch_dtype else ""

@@ -9,7 +9,7 @@ from mini_attn.caching.filled import Filled
 from mini_attn.caching.slots import Slots
 from mini_attn.config import Coding, codings, scale_type
 from mini_attn.errors import CacheStateError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import DType, check_count
 
 __all__ = ["Groups", "Sealed"]
 
@@ -32,8 +32,8 @@ class Groups(Slots):
         widths: tuple[int, int],
         residual: int,
         *,
-        scale_dtype: str | None,
-        dtype: str,
+        scale_dtype: DType | None,
+        dtype: DType,
         **options: Any,
     ) -> tuple[int, int]:
         """Check and keep the options; slots of all tokens, and those of the residual."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_choice, check_count
+from mini_attn.shapes import DType, check_choice, check_count, dtype_name
 
 __all__ = ["Coding", "codings", "scale_type"]
 
@@ -147,14 +147,14 @@ def _check_bits(name: str, bits: int, size: int) -> int:
     return bits
 
 
-def scale_type(name: str | None, dtype: str) -> str:
-    """The data type of scales and zeros.
+def scale_type(name: DType | None, dtype: DType) -> str:
+    """Return the name of the data type of scales and zeros.
 
     Parameters
     ----------
     name : {"float32", "float16"} or None
         What is asked for; None means float32, or float64 where the numbers are.
-    dtype : str
+    dtype : str or data type
         Type of the numbers.
 
     Returns
@@ -173,6 +173,7 @@ def scale_type(name: str | None, dtype: str) -> str:
     ('float32', 'float64', 'float16')
     """
     if name is None:
-        return "float64" if dtype == "float64" else "float32"
-    check_choice("scale_dtype", name, SCALES)
-    return name
+        return "float64" if dtype_name(dtype) == "float64" else "float32"
+    known = dtype_name(name)
+    check_choice("scale_dtype", known or name, SCALES)
+    return known

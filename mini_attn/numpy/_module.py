@@ -10,18 +10,16 @@ from numpy.typing import NDArray
 
 from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.shapes import named_shapes
+from mini_attn.shapes import DType, check_dtype, named_shapes
 from mini_attn.weights import check_state
 
 Array = NDArray[Any]
 DTYPES = ("float16", "float32", "float64")
 
 
-def dtype_of(name: str) -> np.dtype[Any]:
-    """The data type for a name; NumPy has no bfloat16."""
-    if name not in DTYPES:
-        raise DTypeError(f"dtype must be one of {', '.join(DTYPES)}, got {name!r}")
-    return np.dtype(name)
+def dtype_of(dtype: DType) -> np.dtype[Any]:
+    """Return NumPy's type for a data type or its name; there is no bfloat16."""
+    return np.dtype(check_dtype("dtype", dtype, DTYPES))
 
 
 def table_dtype(dtype: np.dtype[Any]) -> str:

@@ -10,18 +10,16 @@ from torch import Tensor, nn
 
 from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.shapes import named_shapes
+from mini_attn.shapes import DType, check_dtype, named_shapes
 from mini_attn.weights import check_state
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
 
 
-def dtype_of(name: str) -> torch.dtype:
-    """The data type for a name."""
-    if name not in DTYPES:
-        raise DTypeError(f"dtype must be one of {', '.join(DTYPES)}, got {name!r}")
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype
+def dtype_of(dtype: DType) -> torch.dtype:
+    """Return PyTorch's type for a data type or its name."""
+    known: torch.dtype = getattr(torch, check_dtype("dtype", dtype, DTYPES))
+    return known
 
 
 def table_dtype(dtype: torch.dtype) -> str:
@@ -82,7 +80,7 @@ def kind_of(weight: Tensor) -> dict[str, Any]:
     return {"dtype": str(weight.dtype).removeprefix("torch."), "device": weight.device}
 
 
-def parameter(drawn: Tensor, dtype: str, device: Any) -> nn.Parameter:
+def parameter(drawn: Tensor, dtype: DType, device: Any) -> nn.Parameter:
     """A trainable matrix."""
     return nn.Parameter(drawn.to(device=device, dtype=dtype_of(dtype)))
 

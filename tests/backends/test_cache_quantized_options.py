@@ -456,7 +456,10 @@ BAD = {
         {"scale_dtype": "bfloat16"},
         "scale_dtype must be one of float32, float16, got 'bfloat16'",
     ),
-    "scales as a type": ({"scale_dtype": np.float16}, "scale_dtype must be one of float32"),
+    "scales of a type too wide": (
+        {"scale_dtype": np.float64},
+        "scale_dtype must be one of float32",
+    ),
 }
 
 

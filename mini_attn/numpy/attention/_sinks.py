@@ -15,11 +15,12 @@ from mini_attn.errors import ShapeError
 from mini_attn.numpy._module import check_floating, dtype_of
 from mini_attn.numpy.attention._products import quietly
 from mini_attn.numpy.attention.softmax import logsumexp
+from mini_attn.shapes import DType
 
 Array = NDArray[Any]
 
 
-def draw_sinks(n_heads: int, seed: int, dtype: str) -> Array:
+def draw_sinks(n_heads: int, seed: int, dtype: DType) -> Array:
     """A layer's sinks before they have learned anything, of size 1 as scores are."""
     return np.random.default_rng(seed).standard_normal(n_heads).astype(dtype_of(dtype))
 

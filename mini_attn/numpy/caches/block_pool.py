@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mini_attn.caching import Blocks
 from mini_attn.numpy._module import dtype_of
-from mini_attn.shapes import check_count
+from mini_attn.shapes import DType, check_count
 
 __all__ = ["BlockPool"]
 
@@ -29,8 +29,8 @@ class BlockPool(Blocks):
         Slots of a block.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class BlockPool(Blocks):
         *,
         block_size: int = 16,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         kind = dtype_of(dtype)
         self.n_blocks = check_count("n_blocks", n_blocks)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.caching import Cached, Filled, Slots, Transaction
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.numpy._module import check_whole, dtype_of
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 
 __all__ = ["KVCache"]
 
@@ -30,8 +30,8 @@ class KVCache(Slots):
         Slots of each sequence; they are allocated at once and never moved.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class KVCache(Slots):
         capacity: int,
         *,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         kind = dtype_of(dtype)
         self.batch = check_count("batch", batch)

@@ -14,7 +14,7 @@ from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import check_floating
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.numpy.caches.eviction import per_group, pool_weights, rank
-from mini_attn.shapes import check_heads, named_shapes
+from mini_attn.shapes import DType, check_heads, named_shapes
 
 __all__ = ["EvictingCache"]
 
@@ -36,8 +36,8 @@ class EvictingCache(Evicting, KVCache):
         Which keys stay.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class EvictingCache(Evicting, KVCache):
         budget: int,
         policy: Any,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         self.policy, self.budget = check_policy(policy, budget), budget
         super().__init__(batch, n_kv_heads, head_dim, budget, v_head_dim=v_head_dim, dtype=dtype)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mini_attn.caching import CachedIndexed, Filled, Transaction
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy.caches.cache import KVCache
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 
 __all__ = ["IndexedCache"]
 
@@ -34,8 +34,8 @@ class IndexedCache(KVCache):
         Size of the key that the indexer's heads share.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class IndexedCache(KVCache):
         *,
         index_head_dim: int,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         self.index_head_dim = check_count("index_head_dim", index_head_dim)
         sizes = (batch, n_kv_heads, head_dim, capacity)

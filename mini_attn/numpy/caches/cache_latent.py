@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.caching import Cached, Filled
 from mini_attn.errors import ShapeError
 from mini_attn.numpy.caches.cache import KVCache
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 
 __all__ = ["LatentCache"]
 
@@ -28,8 +28,8 @@ class LatentCache(KVCache):
         Sequences, size of a latent, size of the rotated key that all heads share.
     capacity : int
         Slots of each sequence; they are allocated at once and never moved.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class LatentCache(KVCache):
         qk_rope_head_dim: int,
         capacity: int,
         *,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         self.kv_lora_rank = check_count("kv_lora_rank", kv_lora_rank)
         self.qk_rope_head_dim = check_count("qk_rope_head_dim", qk_rope_head_dim)

@@ -12,7 +12,7 @@ from mini_attn.caching import CachedMeans, Filled, Transaction
 from mini_attn.caching.filled import completed
 from mini_attn.errors import ConfigError
 from mini_attn.numpy.caches.cache import KVCache
-from mini_attn.shapes import check_count
+from mini_attn.shapes import DType, check_count
 
 __all__ = ["NativeSparseCache"]
 
@@ -35,8 +35,8 @@ class NativeSparseCache(KVCache):
         Tokens of a block; a row's tokens are counted without its padding.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class NativeSparseCache(KVCache):
         *,
         block_size: int,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         self.block_size = check_count("block_size", block_size)
         sizes = (batch, n_kv_heads, head_dim, capacity)

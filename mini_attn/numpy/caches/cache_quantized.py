@@ -15,6 +15,7 @@ from mini_attn.numpy.attention._reading import Reading
 from mini_attn.numpy.attention.online import Tile
 from mini_attn.numpy.caches._codes import decode, encode
 from mini_attn.numpy.caches.cache import KVCache
+from mini_attn.shapes import DType
 
 __all__ = ["QuantizedKVCache"]
 
@@ -47,8 +48,8 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         Newest tokens that stay as they came, at the least.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type that comes in and out.
+    dtype : str or data type
+        Data type, or its name, that comes in and out.
 
     Raises
     ------
@@ -111,10 +112,10 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         v_bits: int | None = None,
         group_size: int = 32,
         key_axis: str = "channel",
-        scale_dtype: str | None = None,
+        scale_dtype: DType | None = None,
         residual: int = 32,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}
         options |= {"group_size": group_size, "key_axis": key_axis, "scale_dtype": scale_dtype}

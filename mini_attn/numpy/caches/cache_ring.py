@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mini_attn.caching import Cached, Filled, Ring, Transaction
 from mini_attn.numpy.caches.cache import KVCache
-from mini_attn.shapes import check_count
+from mini_attn.shapes import DType, check_count
 
 __all__ = ["SlidingWindowCache"]
 
@@ -34,8 +34,8 @@ class SlidingWindowCache(Ring, KVCache):
         First tokens of each row that stay besides.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class SlidingWindowCache(Ring, KVCache):
         window: int,
         sink_tokens: int = 0,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         size = check_count("window", window) + check_count("sink_tokens", sink_tokens, least=0)
         if capacity is not None:

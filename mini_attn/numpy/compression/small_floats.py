@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.config import SMALL_FLOATS, SmallFloat
 from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.numpy._module import check_array, check_floating, dtype_of
-from mini_attn.shapes import check_choice
+from mini_attn.shapes import DType, check_choice
 
 __all__ = ["decode_float", "encode_float"]
 
@@ -81,7 +81,7 @@ def encode_nearest(x: Array, number: SmallFloat) -> Array:
     return (code | sign).astype(np.uint8)
 
 
-def decode_float(codes: Array, kind: str, *, dtype: str = "float32") -> Array:
+def decode_float(codes: Array, kind: str, *, dtype: DType = "float32") -> Array:
     """The numbers that codes of a small float stand for.
 
     ``x = sign * 2 ** exponent * (1 + mantissa / 2 ** mantissa_bits)``
@@ -92,8 +92,8 @@ def decode_float(codes: Array, kind: str, *, dtype: str = "float32") -> Array:
         Codes as `encode_float` makes them.
     kind : {"e4m3", "e2m1"}
         Which float.
-    dtype : str
-        Name of the data type that comes out.
+    dtype : str or data type
+        Data type, or its name, that comes out.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from mini_attn.config import POWERS_OF_TWO, SMALL_FLOATS, WeightFormat, weight_f
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import check_array, check_floating, dtype_of
 from mini_attn.numpy.compression.small_floats import encode_nearest
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 
 __all__ = ["decode_weight", "encode_weight"]
 
@@ -107,7 +107,7 @@ def decode_weight(
     format: str | WeightFormat,
     columns: int,
     *,
-    dtype: str = "float32",
+    dtype: DType = "float32",
 ) -> Array:
     """The matrix that codes and scales stand for.
 
@@ -121,8 +121,8 @@ def decode_weight(
         The format that it was made with.
     columns : int
         Columns of the matrix; the bytes of an odd number of 4-bit codes do not say it.
-    dtype : str
-        Name of the data type that comes out.
+    dtype : str or data type
+        Data type, or its name, that comes out.
 
     Returns
     -------

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mini_attn.config import AttentionConfig
 from mini_attn.numpy.layers.basic import Norm
+from mini_attn.shapes import DType
 
 Array = NDArray[Any]
 
@@ -24,7 +25,7 @@ def merge(x: Array) -> Array:
     return x.swapaxes(1, 2).reshape(batch, seq, n_heads * head_dim)
 
 
-def draw_norms(config: AttentionConfig, *, dtype: str) -> tuple[Norm, Norm]:
+def draw_norms(config: AttentionConfig, *, dtype: DType) -> tuple[Norm, Norm]:
     """The norms of queries and keys: as long as a head, or as all heads together."""
     heads = (config.n_heads, config.n_kv_heads) if config.qk_norm_over == "width" else (1, 1)
     q_width, k_width = (n * config.head_dim for n in heads)

@@ -16,7 +16,7 @@ from mini_attn.numpy._module import (
     check_whole,
     dtype_of,
 )
-from mini_attn.shapes import check_choice, check_count, check_flag, check_number
+from mini_attn.shapes import DType, check_choice, check_count, check_flag, check_number
 
 __all__ = ["MLP", "Embedding", "GatedMLP", "Linear", "Norm", "activate", "layer_norm", "rms_norm"]
 
@@ -227,8 +227,8 @@ class Linear(Module):
         Whether there is a bias.
     seed : int
         Seeds the weights, drawn uniformly within ``in_features ** -0.5``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -260,7 +260,7 @@ class Linear(Module):
         *,
         bias: bool = False,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         check_count("seed", seed, least=0)
         check_count("in_features", in_features)
@@ -292,8 +292,8 @@ class Embedding(Module):
         Number of rows, and their size.
     seed : int
         Seeds the weights, drawn with standard deviation 0.02.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -317,7 +317,7 @@ class Embedding(Module):
     (1, 3, 4)
     """
 
-    def __init__(self, rows: int, d_model: int, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, rows: int, d_model: int, *, seed: int = 0, dtype: DType = "float32") -> None:
         for name, value, least in (("seed", seed, 0), ("rows", rows, 1), ("d_model", d_model, 1)):
             check_count(name, value, least=least)
         drawn = np.random.default_rng(seed).standard_normal((rows, d_model))
@@ -354,8 +354,8 @@ class Norm(Module):
         Which normalisation; the layer norm has a bias.
     eps : float
         Added to the variance.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -381,7 +381,7 @@ class Norm(Module):
     """
 
     def __init__(
-        self, d_model: int, kind: str, *, eps: float = 1e-5, dtype: str = "float32"
+        self, d_model: int, kind: str, *, eps: float = 1e-5, dtype: DType = "float32"
     ) -> None:
         check_count("d_model", d_model)
         check_choice("kind", kind, ("layer_norm", "rms_norm"))
@@ -416,8 +416,8 @@ class MLP(Module):
         Whether both products have a bias.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -449,7 +449,7 @@ class MLP(Module):
         activation: str = "gelu_tanh",
         bias: bool = True,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         check_choice("activation", activation, ACTIVATIONS)
         check_count("d_model", d_model)
@@ -482,8 +482,8 @@ class GatedMLP(Module):
         Whether the products have a bias.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -515,7 +515,7 @@ class GatedMLP(Module):
         activation: str = "silu",
         bias: bool = False,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         check_choice("activation", activation, ACTIVATIONS)
         check_count("d_model", d_model)

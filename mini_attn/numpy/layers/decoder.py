@@ -18,7 +18,7 @@ from mini_attn.numpy.layers._pass import Pass, begin_pass, check_new_positions, 
 from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
 from mini_attn.numpy.layers.experts import feed_forward
 from mini_attn.numpy.positions.position import waves
-from mini_attn.shapes import check_count, check_flag
+from mini_attn.shapes import DType, check_count, check_flag
 from mini_attn.variants import variant
 
 __all__ = ["Decoder", "DecoderLayer"]
@@ -39,8 +39,8 @@ class DecoderLayer(Module):
         Which of the configuration's attentions it has.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class DecoderLayer(Module):
     post_attention_layernorm: Norm
 
     def __init__(
-        self, config: DecoderConfig, *, layer: int = 0, seed: int = 0, dtype: str = "float32"
+        self, config: DecoderConfig, *, layer: int = 0, seed: int = 0, dtype: DType = "float32"
     ) -> None:
         if not isinstance(config, DecoderConfig):
             raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
@@ -132,8 +132,8 @@ class Decoder(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -167,7 +167,7 @@ class Decoder(Module):
     (1, 3, 16)
     """
 
-    def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         if not isinstance(config, DecoderConfig):
             raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
         self.config = config

@@ -13,7 +13,7 @@ from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import Module, check_floating, check_tokens, dtype_of
 from mini_attn.numpy.attention.softmax import normalise
 from mini_attn.numpy.layers.basic import MLP, GatedMLP, Linear, _activate
-from mini_attn.shapes import check_choice, check_count, check_number
+from mini_attn.shapes import DType, check_choice, check_count, check_number
 
 __all__ = ["MixtureOfExperts", "clamped_swiglu", "route"]
 
@@ -167,8 +167,8 @@ class MixtureOfExperts(Module):
         The experts' sizes and options, and how they are chosen.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -202,7 +202,7 @@ class MixtureOfExperts(Module):
     """
 
     def __init__(
-        self, d_model: int, config: ExpertConfig, *, seed: int = 0, dtype: str = "float32"
+        self, d_model: int, config: ExpertConfig, *, seed: int = 0, dtype: DType = "float32"
     ) -> None:
         check_count("d_model", d_model)
         if not isinstance(config, ExpertConfig):
@@ -260,7 +260,7 @@ def gated(gate: Array, up: Array, config: ExpertConfig) -> Array:
     return np.asarray(_activate(gate, config.activation) * up)
 
 
-def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: str) -> Any:
+def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: DType) -> Any:
     """What works on each token of a layer by itself: an MLP or a mixture of experts."""
     experts = config.layer_experts[layer]
     if experts is not None:

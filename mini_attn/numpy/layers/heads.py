@@ -23,7 +23,7 @@ from mini_attn.numpy.layers.basic import Linear
 from mini_attn.numpy.positions._rotary import Rotary
 from mini_attn.numpy.positions.position import alibi_slopes, fall_with_distance
 from mini_attn.numpy.positions.rope import rotate
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 
 __all__ = [
     "GroupedQueryAttention",
@@ -130,8 +130,8 @@ class GroupedQueryAttention(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -159,7 +159,7 @@ class GroupedQueryAttention(Module):
     (1, 3, 8)
     """
 
-    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
         self.config = config
@@ -364,8 +364,8 @@ class MultiHeadAttention(GroupedQueryAttention):
         Sizes and options, with ``n_kv_heads == n_heads``.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -390,7 +390,7 @@ class MultiHeadAttention(GroupedQueryAttention):
     (1, 3, 8)
     """
 
-    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
         if config.n_kv_heads != config.n_heads:
             raise ConfigError(
@@ -410,8 +410,8 @@ class MultiQueryAttention(GroupedQueryAttention):
         Sizes and options, with ``n_kv_heads == 1``.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -436,7 +436,7 @@ class MultiQueryAttention(GroupedQueryAttention):
     (1, 3, 8)
     """
 
-    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
         if config.n_kv_heads != 1:
             raise ConfigError(
@@ -456,8 +456,8 @@ class SlidingWindowAttention(GroupedQueryAttention):
         Sizes and options, with a ``window``.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -485,7 +485,7 @@ class SlidingWindowAttention(GroupedQueryAttention):
     (1, 3, 8)
     """
 
-    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
         if config.window is None:
             raise ConfigError("SlidingWindowAttention needs a window: use GroupedQueryAttention")

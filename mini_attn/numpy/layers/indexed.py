@@ -19,7 +19,7 @@ from mini_attn.numpy.layers.basic import Linear, Norm
 from mini_attn.numpy.layers.heads import GroupedQueryAttention
 from mini_attn.numpy.positions._rotary import Rotary
 from mini_attn.numpy.positions.rope import rotate
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 
 __all__ = ["IndexedAttention", "Indexer", "chosen_keys", "index_scores"]
 
@@ -157,8 +157,8 @@ class Indexer(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -184,7 +184,7 @@ class Indexer(Module):
     [(1, 2, 3, 4), (1, 3, 4), (1, 3, 2)]
     """
 
-    def __init__(self, config: IndexedConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: IndexedConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         if not isinstance(config, IndexedConfig):
             raise ConfigError(f"config must be an IndexedConfig, got {config!r:.60}")
         d_model, width = config.d_model, config.index_head_dim
@@ -243,8 +243,8 @@ class IndexedAttention(GroupedQueryAttention):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -280,7 +280,7 @@ class IndexedAttention(GroupedQueryAttention):
 
     config: IndexedConfig
 
-    def __init__(self, config: IndexedConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: IndexedConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         super().__init__(config, seed=seed, dtype=dtype)
         self.indexer = Indexer(config, seed=seed + 6, dtype=dtype)
         self._cache_sizes["index_head_dim"] = config.index_head_dim

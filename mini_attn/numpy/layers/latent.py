@@ -19,7 +19,7 @@ from mini_attn.numpy.layers._pass import Pass, begin_pass
 from mini_attn.numpy.layers.basic import Linear, Norm, normalise_rms
 from mini_attn.numpy.positions._rotary import Rotary
 from mini_attn.numpy.positions.rope import rotate
-from mini_attn.shapes import check_choice
+from mini_attn.shapes import DType, check_choice
 
 __all__ = ["MultiHeadLatentAttention"]
 
@@ -37,8 +37,8 @@ class MultiHeadLatentAttention(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class MultiHeadLatentAttention(Module):
     (1, 3, 8)
     """
 
-    def __init__(self, config: LatentConfig, *, seed: int = 0, dtype: str = "float32") -> None:
+    def __init__(self, config: LatentConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         if not isinstance(config, LatentConfig):
             raise ConfigError(f"config must be a LatentConfig, got {config!r:.60}")
         self.config = config

@@ -16,6 +16,7 @@ from mini_attn.numpy.layers._heads import merge
 from mini_attn.numpy.layers._pass import Pass
 from mini_attn.numpy.layers.basic import Linear
 from mini_attn.numpy.layers.heads import GroupedQueryAttention
+from mini_attn.shapes import DType
 
 __all__ = ["NativeSparseAttention"]
 
@@ -34,8 +35,8 @@ class NativeSparseAttention(GroupedQueryAttention):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -83,7 +84,7 @@ class NativeSparseAttention(GroupedQueryAttention):
     config: NativeSparseConfig
 
     def __init__(
-        self, config: NativeSparseConfig, *, seed: int = 0, dtype: str = "float32"
+        self, config: NativeSparseConfig, *, seed: int = 0, dtype: DType = "float32"
     ) -> None:
         if not isinstance(config, NativeSparseConfig):
             raise ConfigError(f"config must be a NativeSparseConfig, got {config!r:.60}")

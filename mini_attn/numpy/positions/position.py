@@ -12,7 +12,7 @@ from mini_attn.config import score_factor
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import Module, check_floating, check_positions, check_whole, dtype_of
 from mini_attn.numpy.layers.basic import Embedding
-from mini_attn.shapes import check_count, check_flag, check_number, named_shapes
+from mini_attn.shapes import DType, check_count, check_dtype, check_flag, check_number, named_shapes
 
 __all__ = [
     "LearnedPositions",
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 def sinusoidal_positions(
-    positions: Array, d_model: int, *, theta: float = 10000.0, dtype: str = "float32"
+    positions: Array, d_model: int, *, theta: float = 10000.0, dtype: DType = "float32"
 ) -> Array:
     """Sines and cosines of each position, a pair for every wavelength.
 
@@ -41,8 +41,8 @@ def sinusoidal_positions(
         Numbers per token; even.
     theta : float
         Base of the wavelengths, which run from ``2 pi`` towards ``2 pi theta``.
-    dtype : {"float32", "float64"}
-        Name of the result's type.
+    dtype : {"float32", "float64"} or data type
+        Type of the result, or its name.
 
     Returns
     -------
@@ -79,12 +79,11 @@ def sinusoidal_positions(
         )
     check_number("theta", theta, above=0)
     check_positions("positions", positions)
-    if dtype not in ("float32", "float64"):
-        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
-    return waves(positions, d_model, theta, dtype)
+    kind = check_dtype("dtype", dtype, ("float32", "float64"))
+    return waves(positions, d_model, theta, kind)
 
 
-def waves(positions: Array, d_model: int, theta: float, dtype: str) -> Array:
+def waves(positions: Array, d_model: int, theta: float, dtype: DType) -> Array:
     """`sinusoidal_positions` without checks."""
     angles = positions[..., None] * theta ** (-np.arange(0, d_model, 2) / d_model)
     out = np.empty((*positions.shape, d_model), dtype)
@@ -274,8 +273,8 @@ class LearnedPositions(Embedding):
         Number of positions that have a vector, and its size.
     seed : int
         Seeds the weights, drawn with standard deviation 0.02.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -322,8 +321,8 @@ class RelativePositions(Module):
         Size of a value's vector; None means ``head_dim``.
     seed : int
         Seeds the weights, drawn with standard deviation 0.02.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -357,7 +356,7 @@ class RelativePositions(Module):
         *,
         v_head_dim: int | None = None,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
     ) -> None:
         check_count("seed", seed, least=0)
         rows, rng = 2 * check_count("max_distance", max_distance) + 1, np.random.default_rng(seed)

@@ -11,7 +11,14 @@ from mini_attn.config import RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import check_array, check_floating, check_positions
 from mini_attn.numpy.positions.rope_scaling import scale_frequencies
-from mini_attn.shapes import check_choice, check_count, check_number, named_shapes
+from mini_attn.shapes import (
+    DType,
+    check_choice,
+    check_count,
+    check_dtype,
+    check_number,
+    named_shapes,
+)
 
 __all__ = ["apply_rope", "convert_rope_layout", "rope_frequencies", "rope_table"]
 
@@ -85,7 +92,7 @@ def rope_frequencies(
 
 
 def rope_table(
-    positions: Array, inv_freq: Array, *, rope_factor: float = 1.0, dtype: str = "float32"
+    positions: Array, inv_freq: Array, *, rope_factor: float = 1.0, dtype: DType = "float32"
 ) -> tuple[Array, Array]:
     """Cosine and sine of every position's angles.
 
@@ -99,8 +106,8 @@ def rope_table(
         Radians per position, in float64.
     rope_factor : float
         Factor of both.
-    dtype : {"float32", "float64"}
-        Name of the result's type.
+    dtype : {"float32", "float64"} or data type
+        Type of the result, or its name.
 
     Returns
     -------
@@ -136,10 +143,9 @@ def rope_table(
     check_array("inv_freq", inv_freq)
     if inv_freq.dtype != np.float64:
         raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
-    if dtype not in ("float32", "float64"):
-        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
+    kind = check_dtype("dtype", dtype, ("float32", "float64"))
     check_number("rope_factor", rope_factor)
-    return turns(positions, inv_freq, rope_factor, np.dtype(dtype))
+    return turns(positions, inv_freq, rope_factor, np.dtype(kind))
 
 
 def turns(

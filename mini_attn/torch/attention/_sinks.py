@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mini_attn.errors import ShapeError
+from mini_attn.shapes import DType
 from mini_attn.torch._module import check_floating, parameter, wide
 from mini_attn.torch.attention.softmax import logsumexp
 
@@ -20,7 +21,7 @@ STEP = 8  # numbers; kernels want widths that it divides
 LARGEST = 2.0**100  # finite, and beyond every score: infinity times 0 would be NaN
 
 
-def draw_sinks(n_heads: int, seed: int, dtype: str, device: Any) -> nn.Parameter:
+def draw_sinks(n_heads: int, seed: int, dtype: DType, device: Any) -> nn.Parameter:
     """A layer's sinks before they have learned anything, of size 1 as scores are."""
     drawn = torch.randn(n_heads, generator=torch.Generator().manual_seed(seed))
     return parameter(drawn, dtype, device)

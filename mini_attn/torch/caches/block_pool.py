@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from mini_attn.caching import Blocks
-from mini_attn.shapes import check_count
+from mini_attn.shapes import DType, check_count
 from mini_attn.torch._module import dtype_of
 
 __all__ = ["BlockPool"]
@@ -26,8 +26,8 @@ class BlockPool(Blocks):
         Slots of a block.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -63,7 +63,7 @@ class BlockPool(Blocks):
         *,
         block_size: int = 16,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         kind = dtype_of(dtype)

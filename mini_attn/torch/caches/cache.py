@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mini_attn.caching import Cached, Filled, Slots, Transaction
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 from mini_attn.torch._module import check_whole, dtype_of
 
 __all__ = ["KVCache"]
@@ -32,8 +32,8 @@ class KVCache(Slots):
         Slots of each sequence; they are allocated at once and never moved.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -73,7 +73,7 @@ class KVCache(Slots):
         capacity: int,
         *,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         kind = dtype_of(dtype)

@@ -11,7 +11,7 @@ from torch import Tensor
 from mini_attn.caching import Cached, Evicting, Filled, Kept, Transaction
 from mini_attn.config import KeepHeavyHitters, KeepObserved, check_policy
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.shapes import check_heads, named_shapes
+from mini_attn.shapes import DType, check_heads, named_shapes
 from mini_attn.torch._module import check_floating
 from mini_attn.torch.caches.cache import KVCache
 from mini_attn.torch.caches.eviction import per_group, pool_weights, rank
@@ -34,8 +34,8 @@ class EvictingCache(Evicting, KVCache):
         Which keys stay.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -85,7 +85,7 @@ class EvictingCache(Evicting, KVCache):
         budget: int,
         policy: Any,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         self.policy, self.budget = check_policy(policy, budget), budget

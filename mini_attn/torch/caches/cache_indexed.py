@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mini_attn.caching import CachedIndexed, Filled, Transaction
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 from mini_attn.torch.caches.cache import KVCache
 
 __all__ = ["IndexedCache"]
@@ -32,8 +32,8 @@ class IndexedCache(KVCache):
         Size of the key that the indexer's heads share.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -76,7 +76,7 @@ class IndexedCache(KVCache):
         *,
         index_head_dim: int,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         self.index_head_dim = check_count("index_head_dim", index_head_dim)

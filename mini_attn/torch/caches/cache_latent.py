@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mini_attn.caching import Cached, Filled
 from mini_attn.errors import ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 from mini_attn.torch.caches.cache import KVCache
 
 __all__ = ["LatentCache"]
@@ -25,8 +25,8 @@ class LatentCache(KVCache):
         Sequences, size of a latent, size of the rotated key that all heads share.
     capacity : int
         Slots of each sequence; they are allocated at once and never moved.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -62,7 +62,7 @@ class LatentCache(KVCache):
         qk_rope_head_dim: int,
         capacity: int,
         *,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         self.kv_lora_rank = check_count("kv_lora_rank", kv_lora_rank)

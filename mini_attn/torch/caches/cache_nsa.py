@@ -11,7 +11,7 @@ from torch import Tensor
 from mini_attn.caching import CachedMeans, Filled, Transaction
 from mini_attn.caching.filled import completed
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import DType, check_count
 from mini_attn.torch._module import wide
 from mini_attn.torch.caches.cache import KVCache
 
@@ -34,8 +34,8 @@ class NativeSparseCache(KVCache):
         Tokens of a block; a row's tokens are counted without its padding.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -74,7 +74,7 @@ class NativeSparseCache(KVCache):
         *,
         block_size: int,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         self.block_size = check_count("block_size", block_size)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.caching import Cached, Groups, Sealed, Transaction
+from mini_attn.shapes import DType
 from mini_attn.torch._module import dtype_of
 from mini_attn.torch.attention._reading import Reading
 from mini_attn.torch.attention.online import Tile
@@ -45,8 +46,8 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         Newest tokens that stay as they came, at the least.
     v_head_dim : int or None
         Size of a value; None means ``head_dim``.
-    dtype : str
-        Name of the data type that comes in and out.
+    dtype : str or data type
+        Data type, or its name, that comes in and out.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -114,10 +115,10 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         v_bits: int | None = None,
         group_size: int = 32,
         key_axis: str = "channel",
-        scale_dtype: str | None = None,
+        scale_dtype: DType | None = None,
         residual: int = 32,
         v_head_dim: int | None = None,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         options: dict[str, Any] = {"bits": bits, "k_bits": k_bits, "v_bits": v_bits}

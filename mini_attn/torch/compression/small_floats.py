@@ -7,7 +7,7 @@ from torch import Tensor
 
 from mini_attn.config import SMALL_FLOATS, SmallFloat
 from mini_attn.errors import ConfigError, DTypeError
-from mini_attn.shapes import check_choice
+from mini_attn.shapes import DType, check_choice
 from mini_attn.torch._module import check_array, check_floating, dtype_of, wide
 
 __all__ = ["decode_float", "encode_float"]
@@ -79,7 +79,7 @@ def encode_nearest(x: Tensor, number: SmallFloat) -> Tensor:
     return (code | x.signbit().long() << (number.bits - 1)).to(torch.uint8)
 
 
-def decode_float(codes: Tensor, kind: str, *, dtype: str = "float32") -> Tensor:
+def decode_float(codes: Tensor, kind: str, *, dtype: DType = "float32") -> Tensor:
     """The numbers that codes of a small float stand for.
 
     ``x = sign * 2 ** exponent * (1 + mantissa / 2 ** mantissa_bits)``
@@ -90,8 +90,8 @@ def decode_float(codes: Tensor, kind: str, *, dtype: str = "float32") -> Tensor:
         Codes as `encode_float` makes them.
     kind : {"e4m3", "e2m1"}
         Which float.
-    dtype : str
-        Name of the data type that comes out.
+    dtype : str or data type
+        Data type, or its name, that comes out.
 
     Returns
     -------

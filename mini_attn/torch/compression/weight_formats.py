@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mini_attn.config import POWERS_OF_TWO, SMALL_FLOATS, WeightFormat, weight_format
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 from mini_attn.torch._module import check_array, check_floating, dtype_of, wide
 from mini_attn.torch.compression.small_floats import encode_nearest
 
@@ -112,7 +112,7 @@ def decode_weight(
     format: str | WeightFormat,
     columns: int,
     *,
-    dtype: str = "float32",
+    dtype: DType = "float32",
 ) -> Tensor:
     """The matrix that codes and scales stand for.
 
@@ -126,8 +126,8 @@ def decode_weight(
         The format that it was made with.
     columns : int
         Columns of the matrix; the bytes of an odd number of 4-bit codes do not say it.
-    dtype : str
-        Name of the data type that comes out.
+    dtype : str or data type
+        Data type, or its name, that comes out.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from mini_attn.config import AttentionConfig
+from mini_attn.shapes import DType
 from mini_attn.torch.layers.basic import Norm
 
 
@@ -21,7 +22,7 @@ def merge(x: Tensor) -> Tensor:
     return x.transpose(1, 2).reshape(batch, seq, n_heads * head_dim)
 
 
-def draw_norms(config: AttentionConfig, *, dtype: str, device: Any) -> tuple[Norm, Norm]:
+def draw_norms(config: AttentionConfig, *, dtype: DType, device: Any) -> tuple[Norm, Norm]:
     """The norms of queries and keys: as long as a head, or as all heads together."""
     heads = (config.n_heads, config.n_kv_heads) if config.qk_norm_over == "width" else (1, 1)
     q_width, k_width = (n * config.head_dim for n in heads)

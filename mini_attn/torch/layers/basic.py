@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_choice, check_count, check_flag, check_number
+from mini_attn.shapes import DType, check_choice, check_count, check_flag, check_number
 from mini_attn.torch._module import (
     Module,
     check_array,
@@ -232,8 +232,8 @@ class Linear(Module):
         Whether there is a bias.
     seed : int
         Seeds the weights, drawn uniformly within ``in_features ** -0.5``.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -267,7 +267,7 @@ class Linear(Module):
         *,
         bias: bool = False,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -298,8 +298,8 @@ class Embedding(Module):
         Number of rows, and their size.
     seed : int
         Seeds the weights, drawn with standard deviation 0.02.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -331,7 +331,7 @@ class Embedding(Module):
         d_model: int,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -371,8 +371,8 @@ class Norm(Module):
         Which normalisation; the layer norm has a bias.
     eps : float
         Added to the variance.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -405,7 +405,7 @@ class Norm(Module):
         kind: str,
         *,
         eps: float = 1e-5,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -439,8 +439,8 @@ class MLP(Module):
         Whether both products have a bias.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -474,7 +474,7 @@ class MLP(Module):
         activation: str = "gelu_tanh",
         bias: bool = True,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -506,8 +506,8 @@ class GatedMLP(Module):
         Whether the products have a bias.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -541,7 +541,7 @@ class GatedMLP(Module):
         activation: str = "silu",
         bias: bool = False,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from mini_attn.caching import Transaction
 from mini_attn.caching.validation import check_cache, check_caches
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count, check_flag
+from mini_attn.shapes import DType, check_count, check_flag
 from mini_attn.torch._module import Module, check_token_ids, check_tokens
 from mini_attn.torch.layers._pass import (
     Pass,
@@ -43,8 +43,8 @@ class DecoderLayer(Module):
         Which of the configuration's attentions it has.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -86,7 +86,7 @@ class DecoderLayer(Module):
         *,
         layer: int = 0,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -146,8 +146,8 @@ class Decoder(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -184,7 +184,7 @@ class Decoder(Module):
     """
 
     def __init__(
-        self, config: DecoderConfig, *, seed: int = 0, dtype: str = "float32", device: Any = None
+        self, config: DecoderConfig, *, seed: int = 0, dtype: DType = "float32", device: Any = None
     ) -> None:
         super().__init__()
         if not isinstance(config, DecoderConfig):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from mini_attn.config import DecoderConfig, ExpertConfig, check_chosen
 from mini_attn.config.experts import ROUTINGS
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_choice, check_count, check_number
+from mini_attn.shapes import DType, check_choice, check_count, check_number
 from mini_attn.torch._module import (
     Module,
     check_floating,
@@ -186,8 +186,8 @@ class MixtureOfExperts(Module):
         The experts' sizes and options, and how they are chosen.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -232,7 +232,7 @@ class MixtureOfExperts(Module):
         config: ExpertConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from torch import Tensor
 from mini_attn.caching.validation import check_cache
 from mini_attn.config import AttentionConfig, score_factor
 from mini_attn.errors import ConfigError, ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch.attention._sinks import draw_sinks
 from mini_attn.torch.attention._visibility import check_visibility, of_one_token
@@ -127,8 +127,8 @@ class GroupedQueryAttention(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -163,7 +163,7 @@ class GroupedQueryAttention(Module):
         config: AttentionConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -390,8 +390,8 @@ class MultiHeadAttention(GroupedQueryAttention):
         Sizes and options, with ``n_kv_heads == n_heads``.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -423,7 +423,7 @@ class MultiHeadAttention(GroupedQueryAttention):
         config: AttentionConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)
@@ -445,8 +445,8 @@ class MultiQueryAttention(GroupedQueryAttention):
         Sizes and options, with ``n_kv_heads == 1``.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -478,7 +478,7 @@ class MultiQueryAttention(GroupedQueryAttention):
         config: AttentionConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)
@@ -500,8 +500,8 @@ class SlidingWindowAttention(GroupedQueryAttention):
         Sizes and options, with a ``window``.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -536,7 +536,7 @@ class SlidingWindowAttention(GroupedQueryAttention):
         config: AttentionConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)

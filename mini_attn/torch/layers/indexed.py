@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mini_attn.config import IndexedConfig
 from mini_attn.errors import ConfigError, DTypeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.shapes import DType, check_count, named_shapes
 from mini_attn.torch._module import Module, check_floating, kind_of, wide
 from mini_attn.torch.attention._visibility import Visibility
 from mini_attn.torch.attention.dot_product import attend
@@ -152,8 +152,8 @@ class Indexer(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -186,7 +186,7 @@ class Indexer(Module):
         config: IndexedConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()
@@ -249,8 +249,8 @@ class IndexedAttention(GroupedQueryAttention):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -293,7 +293,7 @@ class IndexedAttention(GroupedQueryAttention):
         config: IndexedConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__(config, seed=seed, dtype=dtype, device=device)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from mini_attn.config import LatentConfig
 from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_choice
+from mini_attn.shapes import DType, check_choice
 from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch.attention._latent_attention import attend_latents, each_head
 from mini_attn.torch.attention._sinks import draw_sinks
@@ -37,8 +37,8 @@ class MultiHeadLatentAttention(Module):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -76,7 +76,7 @@ class MultiHeadLatentAttention(Module):
         config: LatentConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from mini_attn.config import NativeSparseConfig
 from mini_attn.errors import ConfigError
+from mini_attn.shapes import DType
 from mini_attn.torch._module import kind_of, wide
 from mini_attn.torch.attention._row_blocks import RowBlocks
 from mini_attn.torch.caches.cache_nsa import NativeSparseCache
@@ -32,8 +33,8 @@ class NativeSparseAttention(GroupedQueryAttention):
         Sizes and options.
     seed : int
         Seeds the weights.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -87,7 +88,7 @@ class NativeSparseAttention(GroupedQueryAttention):
         config: NativeSparseConfig,
         *,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         if not isinstance(config, NativeSparseConfig):

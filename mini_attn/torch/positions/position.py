@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mini_attn.config import score_factor
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_count, check_flag, check_number, named_shapes
+from mini_attn.shapes import DType, check_count, check_dtype, check_flag, check_number, named_shapes
 from mini_attn.torch._module import (
     Module,
     check_floating,
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def sinusoidal_positions(
-    positions: Tensor, d_model: int, *, theta: float = 10000.0, dtype: str = "float32"
+    positions: Tensor, d_model: int, *, theta: float = 10000.0, dtype: DType = "float32"
 ) -> Tensor:
     """Sines and cosines of each position, a pair for every wavelength.
 
@@ -46,8 +46,8 @@ def sinusoidal_positions(
         Numbers per token; even.
     theta : float
         Base of the wavelengths, which run from ``2 pi`` towards ``2 pi theta``.
-    dtype : {"float32", "float64"}
-        Name of the result's type.
+    dtype : {"float32", "float64"} or data type
+        Type of the result, or its name.
 
     Returns
     -------
@@ -84,9 +84,8 @@ def sinusoidal_positions(
         )
     check_number("theta", theta, above=0)
     check_positions("positions", positions)
-    if dtype not in ("float32", "float64"):
-        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
-    return waves(positions, d_model, theta, torch.float64 if dtype == "float64" else torch.float32)
+    kind = check_dtype("dtype", dtype, ("float32", "float64"))
+    return waves(positions, d_model, theta, getattr(torch, kind))
 
 
 def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
@@ -287,8 +286,8 @@ class LearnedPositions(Embedding):
         Number of positions that have a vector, and its size.
     seed : int
         Seeds the weights, drawn with standard deviation 0.02.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
 
     Raises
     ------
@@ -332,8 +331,8 @@ class RelativePositions(Module):
         Size of a value's vector; None means ``head_dim``.
     seed : int
         Seeds the weights, drawn with standard deviation 0.02.
-    dtype : str
-        Name of the data type.
+    dtype : str or data type
+        Data type or its name, as ``"float32"``.
     device : torch.device, str or None
         Where the tensors lie; None means PyTorch's default.
 
@@ -369,7 +368,7 @@ class RelativePositions(Module):
         *,
         v_head_dim: int | None = None,
         seed: int = 0,
-        dtype: str = "float32",
+        dtype: DType = "float32",
         device: Any = None,
     ) -> None:
         super().__init__()

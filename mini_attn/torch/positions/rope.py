@@ -9,7 +9,14 @@ from torch import Tensor
 
 from mini_attn.config import RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_choice, check_count, check_number, named_shapes
+from mini_attn.shapes import (
+    DType,
+    check_choice,
+    check_count,
+    check_dtype,
+    check_number,
+    named_shapes,
+)
 from mini_attn.torch._module import check_array, check_floating, check_positions
 from mini_attn.torch.positions.rope_scaling import scale_frequencies
 
@@ -83,7 +90,7 @@ def rope_frequencies(
 
 
 def rope_table(
-    positions: Tensor, inv_freq: Tensor, *, rope_factor: float = 1.0, dtype: str = "float32"
+    positions: Tensor, inv_freq: Tensor, *, rope_factor: float = 1.0, dtype: DType = "float32"
 ) -> tuple[Tensor, Tensor]:
     """Cosine and sine of every position's angles.
 
@@ -97,8 +104,8 @@ def rope_table(
         Radians per position, in float64.
     rope_factor : float
         Factor of both.
-    dtype : {"float32", "float64"}
-        Name of the result's type.
+    dtype : {"float32", "float64"} or data type
+        Type of the result, or its name.
 
     Returns
     -------
@@ -134,10 +141,9 @@ def rope_table(
     check_array("inv_freq", inv_freq)
     if inv_freq.dtype != torch.float64:
         raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
-    if dtype not in ("float32", "float64"):
-        raise DTypeError(f"dtype must be float32 or float64, got {dtype!r:.60}")
+    kind = check_dtype("dtype", dtype, ("float32", "float64"))
     check_number("rope_factor", rope_factor)
-    return turns(positions, inv_freq, rope_factor, getattr(torch, dtype))
+    return turns(positions, inv_freq, rope_factor, getattr(torch, kind))
 
 
 def turns(
