@@ -246,7 +246,7 @@ def wait(device: str) -> None:
 
 
 def itself(bandwidth: float, rate: float, device: str) -> dict[str, Any]:
-    """What the device can do by itself, to hold the rest against."""
+    """Measure the device by itself, as the yardstick for the rest."""
     name = torch.cuda.get_device_name() if device.startswith("cuda") else "no GPU"
     return {
         "sizes": f"{name}, copy of 1 GiB, product of 8192 x 8192",

@@ -1,4 +1,4 @@
-"""What the figures were measured on, and how fast that machine is by itself."""
+"""The machine behind the figures, and how fast it is by itself."""
 
 from __future__ import annotations
 

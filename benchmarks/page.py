@@ -130,7 +130,7 @@ def of_page(visit: Visit, html: Path, stem: str) -> dict[str, Any]:
 
 
 def measure(html: Path) -> dict[str, Any]:
-    """How every page opens and weighs, and how its pictures follow a slider, over http."""
+    """Measure each page over http: how it opens, its weight, how its pictures follow a slider."""
     with visiting(html) as visit:
         stems = sorted(path.stem for path in (html / "book").glob("*.html"))
         pages = {stem: of_page(visit, html, stem) for stem in stems}

@@ -69,7 +69,7 @@ def page_rows() -> dict[str, Row]:
 
 
 def fact_rows() -> dict[str, Row]:
-    """What is counted rather than measured."""
+    """Return the rows that are counted, not measured."""
     return {
         "imports": facts.imports,
         "modules": facts.modules,

@@ -1,4 +1,4 @@
-"""What make calls: set up, build, test, print, draw, count. No part of the package."""
+"""Tools that make calls: set up, build, test, print, draw, count. Not part of the package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What each chapter holds and weighs, as a table. ``make chapters``, after ``make book``."""
+"""Print each chapter's contents and weight as a table. ``make chapters``, after ``make book``."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ FACTS = runpy.run_path(str(ROOT / "book/_ext/chapter_facts.py"), run_name="chapt
 
 
 def seconds_of(stem: str) -> str:
-    """How long the build ran a chapter's cells."""
+    """Return how long the build ran a chapter's cells."""
     database = ROOT / "_build/.jupyter_cache/global.db"
     if not database.exists():
         return "–"

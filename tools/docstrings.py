@@ -25,7 +25,7 @@ Documented = ast.FunctionDef | ast.ClassDef
 
 
 def documented(tree: ast.Module) -> dict[str, Documented]:
-    """What a module offers, and its public methods, where they have a docstring: by name."""
+    """Return a module's documented names and public methods, by name."""
     offered = next(
         ast.literal_eval(node.value)
         for node in tree.body
@@ -59,7 +59,7 @@ def own_notes(notes: str) -> str:
 
 
 def takes_device(node: Documented) -> bool:
-    """Whether a function, or a class's constructor, has an argument ``device``."""
+    """Return whether a function, or a class's constructor, takes ``device``."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.FunctionDef) and (inner is node or inner.name == "__init__"):
             return any(argument.arg == "device" for argument in inner.args.kwonlyargs)

@@ -18,7 +18,7 @@ Cell = nbformat.NotebookNode
 
 
 def sources(task: Exercise, number: int) -> list[str]:
-    """What the three cells hold, for the exercise with this number on its page."""
+    """Return the sources of an exercise's three cells, given its number on the page."""
     assessed = " · assessed" if task.assessed else ""
     text = f"### Exercise {number}: {task.title}\n\n*{task.label}{assessed}*\n\n{task.text}"
     return [text, task.starter, task.check]

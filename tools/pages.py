@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
 
 def is_outside(address: str) -> bool:
-    """Whether an address names another host."""
+    """Return whether an address names another host."""
     return bool(re.match(r"(https?:)?//", address))
 
 
@@ -72,7 +72,7 @@ def local(page: Page, address: str) -> Path:
 
 
 def css_addresses(text: str) -> list[str]:
-    """What a style sheet loads."""
+    """Return the addresses that a style sheet loads."""
     found = re.findall(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)|@import\s+['\"]([^'\"]+)", text)
     return [first or second for first, second in found if not (first or second).startswith("data:")]
 

@@ -132,7 +132,7 @@ class Visit:
         return page
 
     def url(self, name: str, protocol: str) -> str:
-        """Where a page lies, served or in its folder."""
+        """Return a page's address, served or in its folder."""
         return f"{self.address if protocol == 'http' else self.folder.as_uri()}/{name}"
 
     def close(self) -> None:

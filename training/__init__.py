@@ -1,1 +1,1 @@
-"""What trained the family of small models that the pages run, and its raw logs."""
+"""Training of the small models that the pages run, with its raw logs."""

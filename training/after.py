@@ -97,7 +97,7 @@ def by_position(model: mt.Decoder, length: int) -> list[float]:
 
 
 def look(model: mt.Decoder, step: int, length: int) -> dict[str, Any]:
-    """What it can do after a step."""
+    """Measure the model after a step."""
     model.eval()
     found = {"step": step, "measured": measured(model, rows=64 * LONGEST // length, length=length)}
     model.train()

@@ -1,4 +1,4 @@
-"""What the members lose for each byte of cache that they do without: ``make bytes``.
+"""Measure the loss for each byte of cache that a member does without: ``make bytes``.
 
 Every member that has been trained, at every size and from every seed, reads held-out rows from
 its cache in float32, in bfloat16, in codes of 8 to 2 bits, and through windows that it was not
@@ -51,13 +51,13 @@ def keepings(plan: Plan) -> list[Keeping]:
 
 
 def point_of(model: mt.Decoder, keeping: Keeping, rows: int) -> Point:
-    """What a trained member loses in one way of keeping its cache."""
+    """Measure the loss of a trained member with one way of keeping its cache."""
     taken = bytes_per_token(model.config, keeping, context=LONGEST)
     return {"bytes_per_token": taken} | lost(measured(Reading(model, keeping), rows=rows))
 
 
 def summary(found: list[Point]) -> list[Point]:
-    """What the chapter quotes: points over their seeds."""
+    """Return the figures that the chapter quotes: points over their seeds."""
     return over_seeds(found, SAME)
 
 

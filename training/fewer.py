@@ -1,4 +1,4 @@
-"""What trained members lose with fewer bits a weight, and with fewer weights: ``make fewer``.
+"""Measure the loss with fewer bits per weight and with fewer weights: ``make fewer``.
 
 The weights as they are shipped, eight bits and a scale a row, are where every change begins: as
 ``int8`` the matrices come back as they are, and a loss above the floor is compared with theirs.
@@ -113,7 +113,7 @@ def ways(model: mt.Decoder) -> Iterator[Way]:
 
 
 def point_of(begin: Callable[[], mt.Decoder], told: Point, rows: int) -> Point:
-    """What a changed member takes and loses."""
+    """Measure the bytes and the loss of a changed member."""
     changed = begin()
     return {
         "bits": bits_of(changed, embeddings=told.get("embeddings", False)),
@@ -123,7 +123,7 @@ def point_of(begin: Callable[[], mt.Decoder], told: Point, rows: int) -> Point:
 
 
 def summary(found: list[Point]) -> list[Point]:
-    """What the chapter quotes: the matrix products in each format, weights pruned, heads off."""
+    """Return the figures that the chapter quotes: formats, pruned weights, heads off."""
     out = []
     for point in found:
         if point.get("embeddings"):

@@ -38,7 +38,7 @@ SHOWN = 8, 2  # words of the map's block, and how often they come
 
 
 class Measure:
-    """What is measured in each frame, on rows that nobody has trained on."""
+    """Measurements of one frame, on held-out rows."""
 
     def __init__(self, rows: int, length: int = LONGEST) -> None:
         self.rows, self.length = rows, length
@@ -85,7 +85,7 @@ def _short(values: Any) -> Any:
 
 
 def choose(steps: Sequence[int], losses: Array, count: int = COUNT) -> list[int]:
-    """Which frames tell the story: the first, the last, and then where the curve is longest.
+    """Choose the frames: the first, the last, then those where the curve is longest.
 
     The curve is that of the losses of copying and of stories over the steps, everything divided
     by its range, with twice the weight for copying. Each further frame halves, as nearly as frames

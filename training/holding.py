@@ -1,4 +1,4 @@
-"""Which keys a trained decoder reads: through a cache that forgets, or by a mask that says so."""
+"""Restrict the keys that a trained decoder reads, by an evicting cache or by a mask."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DRAWN = 7  # seed of the keys that stay by chance
 
 @dataclass(frozen=True)
 class Holding:
-    """Which earlier keys a query reads, and how many: None is all of them."""
+    """The earlier keys that a query reads, and how many; None means all."""
 
     policy: str
     budget: int | None = None
@@ -49,7 +49,7 @@ class Holding:
         return FIRST if self.policy == "first" else 0
 
     def told(self) -> dict[str, Any]:
-        """What a point says of it."""
+        """Return the fields that a point has about it."""
         if self.policy == "all":
             return {"policy": "all", "budget": None, "recent": None, "first": None}
         told = {"policy": self.policy, "budget": self.room}
@@ -57,7 +57,7 @@ class Holding:
 
 
 def places(length: int) -> tuple[Tensor, Tensor]:
-    """How far each key is behind each query (length, length), and where the keys stand."""
+    """Return distances from query to key (length, length) and the keys' positions."""
     keys = torch.arange(length)
     return keys[:, None] - keys, keys
 
@@ -69,7 +69,7 @@ def drawn(n_heads: int, length: int) -> Tensor:
 
 
 def mask_of(holding: Holding, scores: Tensor) -> Tensor:
-    """Who of (batch, n_heads, length, length) reads whom: of the earlier ones a budget."""
+    """Return the mask (batch, n_heads, length, length) that leaves a budget of earlier keys."""
     behind, keys = places(scores.shape[-1])
     if holding.policy == "all":
         return behind >= 0

@@ -1,4 +1,4 @@
-"""How a cache keeps what it is given, and a decoder that reads its past from such a cache."""
+"""Ways of keeping a cache, and a decoder that reads its context from such a cache."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Keeping:
 
     @property
     def coded(self) -> bool:
-        """Whether keys and values are codes."""
+        """Whether keys and values are stored as codes."""
         return self.k_bits not in NUMBERS
 
     def options(self) -> dict[str, Any]:
-        """What `QuantizedKVCache` takes."""
+        """Return the arguments of `QuantizedKVCache`."""
         bits = {"k_bits": self.k_bits, "v_bits": self.v_bits}
         return {**bits, "key_axis": self.key_axis, **CODES}
 
@@ -71,7 +71,7 @@ def _attention(config: DecoderConfig) -> AttentionConfig | LatentConfig:
 
 
 class _Narrow:
-    """What a cache is given is rounded to bfloat16 first; the sums stay in float32."""
+    """Round to bfloat16 whatever a cache is given; the sums stay in float32."""
 
     def stage(self, k: Tensor, v: Tensor, *rest: Any) -> Cached:
         k, v = (given.bfloat16().to(given.dtype) for given in (k, v))
@@ -166,7 +166,7 @@ def bytes_per_token(config: DecoderConfig, keeping: Keeping, *, context: int = 2
 
 
 def _sizes(config: DecoderConfig) -> ModelConfig:
-    """What the cost formulas need to know of a member."""
+    """Return a member's sizes for the cost formulas."""
     one = _attention(config)
     names = "n_kv_heads head_dim v_head_dim kv_lora_rank qk_rope_head_dim window sink_tokens"
     sizes = {name: getattr(one, name) for name in names.split() if hasattr(one, name)}

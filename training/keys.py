@@ -1,4 +1,4 @@
-"""What trained members lose when a cache keeps a budget of keys: ``make keys``.
+"""Measure the loss when a cache keeps a budget of keys: ``make keys``.
 
 A query reads as many keys as the budget says, and its own token. Read as a stream, the cache
 forgets after each token: the newest keys stay, or the first ones too, or half of the room goes to
@@ -36,7 +36,7 @@ SAME = ("member", "n_layers", "d_model", "reading", "policy", "budget")
 
 
 def holdings(member: str) -> Iterator[tuple[str, Holding]]:
-    """How it is read and what stays, for every point of a member; the first has them all."""
+    """Yield each rule and budget to measure for a member; the first keeps all keys."""
     yield "stream", Holding("all")
     if member == "window":  # it has been trained with a bound of its own
         return
@@ -57,14 +57,14 @@ def holdings(member: str) -> Iterator[tuple[str, Holding]]:
 
 
 def point_of(model: mt.Decoder, reading: str, holding: Holding, rows: int) -> Point:
-    """What a trained member loses in one way of holding its keys."""
+    """Measure the loss of a trained member under one rule."""
     prompt = reading == "prompt"
     read = after_prompt(model, holding, PROMPT) if prompt else Stream(model, holding)
     return lost(measured(read, rows=rows, since=PROMPT if prompt else 0))
 
 
 def summary(found: list[Point]) -> list[Point]:
-    """What the chapter quotes: points over their seeds."""
+    """Return the figures that the chapter quotes: points over their seeds."""
     return over_seeds(found, SAME)
 
 

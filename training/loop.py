@@ -122,7 +122,7 @@ class Training:
         self._sum, self._count = self._sum + loss, self._count + 1
 
     def _at_point(self) -> bool:
-        """Whether the curve gets a point here."""
+        """Return whether the curve gets a point at this step."""
         gap = max(1, self.plan.steps // CURVE)
         return self.step % gap == 0 or self.step == self.plan.steps
 

@@ -1,4 +1,4 @@
-"""What a trained decoder has learned, on rows that nobody has trained on."""
+"""Measure what a trained decoder has learned, on held-out rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _spread(values: NDArray[Any]) -> dict[str, float]:
 
 
 def _recall(guesses: NDArray[Any], rows: NDArray[Any], since: int = 0) -> dict[str, Any]:
-    """How often the likeliest word is right where it follows from who has what."""
+    """Return how often the likeliest word is right where the story determines it."""
     asked = who_has(rows)
     if since:
         later = asked.positions >= since

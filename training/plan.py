@@ -1,4 +1,4 @@
-"""How a member is trained: one budget and one recipe for all of them."""
+"""The training plan: one budget and one recipe for every member."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """Name of its files."""
         return f"{self.member}-{self.n_layers}x{self.d_model}-s{self.seed}"
 
     @property

@@ -1,4 +1,4 @@
-"""What an experiment on trained members finds: its points, on disk and over seeds."""
+"""Points that an experiment on trained members finds, on disk and over seeds."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Ledger:
 
 
 def _points(path: Path) -> list[Point]:
-    """What a file holds; nothing where there is none."""
+    """Return the points in a file, or none if it doesn't exist."""
     if not path.exists():
         return []
     found: list[Point] = json.loads(path.read_text(encoding="utf-8"))["points"]
@@ -90,7 +90,7 @@ def _points(path: Path) -> list[Point]:
 
 
 def lost(result: Mapping[str, Any]) -> Point:
-    """What a point says of a measurement: loss above the floor, copying, recall."""
+    """Return a measurement's fields: loss above the floor, copying, recall."""
     return {
         "excess": result["stories"]["excess"],
         "copying": result["copying"],

@@ -41,7 +41,7 @@ SHIPPED = Plan("mha")  # or another member: a shorter training replaces no weigh
 
 
 class Stop:
-    """Whether Ctrl-C was pressed: it is heeded between two steps."""
+    """Remembers Ctrl-C until the end of a step."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -54,7 +54,7 @@ class Stop:
         print("\n[train] stopping after this step; once more stops at once", flush=True)
 
     def __call__(self) -> bool:
-        """Whether it was pressed."""
+        """Return whether Ctrl-C was pressed."""
         return self.asked
 
 
@@ -67,7 +67,7 @@ def written(path: Path, record: dict[str, Any]) -> None:
 
 
 def command(plan: Plan) -> str:
-    """What trains it."""
+    """Return the command that trains it."""
     told = f"make train MEMBER={plan.member} SEED={plan.seed}"
     for name, option in (("tokens", "TOKENS"), ("n_layers", "LAYERS"), ("d_model", "WIDTH")):
         if (size := getattr(plan, name)) != getattr(SHIPPED, name):

@@ -20,7 +20,7 @@ SKIPPED = "skip-execution"
 
 
 def kind_of(cell: nbformat.NotebookNode) -> str:
-    """How a page runs a cell.
+    """Return how a page runs a cell.
 
     ``run`` is offered; ``quiet`` only makes what later cells need; ``picture`` is alive already,
     ``exercise`` is done elsewhere and ``never`` needs what no browser has.

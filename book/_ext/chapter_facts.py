@@ -1,4 +1,4 @@
-"""What the chapters say about themselves: goals, needs, minutes, exercises and their places.
+"""Read goals, needs, minutes, exercises and their places from the chapters themselves.
 
 Nothing is kept beside the notebooks: the pages for teachers are drawn from here.
 """
@@ -33,7 +33,7 @@ EXERCISE = re.compile(r"Exercise (\d+): ")
 
 
 def minutes_of_words(text: str) -> float:
-    """How long prose takes to read."""
+    """Return the minutes that prose takes to read."""
     return len(text.split()) / WORDS_A_MINUTE
 
 
@@ -70,7 +70,7 @@ class Chapter:
 
     @property
     def misconceptions(self) -> list[str]:
-        """What students think, for the page for teachers: its rows in the notebook's metadata."""
+        """Students' misconceptions, for teachers: rows of the notebook's metadata."""
         return list(self.notebook.metadata.get("mini_attn", {}).get("misconceptions", []))
 
     @cached_property
@@ -85,7 +85,7 @@ class Chapter:
 
     @cached_property
     def goals(self) -> list[str]:
-        """What one can do after it, as the list says that begins with `GOALS`."""
+        """The reader's new skills, from the list that begins with `GOALS`."""
         listed = self.about.split(f"{GOALS}\n\n")[1].split("\n\n")[0]
         return [line.removeprefix("- ").rstrip(";.") for line in listed.split("\n")]
 

@@ -19,7 +19,7 @@ FRAME = "fill:var(--pst-color-surface);stroke:var(--pst-color-border);stroke-wid
 
 
 def depths(chapters: dict[str, Chapter]) -> dict[str, int]:
-    """How many chapters stand one on the other before each; those that merely help count too."""
+    """Count the chapters stacked below each one, including those that only help."""
     found: dict[str, int] = {}
     for stem, chapter in chapters.items():
         earlier = [s for s in chapter.needs + chapter.helps if s in found]
@@ -41,7 +41,7 @@ def places(chapters: dict[str, Chapter]) -> dict[str, tuple[int, int]]:
 
 
 def arrows(chapters: dict[str, Chapter]) -> Iterator[tuple[str, str, bool]]:
-    """What is drawn: from, to, and whether it is needed; none that others imply."""
+    """Yield each arrow to draw (from, to, needed), leaving out those that others imply."""
     for stem, chapter in chapters.items():
         for start in chapter.needs + chapter.helps:
             needed = start in chapter.needs

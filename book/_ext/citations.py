@@ -9,7 +9,7 @@ from pybtex.database import parse_file
 
 
 def citations(path: Path) -> Callable[[str], str]:
-    """What a key of a bibliography reads as, for example Shazeer (2019)."""
+    """Return each bibliography key as readers see it, for example Shazeer (2019)."""
     library = parse_file(str(path))
 
     def cite(key: str) -> str:

@@ -76,7 +76,7 @@ def shown(path: Path) -> Iterator[tuple[int, bool]]:
 
 
 def faults(text: str, notebooks: list[Path]) -> list[str]:
-    """What is missing between the page of claims and the cells of the chapters."""
+    """List the mismatches between the page of claims and the chapters' cells."""
     table = rows(text)
     found = [item for path in notebooks for item in shown(path)]
     wrong = [f"claim {n} links to claim-{target}" for n, target in table.items() if n != target]

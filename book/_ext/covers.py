@@ -40,7 +40,7 @@ def waits_for(cell: nbformat.NotebookNode) -> str:
 
 
 def covers_of(cells: list[nbformat.NotebookNode]) -> dict[int, str]:
-    """What each covered cell of a chapter waits for, by the cell's number.
+    """Return the predictions that each covered cell waits for, by the cell's number.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def covers_of(cells: list[nbformat.NotebookNode]) -> dict[int, str]:
 
 
 def named(cells: list[nbformat.NotebookNode]) -> str:
-    """What lies under one cover, in words."""
+    """Name the contents of one cover."""
     kinds = dict.fromkeys(
         "a figure" if re.search(r"\b(plt|axe?s?|axes)\.|\bLivingPlot\(", cell.source)
         else "a cell with its output" if "print(" in cell.source
@@ -80,7 +80,7 @@ def listed(words: list[str]) -> str:
 
 
 def guess(keys: list[str]) -> str:
-    """What the reader has to do, with a link to each prediction."""
+    """Tell the reader to guess first, with a link to each prediction."""
     links = [f'<a href="#ask-{key.split("/")[1]}">{{}}</a>' for key in keys]
     if len(keys) == 1:
         return links[0].format("guess")

@@ -155,12 +155,12 @@ def public(module: ModuleType) -> list[str]:
 
 
 def is_entry(thing: object) -> bool:
-    """Whether something has a docstring of its own."""
+    """Return whether an object has its own docstring."""
     return inspect.isclass(thing) or inspect.isfunction(thing)
 
 
 def held(thing: object) -> str:
-    """What a table or constant holds, in one line of markup."""
+    """Return the contents of a table or constant as one line of markup."""
     if isinstance(thing, dict):
         keys = ", ".join(f"``{key}``" for key in thing)
         kind = type(next(iter(thing.values()))).__name__

@@ -49,7 +49,7 @@ def solution_code(task: Exercise) -> str:
 
 
 def model_answer(task: Exercise) -> str:
-    """What an answer in words may look like; a page with scripts covers it until one is there."""
+    """Return a model answer in words; scripts cover it until the reader has written one."""
     model = import_module(f"solutions.{task.id}").MODEL
     body = MarkdownIt("commonmark", {"html": False}).render(model)
     box = dropdown("Compare with a model answer", f"<div>{body}</div>")
@@ -73,13 +73,13 @@ def more(task: Exercise) -> str:
 
 
 def answer_place(task: Exercise) -> str:
-    """Where the page takes the number of a pencil exercise: empty until its script comes."""
+    """Return the place for a pencil exercise's number, empty until the script fills it."""
     data = f'<script type="application/json">{page_data(task)}</script>'
     return f'<div class="pencil" hidden>{data}</div>'
 
 
 def words_place(task: Exercise) -> str:
-    """Where the page takes an answer in words, and offers the rubric to its reader."""
+    """Return the place for an answer in words, which also shows its rubric."""
     facts = {name: getattr(task, name) for name in ("id", "page", "title", "points", "assessed")}
     rubric = [[prose(says), points] for says, points in task.rubric.items()]
     data = json.dumps(facts | {"rubric": rubric}).replace("<", "\\u003c")
@@ -87,7 +87,7 @@ def words_place(task: Exercise) -> str:
 
 
 def place_of(task: Exercise) -> str:
-    """Where a page lets one do the exercise."""
+    """Return the place on the page where the exercise is done."""
     if task.kind == "open":
         return words_place(task)
     return answer_place(task) if task.kind == "pencil" else here(task)
@@ -103,7 +103,7 @@ def notebook_link(task: Exercise) -> str:
 
 
 def here(task: Exercise) -> str:
-    """Where a page with Python lets one do the exercise."""
+    """Return the same place on a page that runs Python."""
     names = ("id", "page", "title", "starter")
     data = json.dumps({name: getattr(task, name) for name in names}).replace("<", "\\u003c")
     return (

@@ -35,7 +35,7 @@ NAMES = {colour: name for name, colour in PALETTE.items()}
 
 
 def grey(colour: str) -> bool:
-    """Whether a colour is hardly one."""
+    """Return whether a color is nearly gray."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return max(parts) - min(parts) <= 8
 

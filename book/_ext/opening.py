@@ -36,7 +36,7 @@ def goals_of(room: nodes.section) -> list[nodes.Element]:
 
 
 def summed(chapter: Chapter) -> str:
-    """What the minutes come to, each kind named that is in the sum."""
+    """Add up the minutes and name each kind in the sum."""
     visit, tasks = chapter.visit, chapter.working
     kinds = [f"{visit} for what stands open"]
     kinds += [f"{chapter.deeper} for what is folded"] if chapter.deeper else []

@@ -1,4 +1,4 @@
-"""What there is to answer and to solve in the book, chapter by chapter, for the readers' progress.
+"""List predictions and exercises, chapter by chapter, for the reader's progress.
 
 It comes from the notebooks and the bank of exercises, so that no title is typed twice; the
 page's script gets it as one line in front of the bundle, because a page that was opened as a

@@ -1,4 +1,4 @@
-"""What every page gets, and the files beside the pages.
+"""Add to every page its scripts and links, and write the files beside the pages.
 
 * pages with a living picture: the one bundle and its style sheet, once; no widget state;
 * pages with a trained decoder: its bundle; the decoders' weights lie beside it, each a script;
@@ -85,7 +85,7 @@ def notebook_name(app: Sphinx, pagename: str) -> str:
 
 
 def is_notebook(app: Sphinx, pagename: str) -> bool:
-    """Whether a page comes from a notebook."""
+    """Return whether a page comes from a notebook."""
     return pagename in app.env.found_docs and app.env.doc2path(pagename).endswith(".ipynb")
 
 
@@ -111,7 +111,7 @@ def copy_bundle(app: Sphinx) -> None:
 
 
 def digest_of(content: bytes) -> str:
-    """What an address ends with, so that no older file is kept."""
+    """Return the digest that an address ends with, so that browsers drop older files."""
     return hashlib.sha256(content).hexdigest()[:8]
 
 
@@ -160,7 +160,7 @@ def scripts_of_head(context: dict[str, Any], waits: bool) -> list[Any]:
 
 
 def progress_place(app: Sphinx, pagename: str, body: str) -> str:
-    """Where a page shows the reader's progress: at its end, empty until the script comes."""
+    """Return the place for the reader's progress, empty until the script fills it."""
     page = Path(pagename).name
     if page not in {chapter["page"] for chapter in app.env.living_chapters}:
         return body

@@ -63,7 +63,7 @@ def goals(chapters: Chapters) -> list[str]:
 
 
 def idea(task: Exercise) -> str:
-    """What an exercise is about, in a line."""
+    """Return an exercise's idea in one line."""
     text = import_module(f"mini_attn.exercises.bank.{task.id}").__doc__ or ""
     return text.strip().split("\n")[0]
 

@@ -58,14 +58,14 @@ def link(words: str, entry: tuple[str, str]) -> nodes.raw:
 
 
 def in_link(node: nodes.Node) -> bool:
-    """Whether it stands between the two tags of a link that is written as markup."""
+    """Return whether it's inside a link that is written as markup."""
     before = node.parent.children[: node.parent.index(node)]
     tags = [part.astext() for part in before if isinstance(part, nodes.raw)]
     return sum(tag.startswith("<a ") for tag in tags) > tags.count("</a>")
 
 
 def is_open(text: nodes.Text) -> bool:
-    """Whether a word of this text may become a link."""
+    """Return whether a word of this text may become a link."""
     node: nodes.Node = text
     while not isinstance(above := node.parent, nodes.document):
         if isinstance(above, CLOSED) or "about-goals" in above["classes"] or in_link(node):

@@ -38,7 +38,7 @@ def imported() -> set[str]:
 
 
 def bytecode(source: bytes, path: str) -> bytes:
-    """What a ``.pyc`` file holds."""
+    """Return the content of a ``.pyc`` file."""
     code = compile(source, path, "exec", dont_inherit=True)
     head = importlib.util.MAGIC_NUMBER + UNCHECKED + importlib.util.source_hash(source)
     return head + marshal.dumps(code)

@@ -72,7 +72,7 @@ def make_environment() -> None:
 
 
 def kept(name: str, expected: str) -> bool:
-    """Whether the cache holds a file with the expected content."""
+    """Return whether the cache holds a file with the expected content."""
     return (CACHE / name).exists() and sha256(CACHE / name) == expected
 
 
