@@ -57,7 +57,7 @@ def _absent_imports(node: ast.stmt) -> set[str]:
 
 
 def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
-    """What a statement defines, and what of outside it needs."""
+    """Return what a statement defines, and what of outside it needs."""
     try:
         top = symtable.symtable(ast.unparse(node), "<cell>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # as of "return" in no function
@@ -88,7 +88,7 @@ def _missing(parts: list[list[set[str]]], name: str) -> list[str]:
 
 
 def what_lacks(task: Exercise, source: str) -> list[str]:
-    """What a teacher's run will miss in an answer that is right here.
+    """Return what a teacher's run will miss in an answer that is right here.
 
     Parameters
     ----------

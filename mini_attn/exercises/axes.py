@@ -70,7 +70,7 @@ def _reshaped(misfit: Misfit) -> Iterator[tuple[Shape, str]]:
 
 
 def ideas_of_shape(misfit: Misfit) -> list[str]:
-    """What may have happened to the axes; nothing that is known of one case alone.
+    """Return what may have happened to the axes; nothing that is known of one case alone.
 
     Parameters
     ----------

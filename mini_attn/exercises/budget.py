@@ -30,7 +30,7 @@ class BudgetSpent(BaseException):
 
 @cache
 def is_learners(file: str) -> bool:
-    """Whether a code object's file is a cell or script, and not an installed library.
+    """Return whether a code object's file is a cell or script, and not an installed library.
 
     Parameters
     ----------
@@ -47,19 +47,19 @@ def is_learners(file: str) -> bool:
 
 @cache
 def _protected(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """Where an exception would be caught: ranges of instructions."""
+    """Return where an exception would be caught: ranges of instructions."""
     entries = getattr(dis.Bytecode(code), "exception_entries", ())
     return tuple((entry.start, entry.end) for entry in entries)
 
 
 @cache
 def _jumps_to_itself(code: CodeType) -> bool:
-    """Whether it holds ``while True: pass`` in one line, for which there are no line events."""
+    """Return whether it has a one-line ``while True: pass``, which raises no line events."""
     return any(step.argval == step.offset for step in dis.get_instructions(code) if step.arg)
 
 
 def _would_be_caught(frame: FrameType | None) -> bool:
-    """Whether a ``try`` of the learner stands round this line or round a call that led here."""
+    """Return whether a learner's ``try`` surrounds this line or a call that led here."""
     while frame is not None:
         code, at = frame.f_code, frame.f_lasti
         if is_learners(code.co_filename) and any(a <= at < b for a, b in _protected(code)):

@@ -61,7 +61,7 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
 
 
 def look(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
-    """What a learner is told: as `examine`, but of an untouched starter no diagnosis.
+    """Return what a learner is told: as `examine`, but of an untouched starter no diagnosis.
 
     Parameters
     ----------

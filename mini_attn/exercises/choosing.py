@@ -55,7 +55,7 @@ class Tried:
 def _gives(
     task: Exercise, case: Tried, mistake: Outputs, moved: dict[str, float], *, whole: bool
 ) -> bool:
-    """Whether a mistake would have given the same in this case.
+    """Return whether a mistake would have given the same in this case.
 
     Unless the whole counts, numbers that are not finite are left out: what overflowed on the way
     to a mistake is another matter.
@@ -120,7 +120,7 @@ def _explain(task: Exercise, tried: list[Tried], first: Tried) -> tuple[str | No
 
 
 def _of_shape(task: Exercise, tried: list[Tried], first: Misfit) -> str:
-    """What is said about a shape, with the idea that fits those of all cases."""
+    """Return what is said about a shape, with the idea that fits those of all cases."""
     ideas = ideas_of_shape(first)
     for case in tried:
         right = task.expected(case.inputs)[first.name][0]
@@ -131,7 +131,7 @@ def _of_shape(task: Exercise, tried: list[Tried], first: Misfit) -> str:
 
 
 def _effort(case: Tried) -> tuple[bool, int]:
-    """What it takes to see the fault: whole numbers come first, then how many there are."""
+    """Return what it takes to see the fault: whole numbers come first, then how many there are."""
     numbers = sum(np.size(value) for value in (*case.inputs.values(), *case.outputs.values()))
     return case.group != GROUPS[0], numbers
 

@@ -24,7 +24,7 @@ def sinusoids(positions: Array, d: int, base: float) -> Array:
 
 
 def angles_of(rows: Array, hand: str, layout: str) -> Array:
-    """Where each clock's hand stands, in radians: (n, d/2)."""
+    """Return where each clock's hand stands, in radians: (n, d/2)."""
     half = rows.shape[1] // 2
     sin, cos = (rows[:, 0::2], rows[:, 1::2])
     if layout == "halves":

@@ -33,7 +33,7 @@ def close(
     tight: float = TIGHT,
     relative: bool = False,
 ) -> bool:
-    """Whether two arrays of one shape are the same up to rounding; whole numbers exactly.
+    """Return whether two arrays of one shape are the same up to rounding; whole numbers exactly.
 
     The one tolerance of all exercises. Of float64 it asks ``tight``. A float32 answer is as good
     as float32 allows: steps of its largest number, and what rounding the inputs does to it.
@@ -88,7 +88,7 @@ def moves(
     outputs: Outputs,
     wanted: Outputs | None = None,
 ) -> dict[str, float]:
-    """How far rounding the inputs to float32 moves each output, at most.
+    """Return how far rounding the inputs to float32 moves each output, at most.
 
     Who computes in float32 cannot come nearer: a score of 900 that is off by half a step moves its
     weight by 5e-5.
@@ -147,7 +147,7 @@ def named(answer: Any, names: list[str]) -> Outputs:
 
 
 def wrong_along(got: np.ndarray, wanted: np.ndarray, axis: int = 0) -> list[int]:
-    """Which rows, heads or slots are not right, by their place along an axis.
+    """Return which rows, heads or slots are not right, by their place along an axis.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _given(inputs: Inputs) -> str:
 
 
 def _beside(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
-    """What should be, and what is: the array, or the first entry that clearly differs."""
+    """Return what should be, and what is: the array, or the first entry that clearly differs."""
     if wanted.size > FEW_WANTED:
         with np.errstate(over="ignore"):
             off = np.abs(got.astype(float) - wanted)

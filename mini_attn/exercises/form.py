@@ -77,7 +77,7 @@ def _judged(array: np.ndarray) -> Any:
 
 
 def not_finite(outputs: Outputs, inputs: Inputs, warned: str) -> str | None:
-    """Where the answer holds NaN or infinity, and what about this case may have made it."""
+    """Return where the answer holds NaN or infinity, and what about this case may have made it."""
     for name, array in outputs.items():
         if array.dtype.kind != "f":
             continue
@@ -91,7 +91,7 @@ def not_finite(outputs: Outputs, inputs: Inputs, warned: str) -> str | None:
 
 
 def _facts(inputs: Inputs, warned: str) -> str:
-    """What is true of a case that made a number not finite; nothing that is only likely."""
+    """Return what is true of a case that made a number not finite; nothing that is only likely."""
     arrays = {name: item for name, item in inputs.items() if isinstance(item, np.ndarray)}
     facts = [words for sign, words in WARNINGS.items() if sign in warned]
     unset = [n for n, a in arrays.items() if a.dtype.kind == "f" and np.isnan(a).any()]

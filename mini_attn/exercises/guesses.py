@@ -73,7 +73,7 @@ def with_pairs(
 
 
 def times_too_many(value: float, answer: float) -> str:
-    """How far a wrong count is off, in words.
+    """Return how far a wrong count is off, in words.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def _same(first: Outputs, second: Outputs) -> bool:
 
 
 def _judge(task: Exercise, inputs: Inputs, outputs: Outputs) -> str | None:
-    """What the outputs lack; an error in a check is never the learner's."""
+    """Return what the outputs lack; an error in a check is never the learner's."""
     try:
         with np.errstate(all="ignore"):
             return task.judge(inputs, outputs)
@@ -54,7 +54,7 @@ def _judge(task: Exercise, inputs: Inputs, outputs: Outputs) -> str | None:
 
 
 def _rough(task: Exercise, case: Tried, outputs: Outputs, fault: str | None) -> bool:
-    """Whether outputs are right to float32's precision, and no better."""
+    """Return whether outputs are right to float32's precision, and no better."""
     other = np.float32 if fault else np.float64
     with np.errstate(over="ignore"):
         cast = {n: a.astype(other) if a.dtype.kind == "f" else a for n, a in outputs.items()}
@@ -145,7 +145,7 @@ def _one_number(task: Exercise, answer: Any) -> None:
 
 
 def count_right(task: Exercise, call: Call, *, seed: int) -> tuple[int, int]:
-    """How many cases come out right, each judged by itself.
+    """Return how many cases come out right, each judged by itself.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _set_aside(path: Path, reason: ConfigError) -> None:
 
 
 def read(path: Path) -> Record:
-    """What the file holds; one that cannot be read is set aside.
+    """Return what the file holds; one that cannot be read is set aside.
 
     Parameters
     ----------

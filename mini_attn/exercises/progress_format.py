@@ -107,7 +107,7 @@ def _exercise(given: Any, where: str) -> Entry:
 
 
 def _answer(given: Any, where: str) -> Entry:
-    """What a reader wrote, in one text."""
+    """Return what a reader wrote, in one text."""
     code = _object(given, where, ("code",)).get("code")
     if not isinstance(code, str) or not 0 < len(code) <= LONGEST or HALF.search(code):
         raise _refuse(f"the code of {where} is {_short(code)}, expected 1 to {LONGEST} characters")

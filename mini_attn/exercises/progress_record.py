@@ -98,7 +98,7 @@ def only_known(record: Record) -> tuple[Record, int]:
 
 
 def words(record: Record) -> str:
-    """How much is in a record: ``2 exercises (1 solved) and 1 prediction (1 right)``.
+    """Return how much is in a record: ``2 exercises (1 solved) and 1 prediction (1 right)``.
 
     Parameters
     ----------

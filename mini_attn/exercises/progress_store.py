@@ -33,7 +33,7 @@ _waiting: Record = {}  # what the file does not hold yet
 
 @cache
 def _has_drive() -> bool:
-    """Whether the browser keeps files; each question to it takes a while."""
+    """Return whether the browser keeps files; each question to it takes a while."""
     return DRIVE.is_dir()
 
 
@@ -84,7 +84,7 @@ def _flush(patience: float = PATIENCE) -> None:
 
 
 def outcome(task: Exercise, failed: str | None) -> Record:
-    """What is worth keeping of an answer.
+    """Return what is worth keeping of an answer.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ __all__ = ["progress"]
 
 
 def _state(task: Exercise, entry: Entry | None) -> str:
-    """How far an exercise is, in words."""
+    """Return how far an exercise is, in words."""
     if entry is None:
         return "not attempted"
     if entry["state"] != "tried":

@@ -65,7 +65,7 @@ class Report:
         return PENCIL_CHECKS if self.exercise.kind == "pencil" else CHECKS
 
     def data(self) -> dict[str, Any]:
-        """What a page shows, as plain data.
+        """Return what a page shows, as plain data.
 
         Returns
         -------

@@ -26,7 +26,7 @@ class Speeds(NamedTuple):
 
 
 def _as_many(one: Array, other: Array, rounding: float) -> int:
-    """How many of the other steps are one step in all planes, 0 if no number of them is."""
+    """Return how many of the other steps are one step in all planes, 0 if no number of them is."""
     wide = np.arange(2, min(WIDEST, int(0.05 / rounding)))
     for sign, step in ((1, other), (-1, other.conj())):
         off = np.abs(step[0] ** wide - one[0])  # the other planes for those alone that fit
@@ -39,7 +39,7 @@ def _as_many(one: Array, other: Array, rounding: float) -> int:
 
 
 def _times(one: Array, other: Array, rounding: float) -> float:
-    """How many times as fast as the other's all planes are, 0 if they are not all.
+    """Return how many times as fast as the other's all planes are, 0 if they are not all.
 
     A fast plane may have gone round within a step: the slower ones say how often.
     """
@@ -59,7 +59,7 @@ def _times(one: Array, other: Array, rounding: float) -> float:
 
 
 def _whole_moves(speeds: Speeds, rounding: float) -> float:
-    """How many columns undo a row, in a ratio of whole numbers, where fast planes went round."""
+    """Return how many columns undo a row, as a ratio of whole numbers, where fast planes wrap."""
     down, right = (np.angle(step) for step in speeds)
     if np.minimum(np.abs(down), np.abs(right)).min() <= rounding:
         return 0.0
@@ -93,7 +93,7 @@ def _move(times: float, speeds: Speeds, alike: float, rounding: float) -> str:
 
 
 def undone(speeds: Speeds, rounding: float) -> str | None:
-    """What to say of a move along the columns that takes back one down the rows, in all planes.
+    """Say which move along the columns undoes one down the rows, in all planes.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def refuse_open(task: Exercise) -> None:
 
 
 def rubric_words(task: Exercise) -> str:
-    """What a reader is told who asks for a check.
+    """Return what a reader is told who asks for a check.
 
     Parameters
     ----------

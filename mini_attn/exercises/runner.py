@@ -83,7 +83,7 @@ def no_input() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _measured(result: Run) -> Iterator[None]:
-    """How many bytes are held at most: slow, so for those tasks alone that ask for it.
+    """Yield how many bytes are held at most: slow, so for those tasks alone that ask for it.
 
     Who traces memory already goes on doing so.
     """

@@ -93,7 +93,7 @@ def trained_heads(
 
 
 def trained_stream(ids: Array) -> tuple[Array, Array, Array]:
-    """What the trained decoder adds up for the last word of a text, and what reads it.
+    """Return what the trained decoder adds up for the last word of a text, and what reads it.
 
     ``logits = norm(parts.sum(axis=0)) * gain @ table.T``
 

@@ -27,14 +27,14 @@ def _code(part: Any) -> Any:
 
 
 def _compiled(found: Any) -> Any:
-    """What a function does, as far as it can be compared; None for what is no function."""
+    """Return what a function does, as far as it can be compared; None for what is no function."""
     if not isinstance(found, FunctionType):
         return None
     return _code(found.__code__), repr(found.__defaults__), repr(found.__kwdefaults__)
 
 
 def is_starter(task: Exercise, answer: Any) -> bool:
-    """Whether an answer to a repair exercise is its starter, with the helpers it came with.
+    """Return whether an answer to a repair exercise is its starter, with the helpers it came with.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def is_starter(task: Exercise, answer: Any) -> bool:
 
 
 def untouched(task: Exercise, answer: Any, *, seed: int) -> Report | None:
-    """What is said of a starter: how much of it is right, and what to do.
+    """Return what is said of a starter: how much of it is right, and what to do.
 
     Parameters
     ----------

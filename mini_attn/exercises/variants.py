@@ -69,7 +69,7 @@ def in_words(number: int) -> str:
 
 
 def key_of(seed: str, name: str) -> str:
-    """What a student's numbers are drawn from; it tells nothing about anybody else's.
+    """Return what a student's numbers are drawn from; it tells nothing about anybody else's.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def _digest(*values: Any) -> str:
 
 
 def _said(task: Exercise, value: Any) -> str | None:
-    """What the check says to a number."""
+    """Return what the check says to a number."""
     return task.judge({}, {"answer": np.asarray(float(value))})
 
 
 def told_apart(task: Exercise) -> bool:
-    """Whether the right number is right, and each foreseen wrong one gets its own idea."""
+    """Return whether the right number is right, and each foreseen wrong one gets its own idea."""
     assert task.right is not None
     if _said(task, task.right({})) is not None:
         return False

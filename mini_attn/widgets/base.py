@@ -63,7 +63,7 @@ def fault(entry: dict[str, Any], value: Any) -> str | None:
 
 
 def carried(data: Any, mark: str = "") -> str:
-    """What a page carries for its script, in an element that "</script>" inside cannot end."""
+    """Return a page's data for its script, in an element that an inner "</script>" can't end."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json"{mark}>{text}</script>'
 
@@ -158,7 +158,7 @@ class LivingWidget(anywidget.AnyWidget):
         return f"{svg}<figcaption>{html.escape(self.caption)}{note}</figcaption>"
 
     def _data(self) -> str:
-        """What the view needs besides the state: nothing, where the package's own data do."""
+        """Return what the view needs besides the state; nothing if the package's data will do."""
         return ""
 
     def _html(self) -> str:

@@ -262,5 +262,5 @@ class CacheCalculator(LivingWidget):
             self._settling = False
 
     def result(self) -> dict[str, Any]:
-        """What the calculator shows for the present state; see `calculate`."""
+        """Return what the calculator shows for the present state; see `calculate`."""
         return calculate(self.state)

@@ -15,7 +15,7 @@ _BASE = MODELS["llama-3-8b"]
 
 
 def _changes(entry: Variant) -> dict[str, Any]:
-    """What a variant changes of the model: what it fixes, and sizes of its own."""
+    """Return what a variant changes of the model: what it fixes, and sizes of its own."""
     return {"attention": entry.name, **entry.fix(vars(_BASE)), **dict(entry.compared)}
 
 
@@ -61,7 +61,7 @@ def _scan_numbers(model: ModelConfig, chosen: int) -> int:
 
 
 def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
-    """What a step costs: a part for each token that runs, and one for each key that it meets.
+    """Return what a step costs: a part per token that runs, and a part per key that it meets.
 
     ``read`` and ``row_flops`` are those of all weights; the logits' share stands beside them. Where
     a variant chooses so many keys, the choice compares one query with each key at a price of its
@@ -95,7 +95,7 @@ def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
 
 
 def comparison() -> dict[str, Any]:
-    """What the widget needs of the variants, all at the shape of one model.
+    """Return what the widget needs of the variants, all at the shape of one model.
 
     Returns
     -------

@@ -52,7 +52,7 @@ MODEL_KEYS = (
 
 
 def _models() -> list[dict[str, Any]]:
-    """What the widgets need of every published configuration, with its counted parameters."""
+    """Return each published configuration as widgets need it, with its parameter count."""
     return [
         {key: getattr(model, key) for key in MODEL_KEYS}
         | {"parameters": cost.parameter_count(model)}
@@ -61,7 +61,7 @@ def _models() -> list[dict[str, Any]]:
 
 
 def _layouts() -> list[dict[str, Any]]:
-    """What each variant leaves in the cache: the registry's own fields and rule."""
+    """Return what each variant leaves in the cache: the registry's own fields and rule."""
     return [
         {
             "name": entry.name,
@@ -84,7 +84,7 @@ def _devices() -> list[dict[str, Any]]:
 
 
 def _film() -> dict[str, Any]:
-    """What a page shows of the film: not how it was made, and the loss of who guesses."""
+    """Return what a page shows of the film: not how it was made, and the loss of who guesses."""
     record = film()
     curve = {key: record["curve"][key] for key in ("step", "copying", "stories")}
     shown = {key: record[key] for key in ("floor", "words", "frames")}

@@ -21,7 +21,7 @@ def size_of(point: Mapping[str, Any]) -> str:
 
 
 def equal_bytes() -> dict[str, Any]:
-    """What the widget needs of the stored points.
+    """Return what the widget needs of the stored points.
 
     Returns
     -------

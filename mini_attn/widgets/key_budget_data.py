@@ -115,7 +115,7 @@ def _measured(budgets: list[int]) -> dict[str, Any]:
 
 
 def key_budget() -> dict[str, Any]:
-    """What the widget needs: the story, its two heads, and the stored measurements.
+    """Return what the widget needs: the story, its two heads, and the stored measurements.
 
     Returns
     -------

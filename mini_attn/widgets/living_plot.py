@@ -48,7 +48,7 @@ def _sentences(say: Any, values: list[Any]) -> list[str]:
 
 
 def _count(value: Any) -> int:
-    """How many numbers a figure holds."""
+    """Return how many numbers a figure holds."""
     if isinstance(value, (list, tuple)):
         return sum(map(_count, value))
     if isinstance(value, dict):

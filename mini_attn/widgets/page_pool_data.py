@@ -167,7 +167,7 @@ def _snapshot(scheduler: Scheduler, plan: Step) -> Snapshot:
 
 
 def page_pool() -> dict[str, Any]:
-    """What the page knows of the pool and of the requests.
+    """Return what the page knows of the pool and of the requests.
 
     Returns
     -------

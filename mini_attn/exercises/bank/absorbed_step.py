@@ -85,7 +85,7 @@ def _scores(inputs: Inputs, *, content: bool = True, place: bool = True) -> np.n
 
 
 def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the mixture of latents would be with one idea missing."""
+    """Return what the mixture of latents would be with one idea missing."""
     (heads, rank, nope), rope = inputs["w_uk"].shape, inputs["q_rope"].shape[-1]
     scores, latent, scale = _scores(inputs), inputs["latent"], (nope + rope) ** -0.5
     content = _scores(inputs, place=False)
@@ -122,7 +122,7 @@ def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
 
 
 def _more_guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the mixture would be with the parts, the tokens or the heads put together wrongly."""
+    """Return the mixture with the parts, the tokens or the heads put together wrongly."""
     (_, _, nope), rope, latent = inputs["w_uk"].shape, inputs["q_rope"].shape[-1], inputs["latent"]
     scale, w_uk = (nope + rope) ** -0.5, inputs["w_uk"]
     scores, content = _scores(inputs) * scale, _scores(inputs, place=False) * scale
@@ -183,7 +183,7 @@ def _expanded(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the mixture, or the output of the right one, would be with one idea missing."""
+    """Return what the mixture, or the output of the right one, would be with one idea missing."""
     mixed, w_uk, w_uv = _mixed(inputs), inputs["w_uk"], inputs["w_uv"]
     fits = w_uk.shape == w_uv.shape
     return [
@@ -197,7 +197,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether the mixture is right."""
+    """Say whether the mixture is right."""
     if not close(outputs["mixed"], _mixed(inputs)):
         return None
     return "The mixture of latents is right, the output is not."

@@ -69,7 +69,7 @@ def _bias(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the bias would be with one idea missing, or two."""
+    """Return what the bias would be with one idea missing, or two."""
     slopes, q_len, kv_len = inputs["slopes"], inputs["q_len"], inputs["kv_len"]
     keys, here = np.arange(kv_len), np.arange(q_len)[:, None]
     places = here + kv_len - q_len

@@ -57,7 +57,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _ways_back(d_weights: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, str]]:
-    """What the gradient with respect to the scores would be with one idea missing."""
+    """Return what the gradient with respect to the scores would be with one idea missing."""
     product = d_weights * weights
     diagonal = (
         "Each score is taken to move its own weight only. The weights of a row share one sum: when "
@@ -155,7 +155,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def _one_at_a_time(inputs: Inputs, d_scores: np.ndarray) -> list[tuple[dict[str, Any], str]]:
-    """What one gradient would be without, or with too much of, what the other has right."""
+    """Return what one gradient would be without, or with too much of, what the other has right."""
     found: list[tuple[dict[str, Any], str]] = []
     choices: list[tuple[dict[str, Any], str]] = [
         ({"warmth": 0.0}, "the temperatures are missing"),
@@ -182,7 +182,7 @@ def _multiplied(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the gradients would be with one idea missing, or two."""
+    """Return what the gradients would be with one idea missing, or two."""
     scores, weights, d_weights = _parts(inputs)
     d_scores, t = np.asarray(ma.softmax_backward(d_weights, weights)), inputs["t"]
     ways = _ways_back(d_weights, weights)

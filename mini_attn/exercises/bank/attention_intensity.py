@@ -59,7 +59,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What comes out with one idea missing."""
+    """Return what comes out with one idea missing."""
     kv, heads, each = (inputs[name] for name in ("n_kv_heads", "n_heads", "dtype_bytes"))
     intensity = right(inputs)
     return [

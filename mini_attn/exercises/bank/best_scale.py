@@ -126,7 +126,7 @@ def _in_turns(w: Array, levels: int) -> Array:
 
 
 def _signless(w: Array, levels: int) -> float:
-    """Where no code is below 0."""
+    """Return where no code is below 0."""
     above = np.maximum(w, 0)
     return float(_at(_fits)(above, levels) if above.any() else 0) + float(((w - above) ** 2).sum())
 
@@ -179,7 +179,7 @@ MISTAKES: list[tuple[Find, str]] = [
 
 
 def _each(find: Find, inputs: Inputs) -> Array:
-    """What a way finds for each row; a row of zeros has no error."""
+    """Return what a way finds for each row; a row of zeros has no error."""
     return np.array([find(w, inputs["levels"]) if w.any() else 0.0 for w in inputs["W"]], float)
 
 
@@ -189,7 +189,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What comes out with one idea missing."""
+    """Return what comes out with one idea missing."""
     W, levels, exact = inputs["W"], inputs["levels"], right(inputs)
     one = np.atleast_1d(_best(W.ravel(), levels) if W.any() else 1.0)
     return [

@@ -86,7 +86,7 @@ def room(inputs: Inputs) -> tuple[int, str]:
 
 
 def _tops(top: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
-    """What may be subtracted from the scores of a block: the first is right."""
+    """Return what may be subtracted from the scores of a block: the first is right."""
     return {
         "so far": np.maximum(top, scores.max(axis=1)), "block": scores.max(axis=1),
         "shared": np.full(len(top), max(top.max(), scores.max())), "none": np.zeros(len(top)),
@@ -123,7 +123,7 @@ def _each_alone(inputs: Inputs, blocks: list[slice]) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing."""
+    """Return what the output would be with one idea missing."""
     k, block = inputs["k"], inputs["block"]
     blocks = [slice(start, start + block) for start in range(0, len(k), block)]
     whole = len(k) // block * block

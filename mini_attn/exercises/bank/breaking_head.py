@@ -85,7 +85,7 @@ def _place(scores: np.ndarray) -> list[int]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """Which head would be chosen with one idea missing."""
+    """Return which head would be chosen with one idea missing."""
     maps = inputs["maps"]
     layer, head = _place(_before(maps)[:-1])
     copying = np.array([[_behind(one) for one in heads] for heads in maps])
@@ -127,7 +127,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Whether there is such a head, and what the model does without it."""
+    """Say whether there is such a head, and what the model does without it."""
     n_layers, n_heads = inputs["maps"].shape[:2]
     layer, head = outputs["head"].tolist()
     if not (0 <= layer < n_layers and 0 <= head < n_heads):

@@ -79,7 +79,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the totals would be with one idea missing, or two."""
+    """Return what the totals would be with one idea missing, or two."""
     windows: np.ndarray = inputs["windows"]
     context = inputs["context"]
     parts: list[tuple[dict[str, Any], str]] = [
@@ -113,7 +113,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether a number has overflowed."""
+    """Say whether a number has overflowed."""
     if (outputs["total"] < 0).any():
         return "The product is too large for 32 bits and wrapped round: use 64-bit whole numbers."
     return None

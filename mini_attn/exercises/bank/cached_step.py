@@ -63,7 +63,7 @@ def _out(inputs: Inputs, k: np.ndarray, v: np.ndarray, scale: float | None = Non
 
 
 def _guesses(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the output would be with one idea missing."""
+    """Return what the output would be with one idea missing."""
     at, size = inputs["length"], inputs["q"].shape[-1]
     k = np.concatenate([inputs["k_cache"][:, :, :at], inputs["k_new"]], axis=2)
     v = np.concatenate([inputs["v_cache"][:, :, :at], inputs["v_new"]], axis=2)
@@ -115,7 +115,7 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether the past has changed, or the new row is not where it should be."""
+    """Say whether the past has changed, or the new row is not where it should be."""
     at, wanted = inputs["length"], right(inputs)
     for name, word in (("k_cache", "key"), ("v_cache", "value")):
         if not close(outputs[name][:, :, :at], wanted[name][:, :, :at]):
@@ -132,7 +132,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What an output of the right form would be with one idea missing."""
+    """Return what an output of the right form would be with one idea missing."""
     return [({"out": out}, idea) for out, idea in _guesses(inputs)]
 
 

@@ -159,7 +159,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether a number has overflowed, or the two are not in order."""
+    """Say whether a number has overflowed, or the two are not in order."""
     low, high = outputs["flops"]
     if low < 0 or high < 0:
         return (

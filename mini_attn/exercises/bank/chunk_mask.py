@@ -57,7 +57,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _more_slips(inputs: Inputs) -> Slips:
-    """What the mask would be if slots, the first, the last or the order meant positions."""
+    """Return what the mask would be if slots, the first, the last or the order meant positions."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     slots, rows = np.arange(kv.size)[None, :], np.arange(len(q))[:, None]
     last, in_order = (kv >= 0).sum() - len(q) + rows, np.sort(kv)
@@ -89,7 +89,7 @@ def _more_slips(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the mask would be with one idea missing."""
+    """Return what the mask would be with one idea missing."""
     q, kv = inputs["q_positions"][:, None], inputs["kv_positions"][None, :]
     q_len, kv_len = len(inputs["q_positions"]), len(inputs["kv_positions"])
     before = kv <= q

@@ -150,7 +150,7 @@ def right(inputs: Inputs) -> dict[str, Array]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the folded query, or the output of the right one, would be with one idea missing."""
+    """Return the folded query, or the right one's output, with one idea missing."""
     weights = _weights(inputs, _folded(inputs))
     folded = [({"folded": one}, idea) for one, idea in _foldings(inputs)]
     return folded + [({"out": one}, idea) for one, idea in _outs(inputs, weights)]

@@ -89,7 +89,7 @@ def _back(
     add: float = 0.0,
     give: str = "numbers",
 ) -> Array:
-    """What comes back, or what would by another choice."""
+    """Return what comes back, or what would by another choice."""
     x, levels = inputs["x"], 2 ** inputs["bits"] + more
     low, high = _range(inputs, least, per)
     scale = (high - low) / (2 ** inputs["bits"] + steps) + add
@@ -159,7 +159,7 @@ def same(answer: Array, wanted: Array, moved: float = 0.0) -> bool:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What comes back with one idea missing, or two."""
+    """Return what comes back with one idea missing, or two."""
     x, bits = inputs["x"], inputs["bits"]
     return [
         (_back(inputs, clip="before", empty="divided"), MISTAKES[0][1]),

@@ -65,7 +65,7 @@ def _stripe(weights: np.ndarray, back: int, skip: int = 0) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the means would be with one idea missing."""
+    """Return what the means would be with one idea missing."""
     weights, n = inputs["weights"], inputs["period"]
     copies = "Read off one row of a map: which word stands there, and which one do you want?"
     early = (

@@ -137,7 +137,7 @@ def _one_side(reading: np.ndarray, computing: np.ndarray) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the times would be with one idea missing, or two."""
+    """Return what the times would be with one idea missing, or two."""
     batch, t = inputs["batch"], _sides(inputs)
     reading, computing = t["weights"] + t["cache"], t["rows"] + t["pairs"]
     totals = np.maximum(reading, computing)

@@ -137,7 +137,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rates would be with one idea missing, or two."""
+    """Return what the rates would be with one idea missing, or two."""
     k = np.arange(len(inputs["pass_seconds"]))
     seconds = k * inputs["draft_seconds"] + inputs["pass_seconds"]
     tokens = right(inputs) * seconds

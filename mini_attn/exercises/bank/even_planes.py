@@ -76,7 +76,7 @@ def _scores(q: Array, k: Array, *, turned: bool = True) -> Array:
 
 
 def _same_scores(outputs: Outputs, inputs: Inputs, *, turned: bool = True) -> bool:
-    """Whether they are as before, up to rounding each number of queries and keys."""
+    """Return whether they are as before, up to rounding each number of queries and keys."""
     (q, k), (new_q, new_k) = inputs.values(), outputs.values()
     rounded = SINGLE * float((np.abs(q) @ np.abs(k).T).max(initial=0))
     now, before = _scores(new_q, new_k, turned=turned), _scores(q, k, turned=turned)
@@ -84,7 +84,7 @@ def _same_scores(outputs: Outputs, inputs: Inputs, *, turned: bool = True) -> bo
 
 
 def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
-    """What is wrong with the scores, or None."""
+    """Return what is wrong with the scores, or None."""
     (q, k), (new_q, new_k) = inputs.values(), outputs.values()
     if _same_scores(outputs, inputs):
         return None
@@ -108,7 +108,7 @@ def _of_the_scores(inputs: Inputs, outputs: Outputs) -> str | None:
 
 
 def _of_the_lengths(k: Array, new_k: Array) -> str:
-    """What is wrong with the lengths of keys whose scores are right."""
+    """Return what is wrong with the lengths of keys whose scores are right."""
     before, longest = (_lengths(x).max(axis=0) for x in (k, new_k))
     kept, half = np.isclose(longest, before), k.shape[1] // 2
     numbers, lengths = np.abs(new_k).max(axis=0), _lengths(new_k)

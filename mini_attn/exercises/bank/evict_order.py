@@ -95,7 +95,7 @@ def _order(
     fill: int = -1,
     counted: str = "as given",
 ) -> Array:
-    """Which blocks go, or would by another rule."""
+    """Return which blocks go, or would by another rule."""
     parents, uses = inputs["parents"].tolist(), inputs["uses"].tolist()
     holders, gone = inputs["holders"].tolist(), [fill] * inputs["count"]
     known = set(range(len(parents)))
@@ -120,7 +120,7 @@ def _order(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """Which would go with one idea missing, or two."""
+    """Return which would go with one idea missing, or two."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"tree": "any"},
          "A block goes while another stands behind it. That one is still known, and no prompt can "
@@ -153,7 +153,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """What is wrong with the first block that should not go."""
+    """Say what is wrong with the first block that should not go."""
     gone, wanted = outputs["blocks"].tolist(), right(inputs).tolist()
     i = next(i for i, (one, other) in enumerate(zip(gone, wanted, strict=True)) if one != other)
     block, rest = gone[i], set(gone[: i + 1])

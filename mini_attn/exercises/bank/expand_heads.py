@@ -48,7 +48,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What comes out with one idea missing."""
+    """Return what comes out with one idea missing."""
     k, heads = inputs["k"], inputs["n_heads"]
     kv_heads = k.shape[1]
     group = heads // kv_heads

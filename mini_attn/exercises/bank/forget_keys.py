@@ -67,7 +67,7 @@ def _shares(inputs: Inputs) -> np.ndarray:
 
 
 def right(inputs: Inputs) -> dict[str, np.ndarray]:
-    """What remains of the weights has to sum to 1 again."""
+    """Return what remains of the weights has to sum to 1 again."""
     return {"lse": _lse(inputs), "out": _out(inputs)}
 
 
@@ -133,7 +133,7 @@ OUT: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the two would be with one idea missing, or two."""
+    """Return what the two would be with one idea missing, or two."""
     removed, gone = inputs["scores"], _shares(inputs).sum()
     logs = inputs["lse"] - (inputs["lse"] + np.log(gone) if gone else 0.0)
     return [

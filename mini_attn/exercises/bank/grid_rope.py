@@ -70,7 +70,7 @@ def _planes(x: Array) -> Array:
 
 
 def _of_the_lengths(x: Array, rotated: Array) -> str | None:
-    """What is wrong if the planes are not rotated at all."""
+    """Return what is wrong if the planes are not rotated at all."""
     before, after = np.abs(_planes(x)), np.abs(_planes(rotated))
     if np.allclose(before, after, rtol=1e-5):
         return None
@@ -97,7 +97,7 @@ def _neighbours(inputs: Inputs) -> tuple[int, int, int] | None:
 
 
 def _of_the_speeds(speeds: Speeds, rounding: float) -> str | None:
-    """Which of the demands the speeds of the planes do not meet."""
+    """Return which of the demands the speeds of the planes do not meet."""
     for name, step in zip(("row", "column"), speeds, strict=True):
         if np.abs(step - 1).max() < rounding:
             return f"From {name} to {name} nothing rotates. Both coordinates count."
@@ -124,7 +124,7 @@ def _of_the_speeds(speeds: Speeds, rounding: float) -> str | None:
 def _of_the_cells(
     inputs: Inputs, turns: Array, here: int, speeds: Speeds, rounding: float
 ) -> str | None:
-    """Whether equal moves are equal rotations, and where they are counted from."""
+    """Return whether equal moves are equal rotations, and where they are counted from."""
     down, right = speeds
     rows, columns = inputs["rows"], inputs["columns"]
     moved = down ** (rows - rows[here])[:, None] * right ** (columns - columns[here])[:, None]

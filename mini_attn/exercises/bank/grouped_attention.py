@@ -74,7 +74,7 @@ def _attend(
 
 
 def _more_slips(inputs: Inputs) -> Slips:
-    """What the output would be with the wrong heads put together."""
+    """Return what the output would be with the wrong heads put together."""
     q, k, v = (inputs[name] for name in "qkv")
     (batch, heads, q_len, size), kv_heads, kv_len = q.shape, k.shape[1], k.shape[2]
     attend, group = ma.scaled_dot_product_attention, heads // kv_heads
@@ -104,7 +104,7 @@ def _more_slips(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing, or two."""
+    """Return what the output would be with one idea missing, or two."""
     heads, kv_heads, size = inputs["q"].shape[1], inputs["k"].shape[1], inputs["q"].shape[3]
     group, number = heads // kv_heads, np.arange(heads)
     dealt, first, divided = number % kv_heads, 0 * number, number // kv_heads % kv_heads
@@ -149,7 +149,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Which heads are wrong."""
+    """Say which heads are wrong."""
     out, wanted, kv_heads = outputs["out"], right(inputs), inputs["k"].shape[1]
     wrong = map(str, wrong_along(out, wanted, axis=1))
     return f"Of {out.shape[1]} query heads on {kv_heads}, these are wrong: {', '.join(wrong)}."

@@ -84,7 +84,7 @@ def _below(loss: Array, limit: float) -> Array:
 
 
 def _alone(loss: Array) -> Array:
-    """What each head costs when it goes alone."""
+    """Return what each head costs when it goes alone."""
     on = np.ones((loss.ndim, loss.ndim), int) - np.eye(loss.ndim, dtype=int)
     return np.array([loss[tuple(row)] for row in on]) - loss.flat[-1]
 
@@ -116,7 +116,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the choice would be with one idea missing."""
+    """Return what the choice would be with one idea missing."""
     loss, budget = inputs["loss"], inputs["budget"]
     base = float(loss.flat[-1])
     return [

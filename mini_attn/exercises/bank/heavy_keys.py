@@ -97,7 +97,7 @@ def _kept(
     order: str = "position",
     ties: str = "earlier",
 ) -> dict[str, Array]:
-    """What stays, or what another choice would leave."""
+    """Return what stays, or what another choice would leave."""
     at, recent = inputs["positions"], inputs["recent"]
     room = min(inputs["budget"], at.shape[1])
     got = _summed(inputs, share)
@@ -152,7 +152,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What would stay with one idea missing, or two."""
+    """Return what would stay with one idea missing, or two."""
     found: list[tuple[Any, str]] = [
         ({"kept": _kept(inputs, order="slots")["kept"]},
          "Those are slots of the arrays. `positions` says which token stands in each."),

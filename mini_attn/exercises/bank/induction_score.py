@@ -72,7 +72,7 @@ def _mean(weights: Array, where: Any, rows: Any) -> Array:
 
 
 def _places(ids: Array) -> dict[str, Array]:
-    """Where each word may look, by what one may take for an induction head; (seq, seq) each."""
+    """Return where each word may look, by each idea of an induction head; (seq, seq) each."""
     seq = len(ids)
     same = np.tril(np.equal.outer(ids, ids), -1)  # earlier copies
     behind = np.pad(same, ((0, 0), (1, 0)))[:, :seq]  # one further on
@@ -135,7 +135,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing, or two."""
+    """Return what the scores would be with one idea missing, or two."""
     weights, ids, scores = inputs["weights"], inputs["ids"], right(inputs)
     behind, seq = _places(ids)["right"], len(ids)
     rows, half = behind.any(axis=1), seq // 2

@@ -157,7 +157,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing, or two."""
+    """Return what the rows would be with one idea missing, or two."""
     return [
         *with_pairs(partial(_attend, inputs), MISTAKES),
         (_attend(inputs, old="closed up", start="rows"),

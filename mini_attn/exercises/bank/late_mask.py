@@ -43,7 +43,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _by_hand(inputs: Inputs) -> Slips:
-    """What the weights would be if a softmax of one's own had one fault."""
+    """Return what the weights would be if a softmax of one's own had one fault."""
     scores = inputs["scores"]
     seen = np.tril(np.ones(scores.shape, bool))
 
@@ -87,7 +87,7 @@ def _by_hand(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the weights would be with one idea missing."""
+    """Return what the weights would be with one idea missing."""
     scores = inputs["scores"]
     seen = np.tril(np.ones(scores.shape, bool))
     earlier = np.tril(np.ones(scores.shape, bool), -1)

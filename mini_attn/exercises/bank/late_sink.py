@@ -131,7 +131,7 @@ def right(inputs: Inputs) -> dict[str, Array]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the weights, or the outputs of the right ones, would be with one idea missing."""
+    """Return what the weights, or the outputs of the right ones, would be with one idea missing."""
     share, out = _share(inputs["lse"], inputs["sink"][:, None])[..., None], inputs["out"]
     with np.errstate(all="ignore"):
         grown = out / (1 - share)

@@ -81,7 +81,7 @@ def _turned(rows: np.ndarray, angles: np.ndarray, *, half: bool = False) -> np.n
 
 
 def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
-    """What the latent would be with one idea missing."""
+    """Return what the latent would be with one idea missing."""
     both, weight = inputs["both"], inputs["norm_weight"]
     rank = len(weight)
     raw = both[:, :rank]
@@ -117,7 +117,7 @@ def _latents(inputs: Inputs) -> list[tuple[np.ndarray | None, str]]:
 
 
 def _keys(inputs: Inputs) -> list[tuple[np.ndarray, str]]:
-    """What the rotated key would be with one idea missing."""
+    """Return what the rotated key would be with one idea missing."""
     raw = inputs["both"][:, len(inputs["norm_weight"]) :]
     positions, inv_freq = inputs["positions"], inputs["inv_freq"]
     angles = positions[:, None] * inv_freq
@@ -162,7 +162,7 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What one of the two rows would be with one idea missing."""
+    """Return what one of the two rows would be with one idea missing."""
     latent, rope_key = right(inputs).values()
     swapped = {"latent": rope_key, "rope_key": latent} if latent.shape == rope_key.shape else None
     order = "The two come in the other order: first the latent, then the rotated key."

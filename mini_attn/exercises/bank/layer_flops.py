@@ -160,7 +160,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Which parts are wrong."""
+    """Say which parts are wrong."""
     wrong = [PARTS[i] for i in np.flatnonzero(outputs["flops"] != right(inputs))]
     return f"Wrong here: {', '.join(wrong)}."
 

@@ -67,7 +67,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _reached(mask: Array, layers: int, *, keeps: bool = True) -> Array:
-    """Who can have heard of whom after so many layers."""
+    """Return who can have heard of whom after so many layers."""
     heard = np.eye(len(mask), dtype=bool)
     for _ in range(layers):
         more = (mask.astype(int) @ heard.astype(int)) > 0
@@ -130,7 +130,7 @@ def _slowest(mask: Array) -> Array:
 
 
 def _other_ways(mask: Array) -> list[tuple[Array, str]]:
-    """What other ways to go through the layers give."""
+    """Return what other ways to go through the layers give."""
     n = len(mask)
     behind = np.tril(mask, -1).sum(axis=1)
     counted = -(-np.arange(n) // np.maximum(behind, 1))
@@ -157,7 +157,7 @@ def _other_ways(mask: Array) -> list[tuple[Array, str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the numbers would be with one idea missing."""
+    """Return what the numbers would be with one idea missing."""
     mask = inputs["mask"]
     layers = _count(mask)
     some = np.maximum(layers, 1)

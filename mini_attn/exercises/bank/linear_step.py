@@ -66,7 +66,7 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def _of_sums(inputs: Inputs) -> Slips:
-    """What the sums would be with one idea missing."""
+    """Return what the sums would be with one idea missing."""
     q, k, v, old, old_total = (inputs[key] for key in ("q", "k", "v", "state", "total"))
     again = "φ is applied a second time. q and k are features already."
     return [
@@ -124,7 +124,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the sums, or the output, would be with one idea missing, or two."""
+    """Return what the sums, or the output, would be with one idea missing, or two."""
     q, k = inputs["q"], inputs["k"]
     state, total, _ = right(inputs).values()
     outs = [

@@ -131,12 +131,12 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing, or two."""
+    """Return what the rows would be with one idea missing, or two."""
     return with_pairs(partial(_rows, inputs), MISTAKES)
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether the attention is right and only its numbers are elsewhere."""
+    """Say whether the attention is right and only its numbers are elsewhere."""
     moved = np.allclose(np.sort(outputs["out"], axis=None), np.sort(right(inputs), axis=None))
     words = "All numbers of the heads are there, but not where they belong."
     return words if moved else None

@@ -82,7 +82,7 @@ def _out(
 
 
 def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
-    """What can be done wrong in one step."""
+    """Return what can be done wrong in one step."""
     size = inputs["q"].shape[1]
     return [
         ({"scale": 1.0},
@@ -122,7 +122,7 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing, or two."""
+    """Return what the output would be with one idea missing, or two."""
     mask, v = inputs["mask"], inputs["v"]
     scores = inputs["q"] @ inputs["k"].T * inputs["q"].shape[1] ** -0.5
     some = mask.any(axis=1, keepdims=True)

@@ -116,7 +116,7 @@ def _layer(
 
 
 def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
-    """What can be done wrong in one step, and in another one too."""
+    """Return what can be done wrong in one step, and in another one too."""
     width, n_heads, d_model = len(inputs["W_o"]), inputs["n_heads"], inputs["x"].shape[1]
     size = width // n_heads
     of_model = ("The scale is taken from d_model // n_heads. head_dim is a number of its own: the "
@@ -146,7 +146,7 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
 
 
 def _singles(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
-    """What is done wrong alone."""
+    """Return what is done wrong alone."""
     n_heads = inputs["n_heads"]
     size = len(inputs["W_o"]) // n_heads
     one = ("There is one softmax over the whole width: the scores of all heads were added before "
@@ -176,7 +176,7 @@ def _singles(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the output would be with one idea missing, or two."""
+    """Return what the output would be with one idea missing, or two."""
     W_o, side = inputs["W_o"], _layer(inputs)
     singles = [(_layer(inputs, **wrong), idea) for wrong, idea in _singles(inputs)]
     made = singles + with_pairs(partial(_layer, inputs), _mistakes(inputs))

@@ -108,7 +108,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the matrices would be with one idea missing, or two; then in one matrix."""
+    """Return what the matrices would be with one idea missing, or two; then in one matrix."""
     found = [
         (_matrices(inputs, power=1.0, scaled="W_q W_k"),
          "W_q and W_k both have the whole factor, so that the scores have it twice."),

@@ -145,7 +145,7 @@ def _step_by_step(distances: Array, which: str) -> list[int]:
 
 
 def _table(inputs: Inputs, of: str = "both") -> Array:
-    """How far heads are apart, (n_heads, n_heads), in the sense of the task or in another one."""
+    """Return how far apart heads are, (n_heads, n_heads), as the task means it or otherwise."""
     parts = [inputs["k"], inputs["v"]]
     keys, values = (_distances(x) for x in parts)
     flat = np.concatenate([x.reshape(len(x), -1) for x in parts], axis=1)
@@ -231,13 +231,13 @@ def asked(inputs: Inputs, outputs: Outputs) -> Outputs:
 
 
 def _told(best: float, cost: float) -> str:
-    """What an order costs, beside what it could."""
+    """Return what an order costs, beside what it could."""
     least, much = apart(best, cost)
     return f"This order changes keys and values by {much} in all; {least} is possible."
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the order would cost with one idea missing."""
+    """Return what the order would cost with one idea missing."""
     both = _table(inputs)
     best = _cost(both, _best(both))
     found = []
@@ -248,7 +248,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether the order costs as little as is possible."""
+    """Return whether the order costs as little as is possible."""
     order, cost = outputs["order"], float(outputs["cost"])
     if cost < 0:
         return f"order should name each of the heads 0 to {len(order) - 1} once; it is {order}."

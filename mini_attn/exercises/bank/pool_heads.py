@@ -82,7 +82,7 @@ def _pooled(
 
 
 def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
-    """What can be done wrong in one step."""
+    """Return what can be done wrong in one step."""
     heads, kv_heads = inputs["n_heads"], inputs["n_kv_heads"]
     group = heads // kv_heads
     part = "of each group is kept and the others are dropped. The mean keeps a part of each."
@@ -122,7 +122,7 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What comes out with one idea missing, or two."""
+    """Return what comes out with one idea missing, or two."""
     width = inputs["weight"].shape[1] // inputs["n_heads"] * inputs["n_kv_heads"]
     return [
         (inputs["weight"][:, :width],
@@ -138,7 +138,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """What each new head is the mean of."""
+    """Say what each new head is the mean of."""
     group = inputs["n_heads"] // inputs["n_kv_heads"]
     return f"Each new head should be the mean of {group} neighbours, column by column."
 

@@ -94,7 +94,7 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What one of the matrices would be with one idea missing."""
+    """Return what one of the matrices would be with one idea missing."""
     sizes = {n: array.shape for n, array in right(inputs).items()}
     found: list[tuple[dict[str, np.ndarray] | None, str]] = []
     for style, idea in STYLES.items():
@@ -114,7 +114,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Which heads the first wrong matrix should hold."""
+    """Say which heads the first wrong matrix should hold."""
     wanted = right(inputs)
     name = next(n for n in outputs if not np.array_equal(outputs[n], wanted[n]))
     what = "rows" if name == "W_o" else "columns"

@@ -163,7 +163,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the positions would be with one idea missing, or two."""
+    """Return what the positions would be with one idea missing, or two."""
     rows, d, table = inputs["rows"], inputs["rows"].shape[1], _table(inputs)
     swapped = np.arange(d).reshape(-1, 2)[:, ::-1].ravel()
     woven = np.arange(d).reshape(2, -1).T.ravel()
@@ -198,7 +198,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Which positions cannot be, or how far they are off."""
+    """Say which positions cannot be, or how far they are off."""
     found, wanted = outputs["positions"], right(inputs)
     if (found < 0).any():
         return "A position is negative. Angles from np.arctan2 lie between -π and π."

@@ -129,7 +129,7 @@ def _in_pieces(inputs: Inputs) -> Array:
 
 
 def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
-    """What can be done wrong once ring and chunk stand side by side."""
+    """Return what can be done wrong once ring and chunk stand side by side."""
     window = len(inputs["k_ring"])
     return [
         ({"ring": "left out"},
@@ -165,7 +165,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing, or two."""
+    """Return what the rows would be with one idea missing, or two."""
     return [
         (_overwritten(inputs),
          "The chunk is written into the ring before its queries look: the last new tokens have "

@@ -49,7 +49,7 @@ def _written(n_tokens: int, window: int) -> Array:
 
 
 def _rounds(inputs: Inputs) -> Slips:
-    """What the slots would hold with one fault in how the ring goes round."""
+    """Return what the slots would hold with one fault in how the ring goes round."""
     n, window = inputs["n_tokens"], inputs["window"]
     slots, last = np.arange(window), np.arange(max(0, n - window), n)
     first = np.where(slots < n, slots, -1)
@@ -75,7 +75,7 @@ def _rounds(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the slots would hold with one idea missing."""
+    """Return what the slots would hold with one idea missing."""
     n, window = inputs["n_tokens"], inputs["window"]
     held, slots = _written(n, window), np.arange(window)
     below = n - 1 - (n - 1 - slots) % window

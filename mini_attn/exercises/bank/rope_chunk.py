@@ -117,7 +117,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def _elsewhere(inputs: Inputs) -> Slips:
-    """What the scores would be if the chunk as a whole stood elsewhere, or some were hidden."""
+    """Return the scores if the whole chunk were elsewhere, or some were hidden."""
     past, new = len(inputs["k_cache"]), len(inputs["q"])
     scores = _scores(inputs)
     later = np.arange(past + new) > past + np.arange(new)[:, None]
@@ -136,7 +136,7 @@ def _elsewhere(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing, or two."""
+    """Return what the scores would be with one idea missing, or two."""
     return [*_elsewhere(inputs), *with_pairs(partial(_scores, inputs), MISTAKES)]
 
 

@@ -87,7 +87,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the weight would be with one idea missing, or two."""
+    """Return what the weight would be with one idea missing, or two."""
     weight, n_heads = inputs["weight"], inputs["n_heads"]
     rows, columns = np.arange(len(weight)), np.arange(weight.shape[1])
     order, head_dim = _order(len(weight), n_heads), len(weight) // n_heads

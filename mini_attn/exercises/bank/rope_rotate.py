@@ -85,7 +85,7 @@ def _turned(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the result would be with one idea missing, or two."""
+    """Return what the result would be with one idea missing, or two."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"places": "rows"},
          "The rows are rotated as if they stood at 0, 1, 2 …: take the positions that are given."),
@@ -140,7 +140,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Whether lengths are kept."""
+    """Say whether lengths are kept."""
     squares = np.square(outputs["out"]).sum(axis=1)
     if not np.allclose(squares, np.square(inputs["x"]).sum(axis=1), rtol=1e-4):
         return "A rotation keeps the length of a vector; here the length changes."

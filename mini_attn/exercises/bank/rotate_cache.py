@@ -111,7 +111,7 @@ def _moved(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the keys would be with one idea missing, or two."""
+    """Return what the keys would be with one idea missing, or two."""
     k, positions, old, new = inputs.values()
     angles = positions[:, None] * np.repeat(new - old, 2)
     a, b = np.hsplit(k, 2)
@@ -163,7 +163,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Whether lengths or angles are wrong."""
+    """Say whether lengths or angles are wrong."""
     if not close(np.square(outputs["k"]).sum(1), np.square(inputs["k"]).sum(1)):
         return "The lengths of the keys have changed. Rotating leaves them as they are."
     return (

@@ -122,7 +122,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the lengths would be with one idea missing, or two."""
+    """Return what the lengths would be with one idea missing, or two."""
     slowed, trained = inputs["slowed"], inputs["trained"]
     waves, slow = math.tau / slowed, inputs["speeds"] * trained < math.tau
     first = (inputs["speeds"][slow] * trained / slowed[:, slow]).min(axis=1)

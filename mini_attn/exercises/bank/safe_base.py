@@ -121,7 +121,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the bases would be with one idea missing, or two."""
+    """Return what the bases would be with one idea missing, or two."""
     base, planes = _base(inputs), math.ceil(inputs["share"] * (inputs["rotary_dim"] // 2))
     return [
         *with_pairs(partial(_base, inputs), MISTAKES),
@@ -146,7 +146,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """How many planes stay slow under the bases that came."""
+    """Say how many planes stay slow under the bases that came."""
     pairs, wanted = inputs["rotary_dim"] // 2, right(inputs)
     found, least = outputs["base"], math.ceil(inputs["share"] * pairs)
     for base, context, smallest in zip(found, inputs["context"], wanted, strict=True):

@@ -69,7 +69,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _sound(inputs: Inputs, asked: str) -> bool:
-    """Whether the numbers that are asked about are finite."""
+    """Return whether the numbers that are asked about are finite."""
     arrays = {name: inputs[name] for name in ("first", "second") if asked in (name, "both")}
     if asked == "nan":
         return not any(np.isnan(inputs[name]).any() for name in ("first", "second"))
@@ -79,7 +79,7 @@ def _sound(inputs: Inputs, asked: str) -> bool:
 
 
 def _room(inputs: Inputs, bound: str) -> Any:
-    """What the bound is a multiple of."""
+    """Return what the bound is a multiple of."""
     first, second = inputs["first"], np.abs(inputs["second"])
     rooms = {
         "largest": lambda: max(1.0, float(second.max())),
@@ -117,12 +117,12 @@ def _verdict(
 
 
 def right(inputs: Inputs) -> np.ndarray:
-    """Whether the two are the same by the rule."""
+    """Return whether the two are the same by the rule."""
     return _verdict(inputs)
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the verdict would be with one idea missing, or two."""
+    """Return what the verdict would be with one idea missing, or two."""
     first, second = inputs["first"], inputs["second"]
     away = FACTOR * inputs["eps"]
     near = first.shape == second.shape and np.allclose(first, second, away, away, equal_nan=True)

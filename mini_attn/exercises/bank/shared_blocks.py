@@ -119,7 +119,7 @@ NUMBERS: dict[str, Callable[[Any, Part, list[Part]], Any]] = {
 
 
 def _keys(parts: list[Part], by: str) -> list[Any]:
-    """What each full block is looked up by."""
+    """Return what each full block is looked up by."""
     keys: list[Any] = [0]
     for i, part in enumerate(parts):
         keys.append(NUMBERS[by](keys[-1], part, parts[: i + 1]))
@@ -236,7 +236,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What would be found with one idea missing, or two."""
+    """Return what would be found with one idea missing, or two."""
     return with_pairs(partial(_found, inputs), MISTAKES)
 
 

@@ -87,7 +87,7 @@ def _scores(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing, or two."""
+    """Return what the scores would be with one idea missing, or two."""
     q, k = inputs["q"], inputs["k"]
     return [
         (q @ k.T / q.shape[1] ** 0.5, "The vectors of the distances are not used."),
@@ -143,7 +143,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
-    """Whether only keys ahead are wrong."""
+    """Say whether only keys ahead are wrong."""
     if close(np.tril(outputs["scores"]), np.tril(right(inputs))):
         return "Only keys ahead are wrong. There is no mask here: all pairs have a score."
     return None

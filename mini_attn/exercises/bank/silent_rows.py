@@ -229,7 +229,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing; or with the first one, and one of a few."""
+    """Return what the rows would be with one idea missing, or the first and one of a few."""
     make = partial(_walk, inputs)
     few = [one for one in MISTAKES if one[0].keys() & {"mask", "top", "scaled"}]
     singly = [(make(**choices), idea) for choices, idea in MISTAKES]

@@ -72,7 +72,7 @@ def _rows(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the rows would be with one idea missing, or two."""
+    """Return what the rows would be with one idea missing, or two."""
     positions, d_model = inputs["positions"], inputs["d_model"]
     columns = positions[:, None] * 10000.0 ** (-np.arange(d_model) / d_model)
     each = np.where(np.arange(d_model) % 2, np.cos(columns), np.sin(columns))

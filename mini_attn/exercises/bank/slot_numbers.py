@@ -90,7 +90,7 @@ def _slots(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the slots would be with one idea missing, or two."""
+    """Return what the slots would be with one idea missing, or two."""
     size = inputs["block_size"]
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"empty": None},

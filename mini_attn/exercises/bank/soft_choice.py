@@ -70,7 +70,7 @@ def _weights(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the weights would be with one idea missing, or two."""
+    """Return what the weights would be with one idea missing, or two."""
     scores = inputs["scores"]
     with np.errstate(all="ignore"):
         sums = scores.sum(axis=1, keepdims=True)
@@ -103,7 +103,7 @@ def _shared(powers: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _slips_of_range(scores: np.ndarray) -> Slips:
-    """What the weights would be where a score is very large, very small or minus infinity."""
+    """Return what the weights would be if a score is very large, very small or minus infinity."""
     some, none = (of(np.isneginf(scores), axis=1, keepdims=True) for of in (np.any, np.all))
     softmax = np.asarray(ma.softmax(scores))
     known = np.where(np.isfinite(scores), scores, 0).sum(axis=1, keepdims=True)
@@ -161,7 +161,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """What the rows add up to."""
+    """Say what the rows add up to."""
     sums, wanted = (array.sum(axis=1) for array in (outputs["weights"], right(inputs)))
     if _close(sums, wanted):
         return "The rows add up to 1, but the shares in them are wrong."

@@ -85,7 +85,7 @@ def _mixed(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the answer would be with one idea missing, or two."""
+    """Return what the answer would be with one idea missing, or two."""
     q, k, v = inputs["queries"], inputs["keys"], inputs["values"]
     scores, mixed = q @ k.T, _mixed(inputs)
     powers, stable = np.exp(scores), np.exp(scores - scores.max())

@@ -93,7 +93,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def _slips_of_counting(inputs: Inputs) -> Slips:
-    """What the scores would be with one place or one token more or less, or rotated twice."""
+    """Return the scores with one place or one token more or less, or rotated twice."""
     kv_len = len(inputs["k"])
     before = max(kv_len - 1, 1)
     now, size = [kv_len] * kv_len, len(inputs["q"])
@@ -123,7 +123,7 @@ def _slips_of_counting(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the scores would be with one idea missing, or with two rotated by different rules."""
+    """Return the scores with one idea missing, or with two rotated by different rules."""
     kv_len, root = len(inputs["k"]), len(inputs["q"]) ** 0.5
     now, old = [kv_len] * kv_len, [TRAINED] * kv_len
     come, before = [j + 1 for j in range(kv_len)], max(kv_len - 1, 1)
@@ -167,7 +167,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Which keys are wrong."""
+    """Say which keys are wrong."""
     wrong = list(map(str, wrong_along(outputs["scores"], right(inputs))))
     which = "key" if len(wrong) == 1 else "keys"
     return f"Of {len(inputs['k'])} keys, the scores are wrong for {which} {', '.join(wrong)}."

@@ -79,7 +79,7 @@ def _planned(
     takes: bool = True,
     returned: str = "as they came",
 ) -> Array:
-    """How many tokens each runs, or would by another rule."""
+    """Return how many tokens each runs, or would by another rule."""
     done, left, size = inputs["done"].tolist(), inputs["left"].tolist(), inputs["block_size"]
     budget, free, tokens = inputs["budget"], inputs["free"], [0] * len(done)
     ranks = {
@@ -157,7 +157,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What would run with one idea missing, or two."""
+    """Return what would run with one idea missing, or two."""
     return with_pairs(partial(_planned, inputs), MISTAKES)
 
 
@@ -167,7 +167,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """What the step does that it may not, or the first sequence that is served wrongly."""
+    """Say what the step does that it may not, or the first sequence that is served wrongly."""
     tokens, wanted = outputs["tokens"], right(inputs)
     if tokens.sum() > inputs["budget"]:
         return f"{tokens.sum()} tokens run; the budget is {inputs['budget']}."

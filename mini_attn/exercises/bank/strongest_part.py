@@ -62,7 +62,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """Which keys would be chosen with one idea missing."""
+    """Return which keys would be chosen with one idea missing."""
     weights, v = inputs["weights"], inputs["v"]
     lengths, out = np.linalg.norm(v, axis=1), weights @ v
     sizes = np.abs(v)

@@ -28,7 +28,7 @@ Array = np.ndarray
 
 
 def _case(q: Array, k: Array, v: Array, away: Array) -> Inputs:
-    """What is kept of all keys, and of those that go."""
+    """Return what is kept of all keys, and of those that go."""
     scores = q @ k.T * q.shape[1] ** -0.5
     out, lse = _attend(scores, v, np.ones_like(away))
     part, part_lse = _attend(scores, v, away)
@@ -178,7 +178,7 @@ def _sums(inputs: Inputs) -> list[tuple[Array, str]]:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the outputs or sums would be with one idea missing."""
+    """Return what the outputs or sums would be with one idea missing."""
     return [
         *(({"rest": one}, idea) for one, idea in _outs(inputs)),
         *(({"rest_lse": one}, idea) for one, idea in _sums(inputs)),

@@ -52,7 +52,7 @@ def expected(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _gaps(inputs: Inputs) -> np.ndarray:
-    """How far each score lies below the largest of its row, that one first: (rows, n)."""
+    """Return how far each score lies below the largest of its row, that one first: (rows, n)."""
     return np.sort(inputs["scores"].max(axis=1, keepdims=True) - inputs["scores"], axis=1)
 
 
@@ -71,7 +71,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the temperatures would be with one idea missing."""
+    """Return what the temperatures would be with one idea missing."""
     temperature, gaps, share = right(inputs), _gaps(inputs), inputs["share"]
     n, odds = gaps.shape[1], np.log(share / (1 - share))
     at_one = ma.softmax(inputs["scores"]).max(axis=1)
@@ -107,7 +107,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """What the largest scores get, or which share comes out instead."""
+    """Say what the largest scores get, or which share comes out instead."""
     found, wanted, share = outputs["temperature"], right(inputs), inputs["share"]
     if (found <= 0).any():
         return "A temperature is larger than 0."

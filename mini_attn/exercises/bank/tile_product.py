@@ -78,7 +78,7 @@ def _one_tile(inputs: Inputs) -> np.ndarray:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the product would be with one idea missing."""
+    """Return what the product would be with one idea missing."""
     a, b, tile = inputs["a"], inputs["b"], inputs["tile"]
     (m, k), n = a.shape, b.shape[1]
     last = (k - 1) // tile * tile

@@ -117,7 +117,7 @@ def right(inputs: Inputs) -> np.ndarray:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """Which count is wrong, and which way."""
+    """Say which count is wrong, and which way."""
     pairs = zip(outputs["counts"], right(inputs), strict=True)
     names = ("numbers read of a", "numbers read of b", "numbers written")
     said = [f"too {'many' if got > true else 'few'} {name}"

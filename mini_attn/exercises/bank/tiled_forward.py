@@ -232,7 +232,7 @@ WRONG_SUMS = ("late", "total", "first", "diagonal", "last")
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the outputs, the sums or the count would be with one idea missing."""
+    """Return what the outputs, the sums or the count would be with one idea missing."""
     outs = with_pairs(lambda **wrong: {"out": _whole(inputs, **wrong)["out"]}, MISTAKES)
     loops = [(_loop(inputs, way), idea) for way, idea in LOOPS]
     return [

@@ -71,7 +71,7 @@ KNOWN = {
 
 
 def _places(size: Array, sizes: Array, ties: str, by: str) -> Array:
-    """Which of the sizes each number becomes."""
+    """Return which of the sizes each number becomes."""
     if by == "floor":
         return np.maximum(np.searchsorted(sizes, size, side="right") - 1, 0)
     between = (sizes[1:] + sizes[:-1]) / 2
@@ -144,7 +144,7 @@ def same(answer: Array, wanted: Array, moved: float = 0.0) -> bool:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What comes out with one idea missing, or two."""
+    """Return what comes out with one idea missing, or two."""
     x = inputs["x"]
     codes = _places(np.abs(x), SIZES, "even", "distance").astype(float)
     far = [np.where(np.abs(x) > most, 0.0, right(inputs)) for most in (1e16, 1e308)]

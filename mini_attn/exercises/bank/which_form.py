@@ -76,7 +76,7 @@ def _absorbs(
     more: bool = False,
     less: str = "fewer",
 ) -> np.ndarray:
-    """Where the absorbed form has fewer multiplications, or what that becomes otherwise."""
+    """Return where the absorbed form has fewer multiplications, or what that becomes otherwise."""
     q, nope, v = inputs["q_len"], inputs["qk_nope_head_dim"], inputs["v_head_dim"]
     kv, rank = inputs["kv_len"] + q * more, inputs["kv_lora_rank"]
     both = {"both": nope + v, "keys": 2 * nope, "values": 2 * v, "W_UK": nope}[widths]
@@ -95,7 +95,7 @@ def _absorbs(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the choice would be with one idea missing, or two."""
+    """Return what the choice would be with one idea missing, or two."""
     q, kv = inputs["q_len"], inputs["kv_len"]
     both, rank = inputs["qk_nope_head_dim"] + inputs["v_head_dim"], inputs["kv_lora_rank"]
     wider = 2 * rank - both

@@ -80,7 +80,7 @@ def _mask(
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the mask would be with one idea missing, or two."""
+    """Return what the mask would be with one idea missing, or two."""
     window = inputs["window"]
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"keys": 1},

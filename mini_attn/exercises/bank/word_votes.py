@@ -88,7 +88,7 @@ def right(inputs: Inputs) -> Array:
 
 
 def _divided_otherwise(inputs: Inputs) -> Slips:
-    """What the numbers would be with another divisor than the stream's root mean square."""
+    """Return what the numbers would be with another divisor than the stream's root mean square."""
     parts, gain, votes = inputs["parts"], inputs["gain"], right(inputs)
     between = inputs["table"][inputs["said"]] - inputs["table"][inputs["other"]]
     stream, size = parts.sum(axis=0), parts.shape[1]
@@ -109,7 +109,7 @@ def _divided_otherwise(inputs: Inputs) -> Slips:
 
 
 def _not_divided_once(inputs: Inputs) -> Slips:
-    """What the numbers would be without the norm, without its gain, or with one for each part."""
+    """Return what the numbers would be without the norm or its gain, or with one for each part."""
     parts, gain = inputs["parts"], inputs["gain"]
     between = inputs["table"][inputs["said"]] - inputs["table"][inputs["other"]]
     rms, sizes = _rms(parts.sum(axis=0)), np.sqrt(np.square(parts).mean(axis=1, keepdims=True))
@@ -132,7 +132,7 @@ def _not_divided_once(inputs: Inputs) -> Slips:
 
 
 def slips(inputs: Inputs) -> Slips:
-    """What the numbers would be with one idea missing."""
+    """Return what the numbers would be with one idea missing."""
     parts, gain, table = inputs["parts"], inputs["gain"], inputs["table"]
     said, other = table[inputs["said"]], table[inputs["other"]]
     between, stream, votes = said - other, parts.sum(axis=0), right(inputs)
@@ -176,7 +176,7 @@ def slips(inputs: Inputs) -> Slips:
 
 
 def symptom(inputs: Inputs, outputs: Outputs) -> str:
-    """What they add up to, or that one of them does not belong to its part."""
+    """Say what they add up to, or that one of them does not belong to its part."""
     got, wanted = outputs["votes"], right(inputs)
     if not np.isclose(got.sum(), wanted.sum(), rtol=1e-4, atol=1e-6):
         return (
