@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 
 import pytest
@@ -15,13 +14,11 @@ MODULE = "def double(x):\n    return 2 * x\n"
 TEST = "from pkg import double\n\n\ndef test_double():\n    assert double(3) == 6\n"
 
 
-@pytest.mark.parametrize("path", sorted({fault.path for fault in FAULTS}))
-def test_every_fault_fits_and_is_still_python(path):
-    source = (ROOT / path).read_text(encoding="utf-8")
+@pytest.mark.parametrize("room", sorted({fault.at.partition("::")[0] for fault in FAULTS}))
+def test_every_fault_fits_and_is_still_python(room):
     for fault in FAULTS:
-        if fault.path == path:
-            wrong = changed(source, fault)
-            assert not path.endswith(".py") or ast.parse(wrong, fault.name)
+        if fault.at.partition("::")[0] == room:
+            changed(fault)
 
 
 def test_every_fault_names_tests_that_exist():
@@ -54,14 +51,50 @@ def tree(tmp_path, monkeypatch):
 @pytest.mark.parametrize("old", ["4 * x", "x"])
 def test_a_fault_that_no_longer_fits_is_refused(tree, old):
     with pytest.raises(ValueError, match="not once"):
-        changed(MODULE, fault(old))
+        changed(fault(old), tree)
     with pytest.raises(ValueError, match="not once"):
         run.try_all([fault(), fault(old)], root=tree)
 
 
-def test_a_fault_that_changes_nothing_is_refused():
+def test_a_fault_that_changes_nothing_is_refused(tree):
     with pytest.raises(ValueError, match="stays the same"):
-        changed(MODULE, fault(new="(2 * x)"))
+        changed(fault(new="(2 * x)"), tree)
+
+
+ROOM = {
+    "one.py": "class A:\n    def f(self):\n        return self.g(\n            1, 'two',  # why\n"
+    "        )\n\n    def g(self):\n        return self.g(1, 'two')\n",
+    "deep/two.py": "LIMIT = 3\n\n\ndef f(limit):\n    if limit:\n        limit = LIMIT\n",
+    "three.js": "export function f(x) {\n  return x * 2;\n}\nconst g = (x) => x * 2;\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("at", "old", "new", "path", "line"),
+    [
+        ("room::A.f", 'return self.g(1, "two")', "pass", "one.py", "        pass"),
+        ("room::A.g", "self.g(1, 'two')", "1", "one.py", "        return 1"),
+        ("room::LIMIT", "3", "4", "deep/two.py", "LIMIT = 4"),
+        ("room::f", "limit = LIMIT", "if 0:\n    pass", "deep/two.py", "            pass"),
+        ("room::f", "x*2", "x", "three.js", "  return x;"),
+        ("room/three.js::g", "x * 2", "x", "three.js", "const g = (x) => x;"),
+        ("room/deep/two.py", "limit):", "limit=0):", "deep/two.py", "def f(limit=0):"),
+    ],
+)
+def test_a_fault_is_found_by_name_and_code(at, old, new, path, line, tmp_path):
+    """Neither its file nor how its lines are broken, quoted or commented has to be said."""
+    for name, source in ROOM.items():
+        file = tmp_path / "room" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source, encoding="utf-8")
+    where, wrong = changed(Fault("", at, old, new, ()), tmp_path)
+    assert where == f"room/{path}"
+    assert set(wrong.splitlines()) - set(ROOM[path].splitlines()) >= {line}
+
+
+def test_a_fault_that_is_no_python_is_refused(tree):
+    with pytest.raises(SyntaxError):
+        changed(fault(new="2 *"), tree)
 
 
 def test_verdicts(tree):

@@ -72,11 +72,12 @@ class Copy:
 
 def try_one(copy: Copy, fault: Fault, seconds: int) -> dict[str, Any]:
     """Put the fault in, ask, and take it out again."""
-    path = copy.folder / fault.path
-    source, times = path.read_text(encoding="utf-8"), path.stat()
     began = time.monotonic()
+    where, wrong = changed(fault, copy.folder)
+    path = copy.folder / where
+    source, times = path.read_text(encoding="utf-8"), path.stat()
     try:
-        path.write_text(changed(source, fault), encoding="utf-8")
+        path.write_text(wrong, encoding="utf-8")
         # Else a fault as long as what it replaces, put in within the second in which that was
         # compiled, would be taken for it.
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 10**10))
@@ -110,7 +111,7 @@ def try_all(
 ) -> list[dict[str, Any]]:
     """The verdict on each fault; refuses to begin where a test fails without any fault."""
     for fault in faults:  # all that does not fit is refused before the first is tried
-        changed((root / fault.path).read_text(encoding="utf-8"), fault)
+        changed(fault, root)
     with copies(root, jobs) as free, ThreadPoolExecutor(jobs) as workers:
 
         def judged(fault: Fault) -> dict[str, Any]:
