@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -39,11 +41,14 @@ class Judged:
         Whether its process was ended or ended itself.
     notes : list of str
         What its cells complained about.
+    out_of_time : bool
+        Whether it was ended, or not begun, because its student's answers had used up their time.
     """
 
     report: Report
     stopped: bool = False
     notes: list[str] = field(default_factory=list)
+    out_of_time: bool = False
 
 
 def _examine(task: Exercise, process: AnswerProcess, cells: list[str], name: str, *,
@@ -65,14 +70,20 @@ def _examine(task: Exercise, process: AnswerProcess, cells: list[str], name: str
     return examine_function(task, call, seed=seed), notes
 
 
-def _once(task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float) -> Judged:
-    """How an answer does in one process."""
-    process = AnswerProcess(wall_seconds)
+def _once(
+    task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float, ends_at: float
+) -> Judged:
+    """Judge an answer in one process, which ends after so many seconds, and when all time is up."""
+    left = ends_at - time.monotonic()
+    if left <= 0:
+        return Judged(Report(task, "runs"), stopped=True, out_of_time=True)
+    process = AnswerProcess(min(wall_seconds, left))
     judged = Judged(Report(task))
     try:
         judged.report, judged.notes = _examine(task, process, cells, name, seed=seed)
     except Stopped as stopped:
         judged.report, judged.stopped = Report(task, "runs", str(stopped)), True
+        judged.out_of_time = process.late and left < wall_seconds
     except Exception as error:  # one answer's trouble is one answer's result
         words = UNJUDGED.format(type(error).__name__)
         judged.report, judged.stopped = Report(task, "runs", words), True
@@ -92,8 +103,9 @@ def _retold(report: Report, openly: Report) -> None:
 
 
 def judge(
-    task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float = WALL_SECONDS
-) -> Judged:
+    task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float = WALL_SECONDS,
+    ends_at: float = math.inf,
+) -> Judged:  # fmt: skip
     """Run an answer's cells and judge what they define.
 
     Parameters
@@ -108,6 +120,8 @@ def judge(
         Seeds the cases. They are drawn here, one by one, after the answer asked for them.
     wall_seconds : float
         When its process is ended, whatever it does.
+    ends_at : float
+        When the time of all its student's answers is up, on the clock of `time.monotonic`.
 
     Returns
     -------
@@ -120,11 +134,14 @@ def judge(
     inputs of this run. Its words come from a second process, which is given those of the
     notebook's check.
     """
-    judged = _once(task, cells, name, seed=seed, wall_seconds=wall_seconds)
+    run = partial(_once, task, cells, name, wall_seconds=wall_seconds, ends_at=ends_at)
+    judged = run(seed=seed)
     report = judged.report
     speaks = task.kind != "pencil" and (report.failed in UNSEEN or report.notes)
     if speaks and not judged.stopped and seed != SEED:
-        openly = _once(task, cells, name, seed=SEED, wall_seconds=wall_seconds)
+        openly = run(seed=SEED)
+        if openly.out_of_time and report.failed:
+            return openly
         _retold(report, openly.report)
     return judged
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Sequence
 from typing import Any
 
 from classroom.grading.judge import judge
@@ -23,6 +25,18 @@ NOBODY = (
     "Numbers are drawn for each student by name, and nobody on the list is called like what you "
     "handed in. Tell your teacher."
 )
+# What one student's answers may take together: a sheet of sleepers must not hold up the class. An
+# answer of ours takes a second or two, one that computes without end six.
+SECONDS, SECONDS_EACH = 30, 10
+TOO_LONG = (
+    "Your answers together took more than the {} seconds that one student has. This one was "
+    "stopped or not begun."
+)
+
+
+def seconds_for(exercises: Sequence[str]) -> int:
+    """Return how long the answers of one student to a sheet may run, all together."""
+    return SECONDS + SECONDS_EACH * len(exercises)
 
 
 def _where(asked: Exercise, message: str, sent: Submission) -> str:
@@ -39,8 +53,10 @@ def _where(asked: Exercise, message: str, sent: Submission) -> str:
     )
 
 
-def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dict[str, Any]:
-    """The result of one answer."""
+def _grade_answer(
+    exercise_id: str, sent: Submission, settings: Settings, ends_at: float
+) -> dict[str, Any]:
+    """Return the result of one answer, whose student's time is up at a moment."""
     asked, cells = exercise(exercise_id), sent.cells.get(exercise_id)
     about = {
         "id": exercise_id, "title": asked.title, "page": asked.page,
@@ -59,8 +75,10 @@ def _grade_answer(exercise_id: str, sent: Submission, settings: Settings) -> dic
             return {**about, "state": "not yet", "failed": "attempted", "message": NOBODY}
         asked = asked.for_student(sent.key)
     seed = settings.case_seed(exercise_id, sent.attempt)
-    judged = judge(asked, cells, asked.name, seed=seed)
+    judged = judge(asked, cells, asked.name, seed=seed, ends_at=ends_at)
     report = judged.report
+    if judged.out_of_time:
+        report.message = TOO_LONG.format(seconds_for(settings.exercises))
     state = "stopped" if judged.stopped else "not yet" if report.failed else "solved"
     if report.failed == "attempted":
         state = "not attempted"
@@ -91,12 +109,17 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
         For the reports: for each exercise of the sheet points, a state and a message; of an open
         question the text, which people mark.
     """
-    answers = [_grade_answer(i, sent, settings) for i in settings.exercises]
+    seconds = seconds_for(settings.exercises)
+    ends_at = time.monotonic() + seconds
+    answers = [_grade_answer(i, sent, settings, ends_at) for i in settings.exercises]
+    too_long = TOO_LONG.format(seconds)
+    late = [answer["id"] for answer in answers if answer["message"] == too_long]
+    words = f"the answers took more than {seconds} s together; stopped: "
     return {
         "student": sent.student,
         "attempt": sent.attempt,
         "written_name": sent.written_name,
         "files": sent.files,
-        "problems": sent.problems,
+        "problems": [*sent.problems, *([words + ", ".join(late)] if late else [])],
         "answers": answers,
     }
