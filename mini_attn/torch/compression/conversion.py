@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 from torch import Tensor
 
 from mini_attn.config import AttentionConfig
-from mini_attn.errors import ConfigError, DTypeError, ShapeError
-from mini_attn.shapes import check_array, check_count
+from mini_attn.torch._module import check_floating
+from mini_attn.weights.fewer_heads import pooled_heads, pruned_heads
 
 __all__ = ["pool_kv_heads", "prune_heads"]
 
@@ -63,18 +61,7 @@ def pool_kv_heads(
     >>> tuple(state["k_proj.weight"].shape), config.n_kv_heads
     ((4, 8), 2)
     """
-    _check_kinds(state, config)
-    if config.n_kv_heads % check_count("n_kv_heads", n_kv_heads):
-        raise ConfigError(
-            f"n_kv_heads must divide the {config.n_kv_heads} that there are, got {n_kv_heads}"
-        )
-    pooled = dict(state)
-    for name, width in (("k_proj", config.head_dim), ("v_proj", config.v_head_dim)):
-        for key in _named(state, name):
-            rows = _rows(key, state[key], config.n_kv_heads * width)
-            groups = rows.reshape(n_kv_heads, -1, width, *rows.shape[1:])
-            pooled[key] = groups.mean(dim=1).reshape(-1, *rows.shape[1:])
-    return pooled, replace(config, n_kv_heads=n_kv_heads)
+    return pooled_heads(state, config, n_kv_heads, check_floating)
 
 
 def prune_heads(
@@ -126,90 +113,4 @@ def prune_heads(
     >>> config.n_heads, config.n_kv_heads, tuple(state["o_proj.weight"].shape)
     (2, 1, (8, 4))
     """
-    _check_kinds(state, config)
-    kept = _kept_heads(config, heads)
-    groups = sorted({head // config.group_size for head in kept})
-    pruned = dict(state)
-    for name, width, staying, count in (
-        ("q_proj", config.head_dim, kept, config.n_heads),
-        ("k_proj", config.head_dim, groups, config.n_kv_heads),
-        ("v_proj", config.v_head_dim, groups, config.n_kv_heads),
-        *([("gate_proj", 3, kept, config.n_heads)] if "gate_proj.weight" in state else []),
-    ):
-        for key in _named(state, name):
-            rows = _rows(key, state[key], count * width)
-            pruned[key] = rows.reshape(count, width, *rows.shape[1:])[staying].reshape(
-                len(staying) * width, *rows.shape[1:]
-            )
-    if config.sinks:
-        pruned["sinks"] = _rows("sinks", _given(state, "sinks"), config.n_heads)[kept]
-    _named(state, "o_proj")
-    weight = _rows("o_proj.weight", state["o_proj.weight"], config.d_model)
-    if tuple(weight.shape[1:]) != (config.n_heads * config.v_head_dim,):
-        raise ShapeError(
-            f"o_proj.weight must have {config.n_heads * config.v_head_dim} columns, "
-            f"got shape {tuple(weight.shape)}"
-        )
-    columns = weight.reshape(-1, config.n_heads, config.v_head_dim)[:, kept]
-    pruned["o_proj.weight"] = columns.reshape(-1, len(kept) * config.v_head_dim)
-    return pruned, replace(config, n_heads=len(kept), n_kv_heads=len(groups))
-
-
-def _check_kinds(state: Any, config: Any) -> None:
-    """Refuse what is no state dict, or no configuration of such a layer."""
-    if not isinstance(state, Mapping):
-        raise DTypeError(f"state must map names to arrays, got {state!r:.60}")
-    if not isinstance(config, AttentionConfig):
-        raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
-    if config.qk_norm and config.qk_norm_over == "width":
-        raise ConfigError(
-            "the layer normalises all heads together (qk_norm_over = 'width'): with fewer of them "
-            "each would have another size"
-        )
-
-
-def _kept_heads(config: AttentionConfig, heads: Sequence[int]) -> list[int]:
-    """Heads that stay, after every check."""
-    if config.alibi:
-        raise ConfigError("a layer with ALiBi cannot be pruned: slopes follow from head numbers")
-    if not isinstance(heads, Sequence) or isinstance(heads, str | bytes):
-        raise ConfigError(f"heads must be a sequence of whole numbers, got {heads!r:.60}")
-    going = [check_count("head", head, least=0) for head in heads]
-    if len(set(going)) < len(going) or any(head >= config.n_heads for head in going):
-        raise ConfigError(
-            f"heads must be different and lie in 0 … {config.n_heads - 1}, got {going!s:.80}"
-        )
-    kept = [head for head in range(config.n_heads) if head not in set(going)]
-    if not kept:
-        raise ConfigError(f"all {config.n_heads} heads would go: at least one must stay")
-    left = [head // config.group_size for head in kept]
-    sizes = {group: left.count(group) for group in left}
-    if len(set(sizes.values())) > 1:
-        raise ConfigError(
-            "every key/value head that stays must keep as many query heads, "
-            f"left would be {list(sizes.values())!s:.80}"
-        )
-    return kept
-
-
-def _named(state: Mapping[str, Any], name: str) -> list[str]:
-    """Keys of a projection: its weight, and its bias where it has one."""
-    _given(state, f"{name}.weight")
-    return [key for key in (f"{name}.weight", f"{name}.bias") if key in state]
-
-
-def _given(state: Mapping[str, Any], key: str) -> Any:
-    """A weight that must be there."""
-    if key not in state:
-        raise ConfigError(f"the state dict has no {key}: is it one attention layer's?")
-    return state[key]
-
-
-def _rows(key: str, weight: Tensor, rows: int) -> Tensor:
-    """The weight, with the rows that it must have."""
-    check_array(key, weight, Tensor)
-    if not weight.is_floating_point():
-        raise DTypeError(f"{key} must be floating point, got {weight.dtype}")
-    if tuple(weight.shape[:1]) != (rows,):
-        raise ShapeError(f"{key} must have {rows} rows, got shape {tuple(weight.shape)}")
-    return weight
+    return pruned_heads(state, config, heads, check_floating)
