@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,17 @@ def backends() -> tuple[Backend, Backend]:
 def rng() -> np.random.Generator:
     """Random numbers that are the same in every run."""
     return np.random.default_rng(20240613)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test whose mark doesn't stand in its own file, as runs look for it there."""
+    from tools.test import SELECTS
+
+    marked = {(item.path, mark.name) for item in items for mark in item.iter_markers()}
+    for path, name in marked:
+        if name in SELECTS and not re.search(SELECTS[name], path.read_text("utf-8")):
+            raise pytest.UsageError(f"{path}: mark.{name} stands in no line of this file")
 
 
 shared = contextlib.ExitStack()  # the Chromium of this process, while its tests drive one

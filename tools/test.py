@@ -6,6 +6,7 @@ built book, which ``make`` builds first.
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,14 +18,30 @@ BIN = Path(sys.executable).parent
 Step = list[str | Path]
 PYTEST: Step = [BIN / "pytest", "--quiet", "-n", "2"]
 NBVAL: Step = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=60"]
-# The rooms whose tests need neither the built book nor other programs, whole.
-FAST = ["tests/backends", "tests/cost", "tests/exercises", "tests/stories", "tests/widgets"]
 # A file or a class stays on one worker, which shares its fixtures. The longest files come first:
 # at the end, when one worker has nothing left to take, only short ones are left.
-LONGEST = {"tests/classroom", "tests/oracles", "tests/backends"}
+LONGEST: list[str] = []
 SPREAD: Step = ["--dist", "loadscope", "--no-loadscope-reorder"]
-ROOMS = sorted({f"tests/{path.parent.name}" for path in ROOT.glob("tests/*/test_*.py")})
-ROOMS.sort(key=lambda room: room not in LONGEST)
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/*/test_*.py"))
+FILES.sort(key=lambda path: path not in LONGEST)
+
+# To import them all takes half a minute of each worker. What only some runs select lies in files
+# that say so themselves, which `tests/conftest.py` sees to.
+SELECTS = {"browser": r"\bmark\.browser\b", "lite": r"\bmark\.lite\b",
+           "exhaustive": r"\bmark\.exhaustive\b|\bsampled\("}  # fmt: skip
+
+
+def holding(*marks: str) -> list[str]:
+    """The files of tests in which one of these marks stands."""
+    words = "|".join(SELECTS[mark] for mark in marks)
+    return [path for path in FILES if re.search(words, (ROOT / path).read_text("utf-8"))]
+
+
+DRIVEN, SAMPLED = holding("browser", "lite"), holding("exhaustive")
+# The rooms whose tests need neither the built book nor other programs, whole.
+FAST = [
+    path for path in FILES if re.match("tests/(backends|cost|exercises|stories|widgets)/", path)
+]
 LEFT_OUT = "soak or exhaustive"  # of make test
 UNITS: Step = [*PYTEST, *SPREAD, "-m"]
 BROWSER: Step = [*PYTEST, "--dist", "loadfile", "-m"]
@@ -54,14 +71,13 @@ TEST: list[tuple[str, Step]] = [
     *STYLE,
     # A notebook's cells stay together, as each has one kernel.
     ("notebooks", [*PYTEST, "--dist", "loadscope", *NBVAL, "book"]),
-    GRADERS,
     (
         "package, widgets, exercises, classroom, pages",
-        [*UNITS, f"not (browser or lite or {LEFT_OUT})", *ROOMS],
+        [*UNITS, f"not (browser or lite or {LEFT_OUT})", *FILES],
     ),
     (
         "the book in a real browser, and Python in it",
-        [*BROWSER, f"(browser or lite) and not ({LEFT_OUT})", "tests"],
+        [*BROWSER, f"(browser or lite) and not ({LEFT_OUT})", *DRIVEN],
     ),
 ]
 TEST_ALL: list[tuple[str, Step]] = [
@@ -69,11 +85,11 @@ TEST_ALL: list[tuple[str, Step]] = [
     GRADERS,
     (
         "each case of package, widgets, exercises, classroom, pages",
-        [*UNITS, "exhaustive and not (browser or lite or soak)", *ROOMS],
+        [*UNITS, "exhaustive and not (browser or lite or soak)", *SAMPLED],
     ),
     (
         "each case in a real browser",
-        [*BROWSER, "exhaustive and (browser or lite) and not soak", "tests"],
+        [*BROWSER, "exhaustive and (browser or lite) and not soak", *DRIVEN],
     ),
 ]
 SOAK: list[tuple[str, Step]] = [
@@ -81,7 +97,7 @@ SOAK: list[tuple[str, Step]] = [
     GRADERS,
     (
         "every exercise of the built book by keyboard, and each case in a real browser",
-        [*BROWSER, f"(browser or lite) and ({LEFT_OUT})", "tests"],
+        [*BROWSER, f"(browser or lite) and ({LEFT_OUT})", *DRIVEN],
     ),
     (
         "random cases by the thousand, and each case that a sample stood for",

@@ -7,9 +7,12 @@ import itertools
 import re
 import sys
 import tomllib
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.conftest import pytest_collection_modifyitems
 from tools import ROOT, test
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -29,8 +32,21 @@ def test_every_target_is_short_and_explained():
 def test_every_file_of_tests_lies_in_a_room_that_is_run():
     files = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/**/test_*.py")}
     assert len(files) > 80
-    assert {path.rsplit("/", 1)[0] for path in files} == set(test.ROOMS)
-    assert set(test.FAST) < set(test.ROOMS)
+    assert files == set(test.FILES)
+    assert set(test.LONGEST) < files
+    assert test.FILES[: len(test.LONGEST)] == [path for path in test.FILES if path in test.LONGEST]
+
+
+@pytest.mark.parametrize("mark", test.SELECTS)
+def test_a_mark_by_which_runs_choose_stands_in_the_file(mark: str, tmp_path: Path) -> None:
+    """Else the runs that look for it there would leave its tests out."""
+    path = tmp_path / "test_it.py"
+    item = SimpleNamespace(path=path, iter_markers=lambda: [getattr(pytest.mark, mark).mark])
+    path.write_text("from kinds import MARKED as test_it")
+    with pytest.raises(pytest.UsageError, match=f"mark.{mark} stands in no line"):
+        pytest_collection_modifyitems([item])
+    path.write_text(f"@pytest.mark.{mark}\ndef test_it(): pass")
+    pytest_collection_modifyitems([item])
 
 
 def selections(steps: list) -> list[str]:

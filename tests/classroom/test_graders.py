@@ -28,6 +28,7 @@ def test_pins_are_those_of_the_book_where_both_need_a_package() -> None:
     assert {name: ours[name] for name in shared} == {name: book[name] for name in shared}
 
 
+@pytest.mark.exhaustive
 def test_environment_holds_both_tools_as_pinned_and_no_torch(tmp_path: Path) -> None:
     listed = json.loads(run(tmp_path, "python", "-m", "pip", "list", "--format", "json"))
     found = {row["name"].lower(): row["version"] for row in listed}
@@ -38,6 +39,7 @@ def test_environment_holds_both_tools_as_pinned_and_no_torch(tmp_path: Path) -> 
     assert Path(where.strip()) == ROOT / "mini_attn/__init__.py"
 
 
+@pytest.mark.exhaustive
 def test_environment_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert tools() == graders.BIN
     assert not graders.make_environment()

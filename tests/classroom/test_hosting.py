@@ -1,4 +1,8 @@
-"""Binder and JupyterHub: the configuration files, really installed and started on loopback."""
+"""Binder and JupyterHub: the configuration files, really installed and started on loopback.
+
+What has to be installed first is `exhaustive`. What is read from the files, and how a student's
+server begins, is tried in every run.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +70,24 @@ def test_pins_are_those_of_the_tests() -> None:
     assert not {"rfc3987-syntax"} & {*everything, *binder, *grading}
 
 
-def test_binders_list_is_whole(environment: Path) -> None:
-    """Everything that a package of the list needs is in the list, with its version."""
+def test_binders_list_is_whole() -> None:
+    """Everything that a package of the list needs is in the list; the book has the same ones."""
     listed = pins(BINDER / "requirements.txt")
-    told = done(environment / "venv/bin/python", "-m", "pip", "inspect", "--local")
-    installed = json.loads(told[told.index("{") :])["installed"]
-    facts = {
-        re.sub(r"[-_.]+", "-", d["metadata"]["name"]).lower(): d["metadata"] for d in installed
-    }
-    assert {name: facts[name]["version"] for name in listed} == listed
+    assert {name: version(name) for name in listed} == listed
     for name in [*listed, "mini-attn"]:
-        for text in facts[name].get("requires_dist", []):
+        for text in requires(name) or []:
             needed = Requirement(text)
             if needed.marker is None or needed.marker.evaluate({"extra": ""}):
                 assert re.sub(r"[-_.]+", "-", needed.name).lower() in listed, f"{name} needs {text}"
+
+
+@pytest.mark.exhaustive
+def test_what_is_installed_is_what_is_listed(environment: Path) -> None:
+    listed = pins(BINDER / "requirements.txt") | pins(hub.FILES / "requirements.txt")
+    told = done(environment / "venv/bin/python", "-m", "pip", "list", "--format", "json")
+    found = json.loads(told[told.index("[") : told.rindex("]") + 1])
+    found = {re.sub(r"[-_.]+", "-", row["name"]).lower(): row["version"] for row in found}
+    assert {name: found[name] for name in listed} == listed
 
 
 def test_the_files_are_those_that_binder_reads() -> None:
@@ -143,6 +152,7 @@ def surroundings(environment: Path, home: Path) -> dict[str, str]:
     return bare(PATH=path, HOME=str(home), OMP_NUM_THREADS="1")
 
 
+@pytest.mark.exhaustive
 def test_binder_opens_the_chapters(environment: Path, image: Path, tmp_path: Path) -> None:
     """Requirements, postBuild and JupyterLab as in an image; a chapter and a check run in it."""
     port = free_ports(1)
@@ -214,6 +224,36 @@ def test_sheets_are_handed_out_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in home.iterdir()) == [f"{n}.ipynb" for n in "abcd"]
 
 
+def test_a_student_s_server_begins_with_its_sheets_and_within_its_limits(
+    sheets: Path, tmp_path: Path
+) -> None:
+    """What stands beside its Python becomes the server; here it says what it was given."""
+    server = tmp_path / "bin/jupyterhub-singleuser"
+    server.parent.mkdir()
+    server.write_text('#!/bin/sh\nulimit -v\nulimit -c\necho "$@"\n')
+    server.chmod(0o755)
+    (server.parent / "python").symlink_to(sys.executable)
+    command = [server.parent / "python", hub.FILES / "start.py", sheets, "4", "200", "--port=1"]
+    said = done(*command, env=bare(HOME=str(tmp_path)))
+    assert said.split("\n")[:3] == [str(4 * 2**20), "0", "--port=1"]
+    assert (tmp_path / "living-attention/week1.ipynb").read_bytes() == (
+        sheets / "week1.ipynb"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize("script", [BINDER / "postBuild", hub.FILES / "setup.sh"])
+def test_the_scripts_are_sound_and_name_files_that_are_there(
+    script: Path, sheets: Path, tmp_path: Path
+) -> None:
+    text = script.read_text(encoding="utf-8")
+    shell, *options = text.splitlines()[0].removeprefix("#!").split()
+    done(shell, *options, "-n", script)
+    place = ROOT if script.parent == BINDER else hub.assemble(tmp_path / "hub", sheets)
+    named = re.findall(r"(?<= )(?!/|\$)(?:[\w./-]+\.(?:txt|json|py)|\./mini_attn-\*\.whl)", text)
+    assert named
+    assert [name for name in named if len(list(place.glob(name.removeprefix("./")))) != 1] == []
+
+
 @contextmanager
 def classroom(folder: Path, log: Path) -> Iterator[str]:
     """The hub, in rehearsal on loopback; gives its address."""
@@ -242,6 +282,7 @@ def opened(student: Jupyter) -> None:
     assert student.get("api/status").ok
 
 
+@pytest.mark.exhaustive
 def test_a_class_works_in_the_hub(environment: Path, image: Path, sheets: Path) -> None:
     """Sign in, open a sheet, solve it, come back next week; what is not allowed fails."""
     folder = hub.assemble(environment, sheets)

@@ -1,4 +1,8 @@
-"""nbgrader's real commands on our sheets: right is full, wrong is zero, traps are closed."""
+"""nbgrader's real commands on our sheets: right is full, wrong is zero, traps are closed.
+
+What asks nbgrader itself is `exhaustive`, as nbgrader has to be installed for it; what we write
+for it is looked at in every run, and each graded cell is run as it stands.
+"""
 
 from __future__ import annotations
 
@@ -184,6 +188,7 @@ def test_every_exercise_s_reference_earns_its_points_and_its_starter_nothing(
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("student", STUDENTS)
 def test_student_earns_what_the_answers_are_worth(
     scores: dict[tuple[str, str], float], student: str
@@ -191,6 +196,7 @@ def test_student_earns_what_the_answers_are_worth(
     assert scores["week1", student] == STUDENTS[student][1]
 
 
+@pytest.mark.exhaustive
 def test_process_that_ends_costs_its_author_alone(
     course: Path, scores: dict[tuple[str, str], float]
 ) -> None:
@@ -199,6 +205,7 @@ def test_process_that_ends_costs_its_author_alone(
     assert scores["week1", "gone"] == 0
 
 
+@pytest.mark.exhaustive
 def test_known_limit_a_student_who_changes_the_checker_is_believed(
     scores: dict[tuple[str, str], float],
 ) -> None:
@@ -220,6 +227,7 @@ NAMES = {
 }
 
 
+@pytest.mark.exhaustive
 def test_names_of_files_give_the_student(course: Path) -> None:
     code = (
         "import json, re, sys; from traitlets.config import PyFileConfigLoader as Loader\n"
@@ -233,6 +241,7 @@ def test_names_of_files_give_the_student(course: Path) -> None:
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("student", ["reference", "patched_9", "noisy"])
 def test_make_grade_reads_the_same_notebooks(course: Path, student: str) -> None:
     """It takes the answers and nothing round them: no changed checker, no graded cell."""
@@ -257,6 +266,7 @@ def told(course: Path) -> Callable[[str], str]:
     return text
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "words",
     [
@@ -271,6 +281,7 @@ def test_wrong_answer_is_told_its_missing_idea(told: Callable[[str], str], words
     assert words not in told("reference")
 
 
+@pytest.mark.exhaustive
 def test_feedback_shows_no_solution(told: Callable[[str], str]) -> None:
     """Nothing is hidden in the tests that nbgrader would show here."""
     lines = [" ".join(telling_line(key).split()) for key in MIXED.split()]
@@ -278,11 +289,13 @@ def test_feedback_shows_no_solution(told: Callable[[str], str]) -> None:
     assert not any(line in told("starter") or line in told("wrong") for line in lines)
 
 
+@pytest.mark.exhaustive
 def test_endless_answer_is_told_so_and_the_rest_is_graded(told: Callable[[str], str]) -> None:
     assert "CheckFailed: runs: It ran more than 200,000 lines" in told("endless")
     assert "KeyboardInterrupt" in told("endless")  # the cell outside an answer
 
 
+@pytest.mark.exhaustive
 def test_flood_is_cut(course: Path) -> None:
     graded = nbformat.read(course / "autograded/noisy/week1/week1.ipynb", as_version=4)
     flood = cell_of(graded, "cached_step", "starter").outputs
@@ -290,6 +303,7 @@ def test_flood_is_cut(course: Path) -> None:
     assert 0 < len(text.splitlines()) <= 1000
 
 
+@pytest.mark.exhaustive
 def test_no_answer_waits_for_a_teacher(course: Path) -> None:
     """A deleted test of nbgrader's would."""
     names = [path.parent.name for path in (course / "autograded").glob("*/week1")]
@@ -306,12 +320,14 @@ def test_no_answer_waits_for_a_teacher(course: Path) -> None:
     assert [name for name, waits in waiting.items() if waits != "False"] == ["gone"]
 
 
+@pytest.mark.exhaustive
 def test_validate_says_so_but_its_exit_status_does_not(course: Path) -> None:
     """Why nothing here relies on the status."""
     said = run(course, "nbgrader", "validate", "release/week1/week1.ipynb", status=0)
     assert "VALIDATION FAILED ON 4 CELL(S)" in said
 
 
+@pytest.mark.exhaustive
 def test_released_notebook_holds_starters_and_no_solution(course: Path) -> None:
     holds_no_solution(course, "week1")
 
@@ -325,6 +341,7 @@ def holds_no_solution(course: Path, name: str) -> None:
     assert "YOUR CODE HERE" not in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.exhaustive
 def test_grading_leaves_the_teachers_own_progress_alone(course: Path) -> None:
     """The course is the home of whoever ran the commands."""
     assert list(course.rglob("living-attention-progress.json")) == []

@@ -1,4 +1,8 @@
-"""Otter's real commands on our sheets: right is full, wrong is zero, traps are closed."""
+"""Otter's real commands on our sheets: right is full, wrong is zero, traps are closed.
+
+What asks otter itself is `exhaustive`, as otter has to be installed for it; what we write for it
+is looked at in every run.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +84,7 @@ def test_reference_of_every_exercise_passes_and_its_starter_earns_nothing(
     assert points == dict.fromkeys(checked_ids(), 0)
 
 
+@pytest.mark.exhaustive
 def test_reference_earns_its_points(mixed: Path, tmp_path: Path) -> None:
     """Also with noise on every channel, without its check cells, and in cells of the student's."""
 
@@ -107,6 +112,7 @@ def cached_step(*, q, k_new, v_new, k_cache, v_cache, length):
     assert points == {key: exercise(key).points for key in MIXED.split()}
 
 
+@pytest.mark.exhaustive
 def test_wrong_answer_is_told_its_missing_idea(mixed: Path, tmp_path: Path) -> None:
     """Nor does an endless answer keep the others from theirs, or a name of ours help."""
 
@@ -135,6 +141,7 @@ def alive(process_id: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")
 def test_cell_without_end_is_ended_from_outside_and_leaves_nothing(
     mixed: Path, tmp_path: Path
@@ -177,9 +184,8 @@ def test_cell_without_end_is_ended_from_outside_and_leaves_nothing(
     assert not (tmp_path / "results.json").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["mixed", pytest.param("everything", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["mixed", "everything"])
 def test_students_copy_holds_starters_and_no_solution(
     name: str, request: pytest.FixtureRequest
 ) -> None:
@@ -199,11 +205,13 @@ def test_students_copy_holds_starters_and_no_solution(
         assert cell_of(notebook, exercise_id, "check").source == exercise(exercise_id).check
 
 
+@pytest.mark.exhaustive
 def test_students_copy_needs_no_otter(mixed: Path) -> None:
     notebook = nbformat.read(mixed / "dist/student/week1.ipynb", as_version=4)
     assert not any("otter" in cell.source for cell in notebook.cells)
 
 
+@pytest.mark.exhaustive
 def test_another_sheets_notebook_is_refused(mixed: Path, tmp_path: Path) -> None:
     assigned(tmp_path, "cache_budget", "week2")
     other = tmp_path / "week2/dist/student/week2.ipynb"
