@@ -180,7 +180,7 @@ def simulate(students: int, seed: int, out: Path) -> dict[str, dict[str, object]
     Parameters
     ----------
     students : int
-        How many; one in twenty is hostile, and at least one.
+        How many; one in twenty is hostile, and at least two.
     seed : int
         Seeds who answers what.
     out : Path
@@ -206,7 +206,8 @@ def simulate(students: int, seed: int, out: Path) -> dict[str, dict[str, object]
     scratch.mkdir()
     (scratch / "keep.txt").write_text("keep", encoding="utf-8")
     bank = {exercise_id: answers_to(exercise_id) for exercise_id in SHEET}
-    bad = set(rng.sample(range(students), max(1, round(students * HOSTILE_SHARE))))
+    few = min(2, students)  # one is a cell, the other a file
+    bad = set(rng.sample(range(students), max(few, round(students * HOSTILE_SHARE))))
     kinds: list[Sequence[Hostile | HostileNotebook | HostileFile]]
     kinds = [hostile(), NOTEBOOKS, hostile(), PORTABLE]
     hostile_kinds = cycle(kinds)
