@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from classroom.reports.sanitize import clean
+from classroom.reports.sanitize import clean, shown_names
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
@@ -175,7 +175,8 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     """
     items = [_item(answer) for answer in result["answers"]]
     headline, advice = _standing(items, bool(result["files"]))
-    student, written = (clean(result[key], NAME) for key in ("student", "written_name"))
+    name, written = result["student"], clean(result["written_name"], NAME)
+    student = shown_names([name], NAME)[name]
     return {
         "sheet": clean(run["sheet"], NAME),
         "version": clean(run["version"], NAME),

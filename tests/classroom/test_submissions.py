@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from classroom.grading.grade import grade_folder
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen
 from classroom.submissions import archives
@@ -446,6 +447,19 @@ def test_a_folder_is_a_student_s_unless_a_system_made_it(tmp_path: Path) -> None
     (tmp_path / ".DS_Store").write_bytes(b"x")
     save(tmp_path / ".ipynb_checkpoints/week1.ipynb", notebook())
     assert [one.student for one in read(tmp_path)] == [" ", ".bob"]
+
+
+def test_a_name_of_blanks_is_shown_by_its_blanks(tmp_path: Path) -> None:
+    """In the table, in the summary, and on the student's own page, which had no name."""
+    save(tmp_path / "in/ /week1.ipynb", notebook())
+    (tmp_path / "in/\u3000").mkdir()
+    grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET)
+    read_back = {p.name: p.read_text() for p in (tmp_path / "out").rglob("*.*") if p.is_file()}
+    assert r'"\x20"' in read_back["grades.csv"]
+    assert r"\u3000" in read_back["summary.html"]
+    pages = [text for name, text in read_back.items() if name.startswith("student-")]
+    assert len(pages) == 4
+    assert all(r"\x20" in page or "u3000" in page for page in pages)
 
 
 def test_whatever_a_reader_did_not_foresee_is_one_problem(
