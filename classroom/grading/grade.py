@@ -32,7 +32,7 @@ from classroom.grading.late import Late, Times, read_late, take_off
 from classroom.grading.likeness import alike
 from classroom.grading.mark_provenance import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
-from classroom.grading.options import late_of, read_options, sheet_of
+from classroom.grading.options import late_of, read_options, refuse_folder, sheet_of
 from classroom.grading.people import names_of
 from classroom.grading.pseudonyms import pseudonyms, read_key, secret_key
 from classroom.grading.resume import Settings, digest_of_graders, secret_seed, write_data
@@ -139,13 +139,13 @@ def grade_folder(
     Raises
     ------
     ConfigError
-        If there is nothing to grade, ``out`` lies in ``folder``, another run writes to ``out``,
+        If there is nothing to grade, ``folder`` holds something else than submissions, or no
+        answer that names the sheet, ``out`` lies in ``folder``, another run writes to ``out``,
         ``out`` cannot be written to, this machine cannot run answers, there is no sheet and what
         came in disagrees, the seed of the numbers is missing or another one, or a date, a mark or
         a student to be graded again is not what it must be; then nothing is graded.
     """
-    if out.resolve().is_relative_to(folder.resolve()):
-        raise ConfigError("the grades would lie among the submissions: choose another OUT")
+    refuse_folder(folder, out)
     if again and seed:
         raise ConfigError("SEED= with AGAIN= would give one student other cases than the class")
     sent = read(folder, attempts=attempts is not None)

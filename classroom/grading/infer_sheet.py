@@ -35,12 +35,13 @@ def sheet_of_all(sent: list[Submission]) -> Sheet:
     Returns
     -------
     Sheet
-        Without a single exercise, if nobody handed one in.
+        With at least one exercise.
 
     Raises
     ------
     ConfigError
-        If an exercise was handed in by more than a quarter and not by more than half.
+        If an exercise was handed in by more than a quarter and not by more than half, or none by
+        more than half.
     """
     # Of several attempts the last: who tries more often asks nobody for more.
     students = [one for one in {one.student: one for one in sent}.values() if one.cells]
@@ -54,6 +55,12 @@ def sheet_of_all(sent: list[Submission]) -> Sheet:
             "others; name the sheet with SHEET=, CH= or EX="
         )
     asked = tuple(key for key in seen if 2 * count[key] > n)
+    if not asked:
+        raise ConfigError(
+            f"what was asked? No exercise was handed in by more than half of {n} students with an "
+            "answer. Is this the folder of the submissions? If it is, name the sheet with SHEET=, "
+            "CH= or EX="
+        )
     for one in students:
         extra = [key for key in seen if key in one.cells and key not in asked]
         if extra:

@@ -5,12 +5,39 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from classroom import BOOK, ROOT
 from classroom.grading.late import Late, Rule
 from classroom.sheets.commands import add_choice, choice
 from classroom.sheets.sheet import Sheet, sheet_of_file
 from mini_attn.errors import ConfigError
 
-__all__ = ["late_of", "read_options", "sheet_of"]
+__all__ = ["late_of", "read_options", "refuse_folder", "sheet_of"]
+
+# Of this checkout, with notebooks that no class has handed in.
+OURS = (BOOK, *(ROOT / name for name in ("_build/release", "benchmarks", "classroom", "mini_attn",
+                                         "solutions", "tests", "tools", "training")))  # fmt: skip
+
+
+def refuse_folder(folder: Path, out: Path) -> None:
+    """Refuse folders that hold no submissions, or that would get the grades among them.
+
+    Only what the teacher decides counts here: no student's file can stop the class.
+
+    Raises
+    ------
+    ConfigError
+        If it's a folder of this project or one of grades, or the grades would lie in it.
+    """
+    here = folder.resolve()
+    if here == ROOT or any(here.is_relative_to(one) for one in OURS):
+        words = "belongs to the book, and no class has handed it in"
+    elif (here / "seed.json").exists() and (here / "work").is_dir():
+        words = "holds the grades of a run"
+    elif out.resolve().is_relative_to(here):
+        raise ConfigError("the grades would lie among the submissions: choose another OUT")
+    else:
+        return
+    raise ConfigError(f"{str(folder)!r} {words}: DIR= is the folder of the submissions")
 
 
 def read_options(about: str | None) -> argparse.Namespace:
