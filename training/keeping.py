@@ -73,9 +73,9 @@ def _attention(config: DecoderConfig) -> AttentionConfig | LatentConfig:
 class _Narrow:
     """Round to bfloat16 whatever a cache is given; the sums stay in float32."""
 
-    def stage(self, k: Tensor, v: Tensor, *rest: Any) -> Cached:
+    def _append(self, k: Tensor, v: Tensor, *rest: Any) -> Cached:
         k, v = (given.bfloat16().to(given.dtype) for given in (k, v))
-        return super().stage(k, v, *rest)  # type: ignore[misc]
+        return super()._append(k, v, *rest)  # type: ignore[misc]
 
 
 class _NarrowCache(_Narrow, mt.KVCache):
@@ -97,10 +97,10 @@ class _CodedLatents(mt.QuantizedKVCache):
         super().__init__(batch, 1, rank, capacity, v_head_dim=rotated, **options)
         self.kv_lora_rank, self.qk_rope_head_dim = rank, rotated
 
-    def stage(
+    def _append(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
     ) -> Cached:
-        k_all, v_all, *order = super().stage(k, v, positions, transaction)
+        k_all, v_all, *order = super()._append(k, v, positions, transaction)
         return Cached(k_all[:, 0], v_all[:, 0], *order)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mini_attn.caching.prefixes import Prefixes
 from mini_attn.caching.transaction import Transaction, Versioned
@@ -25,7 +25,7 @@ class Block:
     following: Block | None = None
 
 
-class Blocks(Versioned[int]):
+class Blocks(Versioned):
     """How many hold each block, and which are free: the integers of a pool.
 
     ``n_free = blocks that nobody holds``
@@ -50,6 +50,11 @@ class Blocks(Versioned[int]):
     >>> blocks.take(), blocks.take(), blocks.n_free
     (0, 1, 2)
     """
+
+    if TYPE_CHECKING:  # what its state is
+
+        @property
+        def _state(self) -> int: ...
 
     def __init__(self, n_blocks: int, block_size: int) -> None:
         self.n_blocks = check_count("n_blocks", n_blocks)

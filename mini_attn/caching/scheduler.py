@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mini_attn.caching.blocks import Blocks
 from mini_attn.caching.planning import Piece, Planning, Queue, Run, Step
@@ -40,7 +40,7 @@ class _Pending(NamedTuple):
     transaction: Transaction
 
 
-class Scheduler(Versioned[Queue]):
+class Scheduler(Versioned):
     """Decides from step to step who runs: decoding first, prompts in chunks, the rest waits.
 
     ``tokens of a step <= token_budget;  blocks held <= n_blocks``
@@ -92,6 +92,11 @@ class Scheduler(Versioned[Queue]):
     >>> scheduler.tokens("a")
     [3, 1, 4, 1, 5]
     """
+
+    if TYPE_CHECKING:  # what its state is
+
+        @property
+        def _state(self) -> Queue: ...
 
     def __init__(self, blocks: Blocks, *, token_budget: int) -> None:
         if not isinstance(blocks, Blocks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mini_attn.caching.filled import Filled
 from mini_attn.caching.transaction import Versioned
@@ -11,11 +11,16 @@ from mini_attn.errors import DTypeError, ShapeError
 __all__ = ["Sizes"]
 
 
-class Sizes(Versioned[Filled]):
+class Sizes(Versioned):
     """Sizes and bytes of a cache whose state lies in arrays (batch, n_kv_heads, slots, …)."""
 
     batch: int
     _dtype: Any
+
+    if TYPE_CHECKING:  # what its state is
+
+        @property
+        def _state(self) -> Filled: ...
 
     @property
     def allocated_bytes(self) -> int:
@@ -28,7 +33,7 @@ class Sizes(Versioned[Filled]):
         state = self._state
         return sum(array[:, :, : state.slots].nbytes for array in state.arrays)
 
-    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
+    def _check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
         """Refuse what this cache has no room for: another batch, another type, other sizes."""
         if dtype != self._dtype:
             raise DTypeError(f"the cache holds {self._dtype}, the layer works in {dtype}")

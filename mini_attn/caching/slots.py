@@ -125,7 +125,7 @@ class Slots(Sizes):
                 "make the capacity prompt + new tokens"
             )
 
-    def upcoming(self, new: int, transaction: Transaction) -> Any:
+    def _next_positions(self, new: int, transaction: Transaction) -> Any:
         """`next_positions` as a step sees them that has staged something already."""
         state = self._state_in(transaction)
         self._check_room(state, new, transaction)
@@ -170,7 +170,7 @@ class Slots(Sizes):
         >>> KVCache(1, 1, 2, capacity=4).next_positions(2)
         array([0, 1])
         """
-        return self.upcoming(check_count("new", new), Transaction())
+        return self._next_positions(check_count("new", new), Transaction())
 
     # Between steps.
 
@@ -288,7 +288,8 @@ class Slots(Sizes):
         4
         """
         twin = copy.copy(self)
-        for own in ("stage", "upcoming", "watch", "_within"):  # of a copy that belongs to a pass
+        # Of a copy that belongs to a pass:
+        for own in ("_append", "_next_positions", "_observe", "_within"):
             vars(twin).pop(own, None)
         twin._cell = [self._moved(np.arange(self.batch))]
         return twin

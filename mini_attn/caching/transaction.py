@@ -13,13 +13,13 @@ there does no harm either, as putting back twice is the same as once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from mini_attn.errors import CacheStateError
 
 __all__ = ["Transaction", "Versioned"]
 
-State = TypeVar("State")
+State = Any  # what a subclass holds: it says so for its own `_state`
 Overwritten = tuple[Any, Any, Any]  # an array, the index written to, and what stood there
 
 
@@ -46,7 +46,7 @@ _SETTLED = Transaction()
 _SETTLED.commit()
 
 
-class Versioned(Generic[State]):
+class Versioned:
     """What has a state that transactions replace; states are never changed in place."""
 
     # One place that copies of an object may share: see `joined`.

@@ -21,9 +21,9 @@ def check_is_cache(name: str, cache: Any) -> None:
 def check_cache(cache: Any, layer: Any, batch: int, dtype: Any) -> None:
     """Refuse a cache that does not fit a layer of attention."""
     sizes = getattr(layer, "_cache_sizes", None)
-    if sizes is None or not hasattr(cache, "check_fits"):
+    if sizes is None or not hasattr(cache, "_check_fits"):
         return  # from outside: it says for itself what does not fit
-    cache.check_fits(batch=batch, dtype=dtype, **sizes)
+    cache._check_fits(batch=batch, dtype=dtype, **sizes)
     kept, window = getattr(cache, "window", None), getattr(layer.config, "window", None)
     if kept is not None and (window is None or kept < window):
         raise ConfigError(f"the cache keeps {kept} keys, the layer sees {window or 'all'}")
@@ -77,14 +77,14 @@ def joined(cache: Any, transaction: Transaction) -> Any:
     It is a copy that shares the cache's state and arrays, so that a class of its own keeps its
     own `append`; whatever transaction is asked for, it is the pass's.
     """
-    if not hasattr(cache, "stage"):
+    if not hasattr(cache, "_append"):
         return cache  # from outside too, and none of ours beneath: it writes at once
     twin, kind = copy.copy(cache), type(cache)
     twin._within = transaction
-    twin.stage = lambda k, v, positions, _, *more: kind.stage(
+    twin._append = lambda k, v, positions, _, *more: kind._append(
         twin, k, v, positions, transaction, *more
     )
     if getattr(cache, "watches", False):
-        twin.watch = lambda weights, _: kind.watch(twin, weights, transaction)
-    twin.upcoming = lambda new, _: kind.upcoming(twin, new, transaction)
+        twin._observe = lambda weights, _: kind._observe(twin, weights, transaction)
+    twin._next_positions = lambda new, _: kind._next_positions(twin, new, transaction)
     return twin

@@ -750,7 +750,7 @@ def test_a_refusal_changes_nothing(lib, kind, rng, case):
 def staged(lib, kind, cache, rng, new, transaction):
     """Tokens appended within a step that is not done."""
     arrays = (lib.array(array[:, : kind.heads]) for array in random(rng, new))
-    return cache.stage(*arrays, None, transaction)
+    return cache._append(*arrays, None, transaction)
 
 
 OTHER_USES = {

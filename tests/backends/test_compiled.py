@@ -144,7 +144,7 @@ def test_a_nan_that_was_cropped_or_never_committed_changes_nothing(name):
     for caches in (cropped, undone):
         for cache in caches:
             new = [torch.full_like(a[:, :, :3], float("nan")) for a in cache._state.arrays]
-            cache.stage(*new, None, transaction := Transaction())
+            cache._append(*new, None, transaction := Transaction())
             if caches is cropped:
                 transaction.commit()
                 cache.crop(5)

@@ -301,14 +301,11 @@ def faults_of(lib, name):
     return found
 
 
-# Layers and their pass call these on caches, with what the layers' own doors have checked.
-INNER = ("stage", "upcoming", "check_fits", "watch")
 NAMES = sorted(
     name
     for name, thing in SURFACE.items()
     if (isinstance(thing, types.FunctionType) or name in CLASSES or name == "PagedKVCache")
     and parameters(name)
-    and name.partition(".")[2] not in INNER
 )
 
 

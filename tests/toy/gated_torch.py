@@ -22,8 +22,8 @@ class GatedCache(KVCache):
     def __init__(self, *sizes: int, v_head_dim: int, **kind: Any) -> None:
         super().__init__(*sizes, v_head_dim=v_head_dim + 1, **kind)
 
-    def check_fits(self, *, v_head_dim: int, **sizes: Any) -> None:
-        super().check_fits(v_head_dim=v_head_dim + 1, **sizes)
+    def _check_fits(self, *, v_head_dim: int, **sizes: Any) -> None:
+        super()._check_fits(v_head_dim=v_head_dim + 1, **sizes)
 
     def append(self, k: Any, v: Any, gates: Any, **options: Any) -> Any:
         super().append(k, torch.cat([v, gates], dim=-1), **options)

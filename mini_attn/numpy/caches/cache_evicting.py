@@ -155,7 +155,7 @@ class EvictingCache(Evicting, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(
+    def _append(
         self, k: Array, v: Array, positions: Array | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
@@ -229,10 +229,10 @@ class EvictingCache(Evicting, KVCache):
         if ((weights < 0) | np.isinf(weights)).any():  # NaN is found where the groups are added up
             raise ConfigError("weights must be finite and not below 0")
         transaction = Transaction()
-        self.watch(weights, transaction)
+        self._observe(weights, transaction)
         transaction.commit()
 
-    def watch(self, weights: Array, transaction: Transaction) -> None:
+    def _observe(self, weights: Array, transaction: Transaction) -> None:
         """`observe` as a part of a step, without checks."""
         state = self._waiting_in(transaction)
         scored = _SCORES[type(self.policy)]

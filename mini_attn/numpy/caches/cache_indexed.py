@@ -82,9 +82,9 @@ class IndexedCache(KVCache):
         index = np.zeros((self.batch, 1, slots, self.index_head_dim), kind)
         self._begin(replace(self._state, arrays=(*self._state.arrays, index)))
 
-    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
+    def _check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
         """Refuse a layer without an indexer too: nobody would write the index keys."""
-        super().check_fits(batch=batch, dtype=dtype, **sizes)
+        super()._check_fits(batch=batch, dtype=dtype, **sizes)
         if "index_head_dim" not in sizes:
             raise ConfigError("the cache holds index keys, and the layer has no indexer")
 
@@ -149,7 +149,7 @@ class IndexedCache(KVCache):
         if index_k.dtype != self._dtype:
             raise DTypeError(f"the cache holds {self._dtype}, index_k is {index_k.dtype}")
         transaction = Transaction()
-        held = self.stage(k, v, positions, transaction, index_k)
+        held = self._append(k, v, positions, transaction, index_k)
         transaction.commit()
         return held[:4]
 
@@ -179,7 +179,7 @@ class IndexedCache(KVCache):
         """
         return self._cached(self._state)[:4]
 
-    def stage(  # type: ignore[override]
+    def _append(  # type: ignore[override]
         self,
         k: Array,
         v: Array,

@@ -127,7 +127,7 @@ class PagedKVCache(Reading, Pages, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(
+    def _append(
         self, k: Array, v: Array, positions: Array | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""

@@ -192,7 +192,7 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(
+    def _append(
         self, k: Array, v: Array, positions: Array | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""

@@ -147,7 +147,7 @@ class SlidingWindowCache(Ring, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(
+    def _append(
         self, k: Array, v: Array, positions: Array | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""

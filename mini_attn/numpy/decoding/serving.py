@@ -155,7 +155,18 @@ class Server:
         self.scheduler.fork(name, new)
 
     def end(self, name: str) -> None:
-        """A sequence ends before its limit and gives its blocks back."""
+        """End a sequence before its limit; it gives its blocks back.
+
+        Parameters
+        ----------
+        name : str
+            What it is called.
+
+        Raises
+        ------
+        ConfigError
+            If no sequence that waits or runs is called so.
+        """
         self.scheduler.end(name)
 
     def step(self) -> Step:

@@ -46,7 +46,7 @@ class Pass:
         elif cache is None:
             self.positions = np.arange(q_len)
         else:  # the first layer's cache speaks for all: they are filled alike
-            self.positions = cache.upcoming(q_len, transaction)
+            self.positions = cache._next_positions(q_len, transaction)
         self._tables: dict[Any, Tables] = {}
         self._visibilities: list[tuple[Any, Array | None, Visibility]] = []
 

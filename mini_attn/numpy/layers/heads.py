@@ -270,7 +270,7 @@ class GroupedQueryAttention(Module):
         q, k, v = self._project_at(x, forward_pass.tables)
         cached = None
         if cache is not None:
-            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction)
+            cached = cache._append(k, v, forward_pass.given, forward_pass.transaction)
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
@@ -279,7 +279,7 @@ class GroupedQueryAttention(Module):
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
         found = attend(*asked)
         if getattr(cache, "watches", False):  # it forgets by what each key has got
-            cache.watch(found.weights, forward_pass.transaction)
+            cache._observe(found.weights, forward_pass.transaction)
         return self.o_proj._run(merge(found.out))
 
     def _project_at(self, x: Array, tables: Any) -> tuple[Array, Array, Array]:

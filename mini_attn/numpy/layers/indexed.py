@@ -315,7 +315,7 @@ class IndexedAttention(GroupedQueryAttention):
         index_q, index_k, head_weights = self.indexer._run(x, forward_pass)
         cached, keys = None, forward_pass.positions
         if cache is not None:
-            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction, index_k)
+            cached = cache._append(k, v, forward_pass.given, forward_pass.transaction, index_k)
             k, v, index_k, keys = cached[:4]
         rule = self.config.window, self.config.sink_tokens
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)

@@ -172,7 +172,7 @@ class MultiHeadLatentAttention(Module):
         check_tokens("x", x, self.kv_a_proj_with_mqa.weight)
         forward_pass = begin_pass(x, cache, positions, causal=causal, mask=mask)
         if cache is not None:
-            cache.check_fits(batch=len(x), dtype=x.dtype, **self._cache_sizes)
+            cache._check_fits(batch=len(x), dtype=x.dtype, **self._cache_sizes)
         out = self._run(x, forward_pass, cache, form)
         if cache is not None:
             forward_pass.transaction.commit()
@@ -186,7 +186,7 @@ class MultiHeadLatentAttention(Module):
         cached, n_heads = None, self.config.n_heads
         if cache is not None:
             one = latent[:, None], rope_key[:, None]  # head of a cache's keys and values
-            cached = cache.stage(*one, forward_pass.given, forward_pass.transaction)
+            cached = cache._append(*one, forward_pass.given, forward_pass.transaction)
             latent, rope_key = cached.k, cached.v
         if form is None:
             form = pick_form(self.config, x.shape[1], latent.shape[1])

@@ -121,7 +121,7 @@ class NativeSparseAttention(GroupedQueryAttention):
         q, k, v = self._project_at(x, forward_pass.tables)
         cached, gapless, keys = None, forward_pass.given is None, forward_pass.positions
         if cache is not None:
-            cached = cache.stage(k, v, forward_pass.given, forward_pass.transaction)
+            cached = cache._append(k, v, forward_pass.given, forward_pass.transaction)
             k, v, keys, gapless = cached.k, cached.v, cached.positions, cached.last_sees_all
         blocks = RowBlocks(None if gapless else keys, k.shape[2], self.config.block_size)
         means = cached[2:4] if cached is not None else (blocks.means(k), blocks.means(v))

@@ -80,7 +80,7 @@ def attend_in_full(
 def attend_watched(cache: Any, transaction: Any, *asked: Any) -> Tensor:
     """The output of `attend`, for a cache that forgets by what each key has got."""
     found = attend_in_full(*asked)
-    cache.watch(found.weights.detach(), transaction)
+    cache._observe(found.weights.detach(), transaction)
     return found.out
 
 

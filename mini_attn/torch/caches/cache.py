@@ -150,11 +150,11 @@ class KVCache(Slots):
         """
         self._check(k, v)
         transaction = Transaction()
-        held = self.stage(k, v, positions, transaction)
+        held = self._append(k, v, positions, transaction)
         transaction.commit()
         return held[:3]
 
-    def stage(
+    def _append(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""

@@ -167,7 +167,7 @@ class EvictingCache(Evicting, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(
+    def _append(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
@@ -243,10 +243,10 @@ class EvictingCache(Evicting, KVCache):
         if ((weights < 0) | weights.isinf()).any():  # NaN is found where the groups are added up
             raise ConfigError("weights must be finite and not below 0")
         transaction = Transaction()
-        self.watch(weights.detach(), transaction)
+        self._observe(weights.detach(), transaction)
         transaction.commit()
 
-    def watch(self, weights: Tensor, transaction: Transaction) -> None:
+    def _observe(self, weights: Tensor, transaction: Transaction) -> None:
         """`observe` as a part of a step, without checks."""
         state = self._waiting_in(transaction)
         scored = _SCORES[type(self.policy)]

@@ -91,9 +91,9 @@ class NativeSparseCache(KVCache):
             ]
         self._begin(replace(self._state, arrays=(*self._state.arrays, *means)))
 
-    def check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
+    def _check_fits(self, *, batch: int, dtype: Any, **sizes: int) -> None:
         """Refuse a layer without blocks too: it would not know what to do with their means."""
-        super().check_fits(batch=batch, dtype=dtype, **sizes)
+        super()._check_fits(batch=batch, dtype=dtype, **sizes)
         if "block_size" not in sizes:
             raise ConfigError("the cache holds means of blocks, and the layer has no blocks")
 
@@ -154,7 +154,7 @@ class NativeSparseCache(KVCache):
         """
         self._check(k, v)
         transaction = Transaction()
-        held = self.stage(k, v, positions, transaction)
+        held = self._append(k, v, positions, transaction)
         transaction.commit()
         return held[:5]
 
@@ -183,7 +183,7 @@ class NativeSparseCache(KVCache):
         """
         return self._cached(self._state)[:5]
 
-    def stage(  # type: ignore[override]
+    def _append(  # type: ignore[override]
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
     ) -> CachedMeans:
         """`append` as a part of a step: nobody else sees it until the step is done."""

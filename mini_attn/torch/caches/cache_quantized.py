@@ -201,7 +201,7 @@ class QuantizedKVCache(Reading, Groups, KVCache):
         """
         return super().append(k, v, positions=positions)
 
-    def stage(
+    def _append(
         self, k: Tensor, v: Tensor, positions: Tensor | None, transaction: Transaction
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""

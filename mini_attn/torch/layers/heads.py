@@ -277,7 +277,7 @@ class GroupedQueryAttention(Module):
         """The layer without checks; what goes into the cache counts once the pass commits."""
         q, k, v = self._project_at(x, forward_pass.tables)
         given, transaction = forward_pass.given, forward_pass.transaction
-        cached = None if cache is None else cache.stage(k, v, given, transaction)
+        cached = None if cache is None else cache._append(k, v, given, transaction)
         if cached is not None:
             k, v = cached.k, cached.v
         rule = self.config.window, self.config.sink_tokens
