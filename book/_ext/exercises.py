@@ -6,6 +6,7 @@ copy, not in the package. A solution that does not pass its own check fails the 
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import sys
@@ -36,6 +37,32 @@ def dropdown(title: str, body: str) -> str:
     return f'<details class="exercise-more"><summary>{escape(title)}</summary>{body}</details>'
 
 
+def with_what_it_uses(source: str, name: str) -> str:
+    """Return a module's definition together with the module's other definitions that it uses.
+
+    NumPy is left out: each starter imports it as ``np``.
+    """
+    made: dict[str, ast.stmt] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom):
+            for part in ast.walk(node):
+                if isinstance(part, ast.alias):
+                    made[part.asname or part.name] = node
+                elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    made[part.id] = node
+    used, todo = set(), [name]
+    while todo:
+        node = made[todo.pop()]
+        if node not in used:
+            used.add(node)
+            read = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            todo += sorted(read & made.keys() - {"np"})
+    parts = sorted(used, key=lambda node: node.lineno)
+    return "\n\n\n".join(str(ast.get_source_segment(source, node)) for node in parts) + "\n"
+
+
 def solution_code(task: Exercise) -> str:
     """The reference as it is run here, once it has passed its own check."""
     module = import_module(f"solutions.{task.id}")
@@ -43,7 +70,7 @@ def solution_code(task: Exercise) -> str:
     if report.failed:
         raise ExtensionError(f"the solution of {task.id} fails its check: {report.message}")
     if callable(module.REFERENCE):
-        return inspect.getsource(module.REFERENCE)
+        return with_what_it_uses(inspect.getsource(module), module.REFERENCE.__name__)
     lines = inspect.getsource(module).split('"""\n', 1)[1].split("\nWRONG", 1)[0]
     return f"{lines.replace('REFERENCE', 'answer').strip()}  # {module.REFERENCE}\n"
 
