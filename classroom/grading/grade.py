@@ -38,7 +38,7 @@ from classroom.grading.pseudonyms import pseudonyms, read_key, secret_key
 from classroom.grading.resume import Settings, digest_of_graders, secret_seed, write_data
 from classroom.grading.roster import read_roster
 from classroom.reports.isolation import spoken
-from classroom.reports.report import reports
+from classroom.reports.report import reports, who_is_missing
 from classroom.sheets.sheet import Sheet
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
@@ -187,13 +187,14 @@ def main() -> None:
     try:
         if asked.attempts not in (None, *CHOICES):
             raise ConfigError(f"ATTEMPTS is best, last or first, not {asked.attempts[:40]!r}")
+        roster = read_roster(asked.roster) if asked.roster else []
         results = grade_folder(
             asked.folder,
             out,
             sheet=sheet_of(asked),
             seed=asked.seed,
             jobs=asked.jobs,
-            roster=read_roster(asked.roster) if asked.roster else [],
+            roster=roster,
             partial=asked.partial,
             late=late_of(asked),
             attempts=asked.attempts,
@@ -207,6 +208,8 @@ def main() -> None:
         sys.exit("\n[grade] interrupted; what was graded is kept, the same command goes on")
     mean = sum(result["points"] for result in results) / len(results)
     print(f"\n[grade] {len(results)} students, {mean:.1f} of {results[0]['of']} points on average")
+    for line in who_is_missing(results, roster):
+        print(f"[grade] {line}")
     left = sum(answer["state"] == "to mark" for r in results for answer in r["answers"])
     if left:
         place = f"read {out / 'to-mark.html'}, write into {out / FILE}"

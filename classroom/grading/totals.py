@@ -29,6 +29,7 @@ __all__ = ["Rules", "main", "write_totals"]
 
 NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,20})?")
 MISSING = ("0", "excused")
+NAMED = 6  # students in a line
 
 
 def _number(text: str, where: str) -> Decimal:
@@ -101,6 +102,22 @@ def _check(folders: Sequence[Path], out: Path, rules: Rules) -> list[str]:
     return names
 
 
+def _warn_of_lone_names(people: Mapping[str, Person]) -> None:
+    """Name those who stand in one of several sheets: perhaps they are called otherwise there."""
+    if len({sheet for person in people.values() for sheet in person}) < 2:
+        return
+    lone = [f"{clean(name, 40)} ({next(iter(person))})" for name, person in people.items()
+            if len(person) == 1]  # fmt: skip
+    if lone:
+        more = f" and {len(lone) - NAMED} more" if len(lone) > NAMED else ""
+        print(
+            f"[totals] in one sheet only: {len(lone)} of {len(people)} students: "
+            f"{', '.join(lone[:NAMED])}{more}. If some have another name in the other sheets, make "
+            "the names alike in the tables, grades.csv",
+            file=sys.stderr,
+        )
+
+
 def write_totals(folders: Sequence[Path], out: Path, rules: Rules) -> dict[str, Person]:
     """Write ``grades.csv`` with the totals of all students.
 
@@ -127,6 +144,7 @@ def write_totals(folders: Sequence[Path], out: Path, rules: Rules) -> dict[str, 
     names = _check(folders, out, rules)
     sheets = {name: _sheet(folder) for name, folder in zip(names, folders, strict=True)}
     people = same_students({name: [*rows] for name, rows in sheets.items()})
+    _warn_of_lone_names(people)
     excused = _excused(rules.excused, people, names) if rules.excused else set()
     text = table_of_totals(people, sheets, excused, rules)
     try:

@@ -15,10 +15,16 @@ from classroom.reports.feedback import (
 )
 from classroom.reports.sanitize import clean, shown_names
 
-__all__ = ["persons"]
+__all__ = ["handed_in", "persons"]
 
 MARK = 2_500  # characters of what the teacher wrote about one exercise: all of it
 ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
+
+
+def handed_in(results: Sequence[dict[str, Any]], missing: Sequence[str]) -> str:
+    """Return how many of a class handed in a notebook; nothing if everybody did."""
+    count, of = sum(bool(r["files"]) for r in results), len(results) + len(missing)
+    return f"{count} of {of} handed in a notebook" if count < of else ""
 
 
 def _due(late: dict[str, Any] | None) -> str:

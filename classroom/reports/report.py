@@ -19,8 +19,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from classroom.reports.feedback import NAME, by_hand, feedback
+from classroom.reports.feedback import NAME, by_hand, feedback, shortened
 from classroom.reports.likeness import likeness_table
+from classroom.reports.persons import handed_in
 from classroom.reports.sanitize import (
     clean,
     file_names,
@@ -34,8 +35,9 @@ from classroom.reports.to_mark import TO_MARK, to_mark, unmarked
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
-__all__ = ["reports", "student_names"]
+__all__ = ["reports", "student_names", "who_is_missing"]
 
+NAMED = 6  # students in a line for a terminal
 HERE = Path(__file__).resolve().parent
 # Columns that stand there if the run was asked for it.
 TERM = {"before late": "late", "late": "late", "attempts": "attempts"}
@@ -189,6 +191,18 @@ def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[st
         numberless = moodle_name(r["student"], [*r["files"], *r["problems"]])
         here |= {folded(clean(numberless, 300))} if numberless else set()
     return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
+
+
+def who_is_missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
+    """Return lines about who handed in no notebook, for a terminal; none if everybody did."""
+    nothing = missing(results, roster)
+    shown = shown_names((r["student"] for r in results), NAME)
+    unread = [shown[r["student"]] for r in results if not r["files"]]
+    found = [handed_in(results, nothing)]
+    for words, names in (("no notebook in what came from", unread), ("nothing came from", nothing)):
+        few = shortened(names, NAME, NAMED)
+        found += [f"{words} {', '.join(few)}"] * bool(names)
+    return found if found[0] else []
 
 
 def reports(

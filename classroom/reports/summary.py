@@ -20,7 +20,7 @@ from classroom.reports.feedback import (
 )
 from classroom.reports.isolation import measures
 from classroom.reports.likeness import likeness
-from classroom.reports.persons import persons
+from classroom.reports.persons import handed_in, persons
 from classroom.reports.sanitize import clean
 
 __all__ = ["summary"]
@@ -153,6 +153,7 @@ def summary(
         "sheet": clean(run["sheet"], NAME),
         "version": clean(run["version"], NAME),
         "n": len(results),
+        "handed_in": handed_in(results, missing),
         "of": run["of"],
         "mean": statistics.fmean(totals) if totals else 0,
         "median": statistics.median(totals) if totals else 0,

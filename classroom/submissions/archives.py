@@ -15,8 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "guarded", "hidden", "is_mistaken",
-           "junk", "limit_of", "nothing_in", "shown", "unrenamed", "wanted"]  # fmt: skip
+from classroom.submissions.attempts import MOODLE
+
+__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "guarded", "hidden", "is_handed_in",
+           "is_mistaken", "junk", "limit_of", "nothing_in", "shown", "unrenamed",
+           "wanted"]  # fmt: skip
 
 NOTEBOOK_BYTES = 20 * 10**6
 ARCHIVE_BYTES = 500 * 10**6
@@ -33,8 +36,9 @@ JUNK = {".appledouble", ".cache", ".ds_store", ".fseventsd", ".git", ".hg", ".id
         ".venv", ".virtual_documents", ".vscode"}  # fmt: skip
 MACOSX = "__MACOSX"
 # What somebody may hand in by mistake; other files, such as a list of names, are nobody's.
-MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar")
-NAMED = 3  # such files that are named
+MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar",
+            "tgz", "bz2", "xz", "pages", "tex", "jpg", "jpeg", "png", "heic")  # fmt: skip
+NAMED = 3  # files that are named
 RENAMED = re.compile(r"(?<=\.ipynb)\.(txt|json)\Z", re.IGNORECASE)
 TOO_MUCH = "too much in one zip file: not read"
 NO_NOTEBOOK = "this is no notebook: hand in the .ipynb file"
@@ -128,6 +132,14 @@ def is_mistaken(name: str) -> bool:
     return name.rsplit(".", 1)[-1].lower() in MISTAKEN
 
 
+def is_handed_in(name: str) -> bool:
+    """Return whether a file that stands alone among the students' is one of theirs.
+
+    Moodle says so in the name; otherwise its kind has to be one that people hand in.
+    """
+    return is_mistaken(name) or MOODLE.fullmatch(name) is not None
+
+
 def hidden(parts: tuple[str, ...]) -> bool:
     """Whether a system or a program put a file of a student's there."""
     return any(part.startswith(".") or part == MACOSX for part in parts)
@@ -154,12 +166,15 @@ def guarded(found: Iterator[Found], parts: tuple[str, ...]) -> Iterator[Found]:
 def nothing_in(
     parts: tuple[str, ...], files: Iterable[tuple[str, ...]], words: str
 ) -> Iterator[Found]:
-    """What to say of a place without a notebook: what was sent instead, or the words."""
-    sent = [place for place in files if is_mistaken(place[-1])][:NAMED]
+    """Say of a place without a notebook what was sent instead, or the words."""
+    files = list(files)
+    sent = [place for place in files if is_handed_in(place[-1])][:NAMED]
     for place in sent:
         yield Found((*parts, *place), problem=NO_NOTEBOOK)
     if not sent:
-        yield Found(parts, problem=words)
+        there = ", ".join("/".join(place) for place in files[:NAMED])
+        more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+        yield Found(parts, problem=f"{words}, only {there}{more}" if there else words)
 
 
 class _TooLong(Exception):
@@ -270,6 +285,19 @@ def _in_archive(
         yield from _in_entry(archive, entry, (*parts, *entry.parts), depth, quota, time)
 
 
+def _owner(files: list[_Entry], folders: list[tuple[str, ...]]) -> int:
+    """Return which folder of a place says whose an entry is: the first, unless all stand in one."""
+    readable = [entry.parts for entry in files if entry.kind]
+    first = {parts[0] for parts in readable}
+    if len(first) > 1 or any(len(parts) == 1 for parts in readable):
+        return 1
+    beside = [entry.parts for entry in files if entry.parts[0] not in first]
+    if any(len(parts) > 1 for parts in beside) or any(f[0] not in first for f in folders):
+        return 1  # others are students with a folder, and without a notebook
+    lone = any(is_handed_in(parts[0]) for parts in beside)
+    return 1 if lone and len({parts[1] for parts in readable}) == 1 else 2
+
+
 def _in_class(content: bytes, parts: tuple[str, ...]) -> Iterator[Found]:
     """The notebooks in the zip file of a class, in which each student has a quota."""
     try:
@@ -279,23 +307,22 @@ def _in_class(content: bytes, parts: tuple[str, ...]) -> Iterator[Found]:
         return
     files, folders = archive.entries()
     files = [entry for entry in files if not any(map(junk, entry.parts[:2]))]
+    folders = [parts for parts in folders if not any(map(junk, parts[:2])) and MACOSX not in parts]
     readable = [entry for entry in files if entry.kind]
     if not readable:
         places = (entry.parts for entry in files)
         yield from nothing_in(parts, places, "no notebook in this zip file")
         return
-    # Whose an entry is, its first folder says, or the second where all stand in one.
-    first = {entry.parts[0] for entry in readable}
-    owner = 2 if len(first) == 1 and all(len(entry.parts) > 1 for entry in readable) else 1
+    owner = _owner(files, folders)
     own: dict[tuple[str, ...], list[_Entry]] = {}
     for entry in files:
-        if len(entry.parts) > owner or entry.kind or is_mistaken(entry.parts[-1]):
+        if len(entry.parts) > owner or entry.kind or is_handed_in(entry.parts[-1]):
             own.setdefault(entry.parts[:owner], []).append(entry)
     for folder in folders:
-        if len(folder) >= owner and not any(map(junk, folder[:owner])):
+        if len(folder) >= owner:
             own.setdefault(folder[:owner], [])
     for place, entries in sorted(own.items()):
-        if len(place) == owner and not (entries == [] and MACOSX in place):
+        if len(place) == owner:
             found = _of_one(archive, (*parts, *place), owner, entries)
             yield from guarded(found, (*parts, *place))
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ATTEMPT", "NUMBERED", "attempt_of", "canvas_ids"]
+__all__ = ["ATTEMPT", "MOODLE", "NUMBERED", "attempt_of", "canvas_ids"]
 
+# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart. What
+# stands behind is the student's own name for the file, and may be of the same form.
+MOODLE = re.compile(r"(.+?)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
 NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)  # Moodle's students, anybody's second file
 BRACKETS = re.compile(r"(.+?) ?\((\d+)\)", re.DOTALL)  # a browser's second file
 ATTEMPT = re.compile(r"_attempt_(\d{4}(?:-\d\d){5})(?=_|$)")  # Blackboard's, behind the username

@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from classroom.sheets.sheet import chapters
-from classroom.submissions.archives import is_mistaken, unrenamed, wanted
-from classroom.submissions.attempts import attempt_of
+from classroom.submissions.archives import is_handed_in, is_mistaken, unrenamed, wanted
+from classroom.submissions.attempts import MOODLE, attempt_of
 from classroom.submissions.files import find
 from classroom.submissions.notebook import Notebook, read_notebook, same_text, untouched
 from mini_attn.exercises.spec import exercise_ids
 
 __all__ = ["Submission", "moodle_name", "read"]
 
-# As Moodle names a folder, or a file, of somebody: the number keeps two of one name apart. What
-# stands behind is the student's own name for the file, and may be of the same form.
-MOODLE = re.compile(r"(.+?)(_\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL)
 DIGITS = re.compile(r"(\d{1,9})")
 ATTEMPTS = 20  # of one student: what has more is a class with numbers for names
 COPY = re.compile(r"(?: ?\(\d+\)|-Copy\d+|-checkpoint)+$")  # as browsers and Jupyter name one
@@ -93,6 +90,12 @@ def _of_one_student(notebooks: list[Notebook]) -> bool:
     return len(folders) == 1 and (len(stems) == 1 or stems <= set(chapters()))
 
 
+def _is_lone(notebook: Notebook) -> bool:
+    """Return whether it's a file that somebody handed in instead of a notebook."""
+    name = notebook.parts[-1]
+    return not notebook.cells and not wanted(name) and is_handed_in(name)
+
+
 Owned = tuple[str, tuple[str, ...], Notebook]  # the student, the place below the own entry
 
 
@@ -104,7 +107,7 @@ def _students(notebooks: list[Notebook]) -> list[Owned]:
     if in_archive and not _of_one_student(notebooks):
         # The whole class in one archive, perhaps in a folder of its own.
         depth = 1
-        below = [n.parts[1:] for n in notebooks if n.cells or wanted(n.parts[-1])]
+        below = [n.parts[1:] for n in notebooks if not (len(n.parts) == 2 and _is_lone(n))]
         shared = len({parts[:1] for parts in below}) == 1 and all(len(p) > 1 for p in below)
         if shared and len({parts[1] for parts in below}) > 1:
             depth = 2

@@ -19,7 +19,7 @@ from classroom.submissions.archives import (
     classify,
     guarded,
     hidden,
-    is_mistaken,
+    is_handed_in,
     junk,
     limit_of,
     nothing_in,
@@ -47,7 +47,7 @@ def _in_file(
     """One file of a folder; links, pipes and devices are named and not opened."""
     kind = wanted(entry.name)
     if kind is None:
-        if len(parts) == 1 and is_mistaken(entry.name):
+        if len(parts) == 1 and is_handed_in(entry.name):
             yield Found(parts, problem=NO_NOTEBOOK)
         return
     if not entry.is_file(follow_symlinks=False):
@@ -96,9 +96,9 @@ def _in_folder(folder: Path, parts: tuple[str, ...], quota: Quota) -> Iterator[F
 
 
 def _names(folder: Path) -> list[tuple[str, ...]]:
-    """The files right in a folder; none where it cannot be read, which is said already."""
+    """Return what stands right in a folder; nothing where it can't be read, as that is said."""
     try:
-        return [(shown(entry.name),) for entry in _entries(folder)]
+        return [(shown(entry.name),) for entry in _entries(folder) if not hidden((entry.name,))]
     except OSError:
         return []
 

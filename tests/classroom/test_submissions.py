@@ -433,7 +433,7 @@ def test_everybody_in_the_zip_file_of_a_class_is_listed(tmp_path: Path, wrapped:
         "cy": [f"{wrapped}cy/report.pdf: {instead}"],
         "di": [f"{wrapped}di.py: {instead}"],
         "ed_9": [f"{wrapped}ed_9_assignsubmission_file_/x.rar: {instead}"],
-        "fi": [f"{wrapped}fi: no notebook in this folder"],
+        "fi": [f"{wrapped}fi: no notebook in this folder, only a.txt"],
         "gu": [f"{wrapped}gu: no notebook in this folder"],
     }  # fmt: skip
 
@@ -705,7 +705,7 @@ def test_empty_folders_archives_and_other_files_are_said(tmp_path: Path) -> None
     (tmp_path / "names.csv").write_text("x")
     said = {s.student: s.problems for s in read(tmp_path)}
     assert said == {
-        "ada": ["ada: no notebook in this folder"],
+        "ada": ["ada: no notebook in this folder, only notes.txt"],
         "bo": ["bo.zip/report.pdf: this is no notebook: hand in the .ipynb file"],
         "cy": ["cy.pdf: this is no notebook: hand in the .ipynb file"],
     }
