@@ -1,9 +1,11 @@
-"""Checks of arguments, shared by both backends: arrays by axis name, numbers, flags, words."""
+"""Checks of arguments, shared by both backends, and sizes in one line, as `repr` shows them."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,9 @@ __all__ = [
     "check_number",
     "check_positive",
     "dtype_name",
+    "layer_sizes",
     "named_shapes",
+    "size_text",
 ]
 
 DType = Any  # a data type's name, NumPy's type or PyTorch's, which may not be installed
@@ -375,3 +379,56 @@ def dtype_name(value: Any) -> str:
     kind = type(value)
     torch_dtype = (kind.__module__, kind.__name__) == ("torch", "dtype")
     return str(value).removeprefix("torch.") if torch_dtype else ""
+
+
+def size_text(sizes: Mapping[str, Any]) -> str:
+    """Return sizes in one line, as `repr` shows them in brackets.
+
+    Parameters
+    ----------
+    sizes : dict of str to object
+        Sizes by the names of their attributes. None is left out, and so is a ``v_head_dim`` that
+        is the ``head_dim``.
+
+    Returns
+    -------
+    str
+        ``name=size`` for each, with commas between them.
+
+    Examples
+    --------
+    >>> size_text({"slots": "3/8", "head_dim": 64, "v_head_dim": 64, "window": None})
+    'slots=3/8, head_dim=64'
+    """
+    same = sizes.get("v_head_dim") == sizes.get("head_dim")
+    shown = {key: size for key, size in sizes.items() if not (same and key == "v_head_dim")}
+    return ", ".join(
+        f"{key}={dtype_name(size) or size}" for key, size in shown.items() if size is not None
+    )
+
+
+def layer_sizes(config: Any, call: Callable[..., Any]) -> dict[str, Any]:
+    """Return what a layer's `repr` shows: its configuration's sizes, and its usual ``causal``.
+
+    Parameters
+    ----------
+    config : configuration or None
+        The layer's; of its fields those are sizes that are whole numbers above 0.
+    call : function
+        What runs the layer; if it takes ``causal``, its default is shown.
+
+    Returns
+    -------
+    dict of str to object
+        For `size_text`.
+
+    Examples
+    --------
+    >>> from mini_attn.config import ExpertConfig
+    >>> layer_sizes(ExpertConfig(4, 2, d_ff=6), lambda x, causal=True: x)
+    {'n_experts': 4, 'experts_per_token': 2, 'd_ff': 6, 'causal': True}
+    """
+    sizes = {name: getattr(config, name) for name in getattr(config, "__dataclass_fields__", ())}
+    sizes = {name: size for name, size in sizes.items() if type(size) is int and size > 0}
+    causal = inspect.signature(call).parameters.get("causal")
+    return sizes if causal is None else {**sizes, "causal": causal.default}

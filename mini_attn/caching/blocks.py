@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mini_attn.caching.prefixes import Prefixes
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheOverflowError, CacheStateError, ConfigError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, size_text
 
 __all__ = ["Blocks"]
 
@@ -51,6 +51,9 @@ class Blocks(Versioned):
     (0, 1, 2)
     """
 
+    _dtype: Any = None  # blocks alone hold nothing
+    _shown: tuple[str, ...] = ("n_blocks", "block_size")
+
     if TYPE_CHECKING:  # what its state is
 
         @property
@@ -60,6 +63,11 @@ class Blocks(Versioned):
         self.n_blocks = check_count("n_blocks", n_blocks)
         self.block_size = check_count("block_size", block_size)
         self._all_free(n_blocks)
+
+    def __repr__(self) -> str:
+        sizes = {name: getattr(self, name) for name in self._shown}
+        text = size_text({"n_free": self._peeked, **sizes, "dtype": self._dtype})
+        return f"{type(self).__name__}({text})"
 
     def _all_free(self, n_blocks: int) -> None:
         self._blocks = [Block(number) for number in range(n_blocks)]

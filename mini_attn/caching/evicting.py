@@ -37,7 +37,11 @@ class Evicting(Slots):
     ``position = tokens so far``, not ``keys held``
     """
 
+    _shown = (*Slots._shown, "policy")
     budget: int
+
+    def _fill(self, state: Filled) -> dict[str, Any]:
+        return {**super()._fill(state), "held": f"{self._held(state)}/{self.budget}"}
 
     @property
     def contiguous(self) -> bool:

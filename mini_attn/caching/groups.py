@@ -24,6 +24,7 @@ class Sealed(Filled):
 class Groups(Slots):
     """The integers of a cache that keeps its newest tokens and seals the others in groups."""
 
+    _shown = (*Slots._shown, "k_bits", "v_bits", "group_size", "residual")
     _codings: tuple[Coding, Coding]  # of keys, of values
 
     def _plan(
@@ -45,6 +46,9 @@ class Groups(Slots):
         self.group_size, self.residual = size, check_count("residual", residual, least=0)
         self._groups = max(0, slots - self.residual) // size
         return slots, max(1, min(slots, self.residual + size - 1))
+
+    def _fill(self, state: Any) -> dict[str, Any]:
+        return {**super()._fill(state), "sealed": state.sealed}
 
     @property
     def sealed(self) -> int:

@@ -34,6 +34,11 @@ class Pages(Slots):
 
     pool: Any  # the backend's pool, a `Blocks`
 
+    def _fill(self, state: Any) -> dict[str, Any]:
+        """Return how full it is; what it may still take depends on the pool's others."""
+        held = len(set(chain(*state.table)))
+        return {"slots": state.slots, "n_blocks": held, "block_size": self.pool.block_size}
+
     @property
     def block_table(self) -> list[list[int]]:
         """Blocks of each row, in the order of its slots; a copy."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, size_text
 
 __all__ = ["Known", "Prefixes", "chain_hash"]
 
@@ -99,6 +99,10 @@ class Prefixes:
         self.block_size, self.hasher = check_count("block_size", block_size), hasher
         self._held: list[Known | None] = [None] * check_count("n_blocks", n_blocks)
         self._found: dict[int, int] = {}
+
+    def __repr__(self) -> str:
+        known = {"known": f"{len(self._found)}/{len(self._held)}", "block_size": self.block_size}
+        return f"{type(self).__name__}({size_text(known)})"
 
     def find(self, tokens: Sequence[int]) -> list[int]:
         """The blocks of the longest known prefix that leaves at least one token to run.

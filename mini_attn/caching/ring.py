@@ -30,6 +30,7 @@ class Ring(Slots):
     the slots that they would have had in the ring say -1.
     """
 
+    _shown = (*Slots._shown, "window", "sink_tokens")
     _size: int
     _firsts: int  # slots for first tokens, before the ring's
 

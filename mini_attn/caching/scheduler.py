@@ -10,7 +10,7 @@ from mini_attn.caching.blocks import Blocks
 from mini_attn.caching.planning import Piece, Planning, Queue, Run, Step
 from mini_attn.caching.transaction import Transaction, Versioned
 from mini_attn.errors import CacheStateError, ConfigError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, size_text
 
 __all__ = ["Piece", "Scheduler", "Step"]
 
@@ -105,6 +105,16 @@ class Scheduler(Versioned):
         self.token_budget = check_count("token_budget", token_budget)
         self._pending: _Pending | None = None
         self._begin(Queue((), (), (), 0))
+
+    def _sizes(self) -> dict[str, Any]:
+        """Return what `repr` shows: how many sequences run, wait and have ended, free blocks."""
+        queue, blocks = self._peeked, self.blocks
+        counts = {name: len(getattr(queue, name)) for name in ("running", "waiting", "ended")}
+        room = {"n_free": blocks._peeked, **{name: getattr(blocks, name) for name in Blocks._shown}}
+        return {**counts, **room, "token_budget": self.token_budget}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({size_text(self._sizes())})"
 
     # What waits, what runs, what is done.
 

@@ -31,7 +31,6 @@ class Slots(Sizes):
     ``slots = slots + q_len``
     """
 
-    capacity: int | None
     _shares_memory = True  # a backend's positions lie in NumPy's own memory
 
     # What a backend says: how integers go to its arrays and back, and what a state holds.

@@ -73,6 +73,12 @@ class Versioned:
         self._set(before)
         return before
 
+    @property
+    def _peeked(self) -> State:
+        """The state that counts, for who only looks: an unfinished step is left alone."""
+        before, after, transaction, _ = self._cell[0]
+        return after if transaction.done or transaction is self._within else before
+
     def _state_in(self, transaction: Transaction) -> State:
         """The state that a step sees: its own, if it has staged one."""
         _, after, owner, _ = self._cell[0]

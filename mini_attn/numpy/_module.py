@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.shapes import DType, check_dtype, named_shapes
+from mini_attn.shapes import DType, check_dtype, layer_sizes, named_shapes, size_text
 from mini_attn.weights import check_state
 
 Array = NDArray[Any]
@@ -86,6 +86,15 @@ class Module:
                 yield from ((f"{name}.{i}", item) for i, item in enumerate(value))
             else:
                 yield name, value
+
+    def _sizes(self) -> dict[str, Any]:
+        """Return the sizes that `repr` shows."""
+        return layer_sizes(getattr(self, "config", None), type(self).__call__)
+
+    def __repr__(self) -> str:
+        kinds = [array.dtype for array in self.state_dict().values() if array.dtype.kind == "f"]
+        kind = {"dtype": kinds[0]} if kinds else {}
+        return f"{type(self).__name__}({size_text({**self._sizes(), **kind})})"
 
     def state_dict(self) -> dict[str, Array]:
         """All weights under their dotted names; the arrays themselves, no copies."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
-from mini_attn.shapes import DType, check_dtype, named_shapes
+from mini_attn.shapes import DType, check_dtype, layer_sizes, named_shapes, size_text
 from mini_attn.weights import check_state
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
@@ -99,6 +99,15 @@ class Module(nn.Module):
     if TYPE_CHECKING:  # every layer here gives one tensor
 
         def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
+    def _sizes(self) -> dict[str, Any]:
+        """Return the sizes that `repr` shows."""
+        return layer_sizes(getattr(self, "config", None), type(self).forward)
+
+    def extra_repr(self) -> str:
+        """Return the sizes that `repr` shows beside the parts."""
+        kinds = [weight.dtype for weight in self.parameters() if weight.is_floating_point()]
+        return size_text({**self._sizes(), **({"dtype": kinds[0]} if kinds else {})})
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

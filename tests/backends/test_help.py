@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 from typing import Generic, TypeVar
 
 import pytest
 import torch
 
-from tests.backends.test_wrong_kinds import SURFACE
+from mini_attn.caching import Blocks, Prefixes, Scheduler, Transaction
+from mini_attn.variants import REGISTRY
+from tests.backends.test_wrong_kinds import SURFACE, floats, made
 
 State = TypeVar("State")
 CLASSES = sorted(name for name, thing in SURFACE.items() if inspect.isclass(thing))
@@ -50,3 +53,97 @@ def test_internals_would_be_found():
 
     assert shown(Leaky) == {"step", *TYPING}
     assert not documented(Leaky.step)
+
+
+def instance(lib, name):
+    """An object of a public class."""
+    if name.startswith("Quantized") and name != "QuantizedKVCache":
+        return getattr(lib.module, name)(lib.array(floats(2, 4)), "int8")
+    return made(lib, name)
+
+
+def sizes_in(text):
+    """Name -> text of the sizes in a repr, nested parts left out."""
+    inner = text.partition("(")[2].partition("\n  (")[0]
+    return dict(re.findall(r"(\w+)=([^,()\s]+(?:\([^()]*\))?)", inner))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_repr_says_sizes(name, lib):
+    thing = instance(lib, name)
+    text = repr(thing)
+    assert text.startswith(f"{name}(")
+    assert " at 0x" not in text
+    assert lib.name == "torch" or "\n" not in text
+    sizes = sizes_in(text)
+    assert len(sizes) >= 3
+    assert name == "Server" or sizes["dtype"] == "float32"
+    config = getattr(thing, "config", None)
+    for key, said in sizes.items():
+        held = getattr(thing, key, getattr(config, key, None))
+        if isinstance(held, int):
+            assert said.partition("/")[0] == str(held), key
+
+
+def test_the_registrys_layers_and_caches_say_their_sizes(lib):
+    for entry in REGISTRY.values():
+        layer = entry.layer_class(lib.name)
+        assert layer.__name__ in CLASSES
+        cache = made(lib, layer.__name__).new_cache(2, 8)
+        assert type(cache).__name__ in CLASSES
+        assert sizes_in(repr(cache))["batch"] == "2"
+
+
+def test_layers_say_whether_they_are_causal(lib):
+    """Where the function is not: `scaled_dot_product_attention` sees everything by default."""
+    for name in CLASSES:
+        kind = getattr(lib.module, name)
+        call = getattr(kind, "forward" if lib.name == "torch" else "__call__", None)
+        takes = call is not None and "causal" in inspect.signature(call).parameters
+        assert (sizes_in(repr(instance(lib, name))).get("causal") == "True") == takes, name
+        assert not takes or "ausal" in inspect.getdoc(kind), name
+
+
+def test_a_caches_fill_is_said(lib):
+    cache = made(lib, "KVCache")
+    cache.append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"))
+    assert repr(cache).startswith("KVCache(slots=3/8, batch=1, n_kv_heads=4, head_dim=2, dtype=")
+    pool = made(lib, "BlockPool")
+    pages = lib.PagedKVCache(pool, 1)
+    pages.append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"))
+    assert repr(pages).startswith("PagedKVCache(slots=3, n_blocks=2, block_size=2, batch=1")
+    assert repr(pool).startswith("BlockPool(n_free=2, n_blocks=4, block_size=2, n_kv_heads=4")
+
+
+def test_a_value_of_another_size_is_said(lib):
+    sizes = sizes_in(repr(lib.KVCache(1, 2, 4, 8, v_head_dim=3)))
+    assert (sizes["head_dim"], sizes["v_head_dim"]) == ("4", "3")
+
+
+def test_looking_at_a_cache_does_not_disturb_a_step(lib):
+    """A debugger shows every local: an unfinished step must still be able to end."""
+    cache, transaction = made(lib, "KVCache"), Transaction()
+    cache._append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"), None, transaction)
+    assert "slots=0/8" in repr(cache)
+    transaction.commit()
+    assert "slots=3/8" in repr(cache)
+    pages, transaction = made(lib, "PagedKVCache"), Transaction()
+    pages._append(*(lib.array(floats(1, 4, 3, 2)) for _ in "kv"), None, transaction)
+    assert "n_blocks=0" in repr(pages)
+    assert "n_free=4" in repr(pages.pool)
+    transaction.commit()
+    assert "n_blocks=2" in repr(pages)
+    assert "n_free=2" in repr(pages.pool)
+
+
+def test_what_counts_without_arrays_says_its_sizes_too():
+    blocks = Blocks(4, block_size=2)
+    scheduler = Scheduler(blocks, token_budget=3)
+    scheduler.add("a", [3, 1, 4, 1], max_new_tokens=2)
+    assert repr(blocks) == "Blocks(n_free=4, n_blocks=4, block_size=2)"
+    assert repr(Prefixes(4, 2)) == "Prefixes(known=0/4, block_size=2)"
+    step = scheduler.plan()
+    waits = "Scheduler(running=0, waiting=1, ended=0, n_free=4, n_blocks=4, block_size=2, "
+    assert repr(scheduler) == waits + "token_budget=3)"
+    scheduler.finish(step, {})  # it was only looked at
+    assert repr(scheduler).startswith("Scheduler(running=1, waiting=0, ended=0, n_free=2")

@@ -56,6 +56,8 @@ class BlockPool(Blocks):
     7
     """
 
+    _shown = (*Blocks._shown, "n_kv_heads", "head_dim", "v_head_dim")
+
     def __init__(
         self,
         n_blocks: int,
@@ -75,6 +77,7 @@ class BlockPool(Blocks):
         slots = (n_blocks, n_kv_heads, block_size)
         self._k = np.zeros((*slots, self.head_dim), kind)
         self._v = np.zeros((*slots, self.v_head_dim), kind)
+        self._dtype = kind
         self._all_free(n_blocks)
 
     @property

@@ -57,6 +57,8 @@ class LatentCache(KVCache):
     ((1, 3, 4), array([[0, 1, 2]]))
     """
 
+    _shown = ("batch", "kv_lora_rank", "qk_rope_head_dim")
+
     def __init__(
         self,
         batch: int,

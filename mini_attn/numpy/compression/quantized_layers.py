@@ -23,11 +23,20 @@ Array = NDArray[Any]
 class Codes(Module):
     """Codes and scales of a matrix, which `weight` makes anew whenever it is asked for."""
 
+    codes: Array
+
     def _keep(self, weight: Array, format: str | WeightFormat) -> None:
         self.format = weight_format(format)
         for name, array in encode_weight(weight, self.format).items():
             setattr(self, name, array)
         self._columns, self._dtype = weight.shape[1], weight.dtype
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the shape of the matrix that the codes stand for."""
+        return len(self.codes), self._columns
+
+    def _sizes(self) -> dict[str, Any]:
+        return {**super()._sizes(), "numbers": self.format.numbers, "dtype": self._dtype}
 
     @property
     def weight(self) -> Array:

@@ -15,7 +15,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.numpy.caches.block_pool import BlockPool
 from mini_attn.numpy.caches.cache_paged import PagedKVCache
 from mini_attn.numpy.layers.decoder import Decoder
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, size_text
 
 __all__ = ["Server"]
 
@@ -107,6 +107,9 @@ class Server:
             if more:
                 raise ConfigError(f"layer {i} keeps more than keys and values: it has {more}")
             self._pools.append(BlockPool(n_blocks, **sizes, block_size=block_size, dtype=dtype))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({size_text(self.scheduler._sizes())})"
 
     def add(self, name: str, prompt: Sequence[int], *, max_new_tokens: int) -> None:
         """A sequence that comes last; it waits until a step admits it.

@@ -226,7 +226,8 @@ class Linear(Module):
     bias : bool
         Whether there is a bias.
     seed : int
-        Seeds the weights, drawn uniformly within ``in_features ** -0.5``.
+        Seeds the weights, drawn uniformly within ``in_features ** -0.5``: two layers of the same
+        sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -271,6 +272,15 @@ class Linear(Module):
         self.weight = drawn.astype(dtype_of(dtype))
         self.bias = np.zeros(out_features, dtype=dtype_of(dtype)) if bias else None
 
+    def _shape(self) -> tuple[int, ...]:
+        """Return the weight's shape, (out_features, in_features)."""
+        return tuple(self.weight.shape)
+
+    def _sizes(self) -> dict[str, Any]:
+        out_features, in_features = self._shape()
+        given = self.bias is not None
+        return {"in_features": in_features, "out_features": out_features, "bias": given}
+
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, in_features) to (batch, seq, out_features)."""
         check_tokens("x", x, self.weight)
@@ -291,7 +301,8 @@ class Embedding(Module):
     rows, d_model : int
         Number of rows, and their size.
     seed : int
-        Seeds the weights, drawn with standard deviation 0.02.
+        Seeds the weights, drawn with standard deviation 0.02: two tables of the same sizes and
+        seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -322,6 +333,13 @@ class Embedding(Module):
             check_count(name, value, least=least)
         drawn = np.random.default_rng(seed).standard_normal((rows, d_model))
         self.weight = (0.02 * drawn).astype(dtype_of(dtype))
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the table's shape, (rows, d_model)."""
+        return tuple(self.weight.shape)
+
+    def _sizes(self) -> dict[str, Any]:
+        return dict(zip(("rows", "d_model"), self._shape(), strict=True))
 
     def __call__(self, index: Array) -> Array:
         """Rows (..., d_model) for an integer array (...) within the table."""
@@ -390,6 +408,9 @@ class Norm(Module):
         self.weight = np.ones(d_model, dtype=dtype_of(dtype))
         self.bias = np.zeros_like(self.weight) if kind == "layer_norm" else None
 
+    def _sizes(self) -> dict[str, Any]:
+        return {"d_model": len(self.weight), "kind": self.kind, "eps": self.eps}
+
     def __call__(self, x: Array) -> Array:
         """Normalise each vector of an array (..., d_model)."""
         _check_rows(x, weight=self.weight)
@@ -415,7 +436,7 @@ class MLP(Module):
     bias : bool
         Whether both products have a bias.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -458,6 +479,10 @@ class MLP(Module):
         self.up_proj = Linear(d_model, d_ff, bias=bias, seed=seed, dtype=dtype)
         self.down_proj = Linear(d_ff, d_model, bias=bias, seed=seed + 1, dtype=dtype)
 
+    def _sizes(self) -> dict[str, Any]:
+        d_ff, d_model = self.up_proj._shape()
+        return {"d_model": d_model, "d_ff": d_ff, "activation": self.activation}
+
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
         check_tokens("x", x, self.up_proj.weight)
@@ -481,7 +506,7 @@ class GatedMLP(Module):
     bias : bool
         Whether the products have a bias.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -524,6 +549,10 @@ class GatedMLP(Module):
         self.gate_proj = Linear(d_model, d_ff, bias=bias, seed=seed, dtype=dtype)
         self.up_proj = Linear(d_model, d_ff, bias=bias, seed=seed + 1, dtype=dtype)
         self.down_proj = Linear(d_ff, d_model, bias=bias, seed=seed + 2, dtype=dtype)
+
+    def _sizes(self) -> dict[str, Any]:
+        d_ff, d_model = self.up_proj._shape()
+        return {"d_model": d_model, "d_ff": d_ff, "activation": self.activation}
 
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""

@@ -166,7 +166,7 @@ class MixtureOfExperts(Module):
     config : ExpertConfig
         The experts' sizes and options, and how they are chosen.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -224,6 +224,9 @@ class MixtureOfExperts(Module):
 
         self.gate_proj_bias, self.up_proj_bias = bias(d_ff), bias(d_ff)
         self.down_proj_bias = bias(d_model)
+
+    def _sizes(self) -> dict[str, Any]:
+        return {"d_model": self.down_proj.shape[1], **super()._sizes()}
 
     def __call__(self, x: Array) -> Array:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""

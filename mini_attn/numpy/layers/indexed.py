@@ -156,7 +156,7 @@ class Indexer(Module):
     config : IndexedConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -195,6 +195,10 @@ class Indexer(Module):
         self.weights_proj = Linear(d_model, self._n_heads, seed=seed + 2, dtype=dtype)
         rope = config.index_rope
         self._rotary = None if rope is None else Rotary(rope, width)
+
+    def _sizes(self) -> dict[str, Any]:
+        width, d_model = self.wk._shape()
+        return {"d_model": d_model, "index_n_heads": self._n_heads, "index_head_dim": width}
 
     def __call__(self, x: Array) -> tuple[Array, Array, Array]:
         """Queries, keys and head weights of tokens, before any rotation.
@@ -242,7 +246,7 @@ class IndexedAttention(GroupedQueryAttention):
     config : IndexedConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -255,7 +259,8 @@ class IndexedAttention(GroupedQueryAttention):
 
     Notes
     -----
-    Weights: as `GroupedQueryAttention`, and those of ``indexer``. All heads read the same keys.
+    Weights: as `GroupedQueryAttention`, and those of ``indexer``. Causal unless ``causal=False`` is
+    given. All heads read the same keys.
     DeepSeek-V3.2 has this choice before latent attention; here the heads are grouped, the
     indexer's queries come from the tokens, and its key is rotated in the layer's layout. A lone
     token gathers its keys and computes no other products; of several each has keys of its own,

@@ -34,7 +34,7 @@ class NativeSparseAttention(GroupedQueryAttention):
     config : NativeSparseConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -48,7 +48,7 @@ class NativeSparseAttention(GroupedQueryAttention):
     Notes
     -----
     Weights: as `GroupedQueryAttention`, and ``gate_proj`` (n_heads * 3, d_model): for each head
-    a gate of the compressed, the selected and the window branch, in this order.
+    a gate of the compressed, the selected and the window branch, in this order. Always causal.
 
     Compressed: the mean of a block's keys, as they were rotated, is one key, and that of its
     values one value; a query sees it if it sees every token of the block. Selected: what a

@@ -272,7 +272,8 @@ class LearnedPositions(Embedding):
     rows, d_model : int
         Number of positions that have a vector, and its size.
     seed : int
-        Seeds the weights, drawn with standard deviation 0.02.
+        Seeds the weights, drawn with standard deviation 0.02: two tables of the same sizes and
+        seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -320,7 +321,8 @@ class RelativePositions(Module):
     v_head_dim : int or None
         Size of a value's vector; None means ``head_dim``.
     seed : int
-        Seeds the weights, drawn with standard deviation 0.02.
+        Seeds the weights, drawn with standard deviation 0.02: two tables of the same sizes and
+        seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -364,6 +366,11 @@ class RelativePositions(Module):
         v_head_dim = head_dim if v_head_dim is None else check_count("v_head_dim", v_head_dim)
         drawn = (0.02 * rng.standard_normal((rows, width)) for width in (head_dim, v_head_dim))
         self.keys, self.values = (table.astype(dtype_of(dtype)) for table in drawn)
+
+    def _sizes(self) -> dict[str, Any]:
+        rows, head_dim = self.keys.shape
+        v_head_dim = self.values.shape[1]
+        return {"head_dim": head_dim, "max_distance": rows // 2, "v_head_dim": v_head_dim}
 
     def score_bias(
         self, q: Array, q_positions: Array, kv_positions: Array, *, scale: float | None = None

@@ -236,7 +236,7 @@ def scaled_dot_product_attention(
     mask : boolean tensor (q_len, kv_len), (batch, q_len, kv_len) or (batch, n_heads, q_len, kv_len)
         True = may attend; None allows all that the positions allow.
     causal : bool
-        Whether a query sees only keys at its own position and before.
+        Whether a query sees only keys at its own position and before; the layers' default is True.
     window : int or None
         Number of keys that a query sees, its own included; None means all.
     sink_tokens : int

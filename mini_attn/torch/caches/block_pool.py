@@ -55,6 +55,8 @@ class BlockPool(Blocks):
     7
     """
 
+    _shown = (*Blocks._shown, "n_kv_heads", "head_dim", "v_head_dim")
+
     def __init__(
         self,
         n_blocks: int,
@@ -76,6 +78,7 @@ class BlockPool(Blocks):
         with torch.inference_mode(False):  # a pool outlives the mode it is made in
             self._k = torch.zeros((*slots, self.head_dim), dtype=kind, device=device)
             self._v = torch.zeros((*slots, self.v_head_dim), dtype=kind, device=device)
+        self._dtype = kind
         self._all_free(n_blocks)
 
     @property

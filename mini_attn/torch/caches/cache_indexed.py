@@ -67,6 +67,8 @@ class IndexedCache(KVCache):
     [(1, 2, 5, 4), (1, 2, 5, 4), (1, 5, 3), (1, 5)]
     """
 
+    _shown = (*KVCache._shown, "index_head_dim")
+
     def __init__(
         self,
         batch: int,

@@ -55,6 +55,8 @@ class LatentCache(KVCache):
     (torch.Size([1, 3, 4]), tensor([[0, 1, 2]]))
     """
 
+    _shown = ("batch", "kv_lora_rank", "qk_rope_head_dim")
+
     def __init__(
         self,
         batch: int,

@@ -65,6 +65,8 @@ class NativeSparseCache(KVCache):
     [(1, 2, 5, 4), (1, 2, 5, 4), (1, 2, 2, 4), (1, 2, 2, 4), (1, 5)]
     """
 
+    _shown = (*KVCache._shown, "block_size")
+
     def __init__(
         self,
         batch: int,

@@ -23,6 +23,7 @@ class Codes(Module):
     """Codes and scales of a matrix, which `weight` makes anew whenever it is asked for."""
 
     format: WeightFormat
+    codes: Tensor
     _columns: int
     _dtype: torch.dtype
 
@@ -32,6 +33,13 @@ class Codes(Module):
         for name, tensor in encode_weight(weight, self.format).items():
             self.register_buffer(name, tensor)
         self._columns, self._dtype = weight.shape[1], weight.dtype
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the shape of the matrix that the codes stand for."""
+        return len(self.codes), self._columns
+
+    def _sizes(self) -> dict[str, Any]:
+        return {**super()._sizes(), "numbers": self.format.numbers, "dtype": self._dtype}
 
     @property
     def weight(self) -> Tensor:

@@ -11,7 +11,7 @@ from mini_attn.caching import Blocks, BorrowedBlocks, Scheduler, Step
 from mini_attn.caching.scheduler import check_prompt
 from mini_attn.config import check_stop
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count
+from mini_attn.shapes import check_count, size_text
 from mini_attn.torch._module import kind_of
 from mini_attn.torch.caches.block_pool import BlockPool
 from mini_attn.torch.caches.cache_paged import PagedKVCache
@@ -105,6 +105,9 @@ class Server:
             if more:
                 raise ConfigError(f"layer {i} keeps more than keys and values: it has {more}")
             self._pools.append(BlockPool(n_blocks, **sizes, **kind))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({size_text(self.scheduler._sizes())})"
 
     def add(self, name: str, prompt: Sequence[int], *, max_new_tokens: int) -> None:
         """A sequence that comes last; it waits until a step admits it.

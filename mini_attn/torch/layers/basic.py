@@ -231,7 +231,8 @@ class Linear(Module):
     bias : bool
         Whether there is a bias.
     seed : int
-        Seeds the weights, drawn uniformly within ``in_features ** -0.5``.
+        Seeds the weights, drawn uniformly within ``in_features ** -0.5``: two layers of the same
+        sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -281,6 +282,15 @@ class Linear(Module):
         zeros = torch.zeros(out_features, dtype=dtype_of(dtype), device=device)
         self.bias = nn.Parameter(zeros) if bias else None
 
+    def _shape(self) -> tuple[int, ...]:
+        """Return the weight's shape, (out_features, in_features)."""
+        return tuple(self.weight.shape)
+
+    def _sizes(self) -> dict[str, Any]:
+        out_features, in_features = self._shape()
+        given = self.bias is not None
+        return {"in_features": in_features, "out_features": out_features, "bias": given}
+
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, in_features) to (batch, seq, out_features)."""
         check_tokens("x", x, self.weight)
@@ -297,7 +307,8 @@ class Embedding(Module):
     rows, d_model : int
         Number of rows, and their size.
     seed : int
-        Seeds the weights, drawn with standard deviation 0.02.
+        Seeds the weights, drawn with standard deviation 0.02: two tables of the same sizes and
+        seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -339,6 +350,13 @@ class Embedding(Module):
             check_count(name, value, least=least)
         drawn = torch.randn(rows, d_model, generator=torch.Generator().manual_seed(seed))
         self.weight = parameter(0.02 * drawn, dtype, device)
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the table's shape, (rows, d_model)."""
+        return tuple(self.weight.shape)
+
+    def _sizes(self) -> dict[str, Any]:
+        return dict(zip(("rows", "d_model"), self._shape(), strict=True))
 
     def forward(self, index: Tensor) -> Tensor:
         """Rows (..., d_model) for an integer tensor (...) within the table."""
@@ -416,6 +434,9 @@ class Norm(Module):
         self.weight = nn.Parameter(torch.ones(d_model, dtype=dtype_of(dtype), device=device))
         self.bias = nn.Parameter(torch.zeros_like(self.weight)) if kind == "layer_norm" else None
 
+    def _sizes(self) -> dict[str, Any]:
+        return {"d_model": len(self.weight), "kind": self.kind, "eps": self.eps}
+
     def forward(self, x: Tensor) -> Tensor:
         """Normalise each vector of a tensor (..., d_model)."""
         _check_rows(x, weight=self.weight)
@@ -438,7 +459,7 @@ class MLP(Module):
     bias : bool
         Whether both products have a bias.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -486,6 +507,10 @@ class MLP(Module):
         self.up_proj = Linear(d_model, d_ff, seed=seed, **kind)
         self.down_proj = Linear(d_ff, d_model, seed=seed + 1, **kind)
 
+    def _sizes(self) -> dict[str, Any]:
+        d_ff, d_model = self.up_proj._shape()
+        return {"d_model": d_model, "d_ff": d_ff, "activation": self.activation}
+
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""
         return self.down_proj(activate(self.up_proj(x), self.activation))
@@ -505,7 +530,7 @@ class GatedMLP(Module):
     bias : bool
         Whether the products have a bias.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -553,6 +578,10 @@ class GatedMLP(Module):
         self.gate_proj = Linear(d_model, d_ff, seed=seed, **kind)
         self.up_proj = Linear(d_model, d_ff, seed=seed + 1, **kind)
         self.down_proj = Linear(d_ff, d_model, seed=seed + 2, **kind)
+
+    def _sizes(self) -> dict[str, Any]:
+        d_ff, d_model = self.up_proj._shape()
+        return {"d_model": d_model, "d_ff": d_ff, "activation": self.activation}
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""

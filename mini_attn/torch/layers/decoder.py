@@ -42,7 +42,7 @@ class DecoderLayer(Module):
     layer : int
         Which of the configuration's attentions it has.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -57,7 +57,7 @@ class DecoderLayer(Module):
 
     Notes
     -----
-    Everything but the attention works on each token by itself. The formula is that of
+    Causal. Everything but the attention works on each token by itself. The formula is that of
     ``norm_placement="before"``; "after" is ``x + norm(self_attn(x))``, "both"
     ``x + norm(self_attn(norm(x)))``, and the MLP likewise. A norm before a block keeps what the
     block reads at one size, however much the stream grew; one after it bounds what it adds.
@@ -106,6 +106,10 @@ class DecoderLayer(Module):
             setattr(self, name, norm())
         self.mlp = feed_forward(config, layer, seed + 10, **kind)
 
+    def _sizes(self) -> dict[str, Any]:
+        parts = {name: type(getattr(self, name)).__name__ for name in ("self_attn", "mlp")}
+        return {"d_model": len(self.post_attention_layernorm.weight), **parts}
+
     def forward(self, x: Tensor, *, cache: Any = None, positions: Tensor | None = None) -> Tensor:
         """Transform tokens (batch, q_len, d_model); arguments as in `GroupedQueryAttention`."""
         check_tokens("x", x, self.post_attention_layernorm.weight[None])  # in each placement
@@ -145,7 +149,7 @@ class Decoder(Module):
     config : DecoderConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -160,6 +164,8 @@ class Decoder(Module):
 
     Notes
     -----
+    Causal: a token's logits depend on itself and on what stands before it.
+
     Weights: ``embed_tokens``, ``embed_positions``, ``layers.i.input_layernorm``,
     ``layers.i.self_attn.q_proj`` and so on, ``layers.i.post_attention_layernorm``,
     ``layers.i.mlp.up_proj`` and so on (where there are experts those of `MixtureOfExperts`),
@@ -203,6 +209,9 @@ class Decoder(Module):
         self.norm = Norm(config.d_model, config.norm, eps=config.eps, **kind)
         if not config.tie_embeddings:
             self.lm_head = Linear(config.d_model, config.vocab_size, seed=seed + 2, **kind)
+
+    def _sizes(self) -> dict[str, Any]:
+        return {**super()._sizes(), "d_model": self.config.d_model}
 
     def new_caches(self, batch: int, capacity: int) -> list[Any]:
         """One empty cache per layer, of the kind that its attention fills.

@@ -185,7 +185,7 @@ class MixtureOfExperts(Module):
     config : ExpertConfig
         The experts' sizes and options, and how they are chosen.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -257,6 +257,9 @@ class MixtureOfExperts(Module):
         self.down_proj = drawn(d_model, d_ff)
         self.gate_proj_bias, self.up_proj_bias = bias(d_ff), bias(d_ff)
         self.down_proj_bias = bias(d_model)
+
+    def _sizes(self) -> dict[str, Any]:
+        return {"d_model": self.down_proj.shape[1], **super()._sizes()}
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (batch, seq, d_model) to the same shape, each by itself."""

@@ -126,7 +126,7 @@ class GroupedQueryAttention(Module):
     config : AttentionConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -144,7 +144,8 @@ class GroupedQueryAttention(Module):
     Weights: ``q_proj``, ``k_proj``, ``v_proj``, ``o_proj`` (out, in) with biases where the
     configuration says so; with ``qk_norm`` also ``q_norm`` and ``k_norm``, as long as a head or,
     over the ``"width"``, as all heads together; with ``sinks`` also ``sinks`` (n_heads,), drawn
-    with standard deviation 1.
+    with standard deviation 1. Causal unless ``causal=False`` is given;
+    `scaled_dot_product_attention` is causal only if asked.
 
     References
     ----------
@@ -389,7 +390,7 @@ class MultiHeadAttention(GroupedQueryAttention):
     config : AttentionConfig
         Sizes and options, with ``n_kv_heads == n_heads``.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -404,7 +405,7 @@ class MultiHeadAttention(GroupedQueryAttention):
 
     Notes
     -----
-    The case of `GroupedQueryAttention` with groups of one head.
+    The case of `GroupedQueryAttention` with groups of one head, causal like it.
 
     References
     ----------
@@ -444,7 +445,7 @@ class MultiQueryAttention(GroupedQueryAttention):
     config : AttentionConfig
         Sizes and options, with ``n_kv_heads == 1``.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -459,7 +460,7 @@ class MultiQueryAttention(GroupedQueryAttention):
 
     Notes
     -----
-    The case of `GroupedQueryAttention` with one group.
+    The case of `GroupedQueryAttention` with one group, causal like it.
 
     References
     ----------
@@ -499,7 +500,7 @@ class SlidingWindowAttention(GroupedQueryAttention):
     config : AttentionConfig
         Sizes and options, with a ``window``.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -514,9 +515,10 @@ class SlidingWindowAttention(GroupedQueryAttention):
 
     Notes
     -----
-    Its cache is a ring that holds ``window`` tokens however long the text is. Through
-    ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away. With
-    ``sink_tokens`` the first positions stay visible and have slots of their own before the ring.
+    Always causal. Its cache is a ring that holds ``window`` tokens however long the text is.
+    Through ``n_layers`` layers a token is reached from ``n_layers * (window - 1)`` tokens away.
+    With ``sink_tokens`` the first positions stay visible and have slots of their own before the
+    ring.
 
     References
     ----------

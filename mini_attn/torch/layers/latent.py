@@ -36,7 +36,7 @@ class MultiHeadLatentAttention(Module):
     config : LatentConfig
         Sizes and options.
     seed : int
-        Seeds the weights.
+        Seeds the weights: two layers of the same sizes and seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -55,7 +55,8 @@ class MultiHeadLatentAttention(Module):
     compressed too; ``kv_a_proj_with_mqa`` (latent, then rotated key), ``kv_a_layernorm``,
     ``kv_b_proj`` (of each head W_UK, then W_UV), ``o_proj``; names and rows as in Hugging Face.
     Of a head's query the last ``qk_rope_head_dim`` numbers rotate. With ``sinks`` also ``sinks``
-    (n_heads,), drawn with standard deviation 1.
+    (n_heads,), drawn with standard deviation 1. Causal unless ``causal=False`` is given;
+    `scaled_dot_product_attention` is causal only if asked.
 
     References
     ----------

@@ -285,7 +285,8 @@ class LearnedPositions(Embedding):
     rows, d_model : int
         Number of positions that have a vector, and its size.
     seed : int
-        Seeds the weights, drawn with standard deviation 0.02.
+        Seeds the weights, drawn with standard deviation 0.02: two tables of the same sizes and
+        seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
 
@@ -330,7 +331,8 @@ class RelativePositions(Module):
     v_head_dim : int or None
         Size of a value's vector; None means ``head_dim``.
     seed : int
-        Seeds the weights, drawn with standard deviation 0.02.
+        Seeds the weights, drawn with standard deviation 0.02: two tables of the same sizes and
+        seed begin with equal weights.
     dtype : str or data type
         Data type or its name, as ``"float32"``.
     device : torch.device, str or None
@@ -381,6 +383,11 @@ class RelativePositions(Module):
             0.02 * torch.randn(rows, width, generator=source) for width in (head_dim, v_head_dim)
         )
         self.keys, self.values = parameter(keys, dtype, device), parameter(values, dtype, device)
+
+    def _sizes(self) -> dict[str, Any]:
+        rows, head_dim = self.keys.shape
+        v_head_dim = self.values.shape[1]
+        return {"head_dim": head_dim, "max_distance": rows // 2, "v_head_dim": v_head_dim}
 
     def score_bias(
         self, q: Tensor, q_positions: Tensor, kv_positions: Tensor, *, scale: float | None = None
