@@ -59,6 +59,8 @@ def _file_of(stem: str) -> str:
 
 def expand(entry: dict[str, Any]) -> list[Fault]:
     """Return an entry of a list as one fault, or one for each backend."""
+    if "path" in entry:
+        raise ValueError(f"{entry['what']}: a fault has no path; `at` says room and definition")
     named = (test.partition("::") for test in entry["tests"])
     tests = tuple(f"{_file_of(stem)}{colons}{name}" for stem, colons, name in named)
     places = {entry["at"].replace("{backend}", backend): None for backend in ("numpy", "torch")}
