@@ -10,6 +10,7 @@ from mini_attn.weights.checkpoint import from_hf, read_checkpoint
 from mini_attn.weights.codes import dequantised
 from mini_attn.weights.deepseek import from_deepseek
 from mini_attn.weights.experts import from_experts
+from mini_attn.weights.families import FAMILIES
 from mini_attn.weights.files import (
     load_npz,
     load_safetensors,
@@ -25,6 +26,7 @@ from mini_attn.weights.llama import from_llama
 from mini_attn.weights.state import check_state, to_numpy
 
 __all__ = [
+    "FAMILIES",
     "check_state",
     "config_from_hf",
     "dequantised",

@@ -13,18 +13,13 @@ from typing import Any
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError, MiniAttnError
 from mini_attn.shapes import check_choice
-from mini_attn.weights._described import count, flag
+from mini_attn.weights._described import count
 from mini_attn.weights._json import json_file
 from mini_attn.weights._quantised import refuse_quantised, refuse_quantised_config
 from mini_attn.weights._tied import has_own_head
-from mini_attn.weights.deepseek import from_deepseek
-from mini_attn.weights.experts import from_experts
+from mini_attn.weights.families import FAMILIES
 from mini_attn.weights.files import load_safetensors
-from mini_attn.weights.gemma import from_gemma
-from mini_attn.weights.gpt2 import from_gpt2
 from mini_attn.weights.hf_config import config_from_hf, family_of
-from mini_attn.weights.hf_experts import EXPERT_ORDERS
-from mini_attn.weights.llama import from_llama
 
 __all__ = ["from_hf", "read_checkpoint"]
 
@@ -36,7 +31,7 @@ def from_hf(
 ) -> dict[str, Any]:
     """Weights as Hugging Face names and stores them, by the family that their file names.
 
-    ``weights = from_gpt2, from_deepseek, from_gemma, from_experts or from_llama(state, config)``
+    ``weights = FAMILIES[model_type].weights(state, config, described)``
 
     Parameters
     ----------
@@ -71,16 +66,7 @@ def from_hf(
     family = family_of(described)
     config = config_from_hf(described) if config is None else config
     _check_layers(state, described)
-    if family == "gpt2":
-        return from_gpt2(state, config)
-    if family.startswith("deepseek"):
-        interleaved = flag(described, "rope_interleave", True)
-        return from_deepseek(state, config, layout="interleaved" if interleaved else "half")
-    if family.startswith("gemma"):
-        return from_gemma(state, config)
-    if family in EXPERT_ORDERS:
-        return from_experts(state, config, order=EXPERT_ORDERS[family])
-    return from_llama(state, config)
+    return FAMILIES[family].weights(state, config, described)
 
 
 def read_checkpoint(
@@ -155,10 +141,10 @@ def read_checkpoint(
 
 def _check_layers(state: Mapping[str, Any], described: Mapping[str, Any]) -> None:
     """Refuse layers beyond those described; modules that predict several tokens follow them."""
-    key = "n_layer" if family_of(described) == "gpt2" else "num_hidden_layers"
-    known = count(described, key)
-    if family_of(described) == "deepseek_v3":
-        known += count(described, "num_nextn_predict_layers", 0, least=0) or 0
+    family = FAMILIES[family_of(described)]
+    key, known = family.n_layers, count(described, family.n_layers)
+    if family.more_layers:
+        known += count(described, family.more_layers, 0, least=0) or 0
     for name in state:
         number = LAYER.match(name)
         if number and int(number[1]) >= known:

@@ -19,9 +19,14 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, check_positive
 from mini_attn.weights._described import count, mapping, number
 from mini_attn.weights._known import refuse_unknown
-from mini_attn.weights._read_keys import ROPE
 
 __all__ = ["rope_from_hf"]
+
+ROPE = """
+rope_type type rope_theta partial_rotary_factor factor original_max_position_embeddings
+attention_factor beta_fast beta_slow mscale mscale_all_dim truncate finetuned short_factor
+long_factor low_freq_factor high_freq_factor
+"""
 
 TRAINED, LONGEST = "original_max_position_embeddings", "max_position_embeddings"
 

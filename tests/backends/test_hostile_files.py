@@ -440,7 +440,7 @@ LLAMA = DESCRIBED["llama"]
         ({"quantization_config": "awq"}, "quantised .*'awq'"),
         ({"model_type": "qwen2_moe"}, "got 'qwen2_moe': its decoder needs layers with experts"),
         ({"model_type": "whatever"}, "got 'whatever': how its layers are made is not known"),
-        ({"model_type": ["llama"]}, r"model_type must be one of gpt2, .*, got \['llama'\]"),
+        ({"model_type": ["llama"]}, r"model_type must be one of deepseek_v2, .*, got \['llama'\]"),
         ({"model_type": None}, "got None: the file does not say what it describes"),
     ],
 )  # fmt: skip

@@ -9,15 +9,14 @@ from typing import Any
 from mini_attn.config import AttentionConfig, DecoderConfig, ExpertConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
-from mini_attn.weights._described import count, entry, flag, number
-from mini_attn.weights._known import refuse_unknown
+from mini_attn.weights._described import activation, count, entry, flag, number
+from mini_attn.weights.experts import from_experts
+from mini_attn.weights.families._family import Family
 from mini_attn.weights.hf_rope import rope_from_hf
-
-__all__ = ["expert_decoder"]
 
 
 @dataclass(frozen=True)
-class Family:
+class _Own:
     """What a family's file leaves out, and which keys it may have beside those of all three."""
 
     n_kv_heads: int
@@ -25,76 +24,44 @@ class Family:
     experts_per_token: int
     eps: float
     theta: float
-    own: tuple[str, ...]
+    keys: str
     bias: bool = False
     head_dim: int | None = None
     window: int | None = None
 
 
-SHARED = (
-    "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
-    "num_key_value_heads", "head_dim", "hidden_act", "max_position_embeddings", "rms_norm_eps",
-    "tie_word_embeddings", "sliding_window", "rope_theta", "rope_scaling", "rope_parameters",
-    "partial_rotary_factor", "original_max_position_embeddings", "num_experts_per_tok",
-    "num_local_experts", "num_experts",
-)  # fmt: skip
-FAMILIES = {
-    "mixtral": Family(8, 8, 2, 1e-5, 1e6, ()),
-    "qwen3_moe": Family(
+SHARED = """
+vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads
+head_dim hidden_act max_position_embeddings rms_norm_eps tie_word_embeddings sliding_window
+rope_theta rope_scaling rope_parameters partial_rotary_factor original_max_position_embeddings
+num_experts_per_tok num_local_experts num_experts
+"""
+OWN = {
+    "mixtral": _Own(8, 8, 2, 1e-5, 1e6, ""),
+    "qwen3_moe": _Own(
         4, 128, 8, 1e-6, 1e4,
-        ("attention_bias", "use_sliding_window", "max_window_layers", "moe_intermediate_size",
-         "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"), window=4096,
+        "attention_bias use_sliding_window max_window_layers "
+        "moe_intermediate_size norm_topk_prob decoder_sparse_step mlp_only_layers", window=4096,
     ),
-    "gpt_oss": Family(
+    "gpt_oss": _Own(
         8, 128, 4, 1e-5, 1.5e5,
-        ("attention_bias", "layer_types", "swiglu_alpha", "swiglu_limit", "experts_per_token",
-         "initial_context_length"), bias=True, head_dim=64, window=128,
+        "attention_bias layer_types swiglu_alpha swiglu_limit "
+        "experts_per_token initial_context_length", bias=True, head_dim=64, window=128,
     ),
 }  # fmt: skip
-# How the family holds gates and what they multiply; see `from_experts`.
-EXPERT_ORDERS = {"mixtral": "stacked", "qwen3_moe": "stacked", "gpt_oss": "interleaved"}
 YARN = {  # gpt-oss's rule, where its file has none
     "rope_type": "yarn", "factor": 32.0, "truncate": False,
     "original_max_position_embeddings": 4096,
 }  # fmt: skip
 
 
-def expert_decoder(config: Mapping[str, Any], n_layers: int, activation: str) -> DecoderConfig:
-    """The decoder with experts that a Hugging Face configuration describes.
-
-    ``DecoderConfig(..., experts=...)`` from what ``config.json`` holds
-
-    Parameters
-    ----------
-    config : mapping
-        The file's content.
-    n_layers : int
-        Layers to make, at most the file's.
-    activation : str
-        What ``hidden_act`` means here.
-
-    Returns
-    -------
-    DecoderConfig
-        For ``Decoder`` and `from_experts`.
-
-    Raises
-    ------
-    ConfigError
-        If a key is not known, or a number is missing, of another kind or out of range.
-
-    Examples
-    --------
-    >>> sizes = {"vocab_size": 64, "hidden_size": 16, "num_attention_heads": 4,
-    ...     "num_key_value_heads": 2, "intermediate_size": 32, "max_position_embeddings": 128}
-    >>> expert_decoder({"model_type": "mixtral", **sizes}, 2, "silu").experts.n_experts
-    8
-    """
-    family = FAMILIES[config["model_type"]]
-    refuse_unknown(config, {*SHARED, *family.own})
+def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
+    """Return the decoder that a file describes."""
+    hidden_act = activation(config, "hidden_act", "silu")
+    family = OWN[config["model_type"]]
     eps = number(config, "rms_norm_eps", family.eps)
     attentions = _attentions(config, family, n_layers, eps)
-    experts = _experts(config, family, activation)
+    experts = _experts(config, family, hidden_act)
     layers = tuple(experts if sparse else None for sparse in _sparse(config, n_layers))
     return DecoderConfig(
         count(config, "vocab_size"),
@@ -103,7 +70,7 @@ def expert_decoder(config: Mapping[str, Any], n_layers: int, activation: str) ->
         d_ff=count(config, "intermediate_size"),
         max_positions=count(config, "max_position_embeddings"),
         mlp="gated",
-        activation=activation,
+        activation=hidden_act,
         norm="rms_norm",
         positions="none",
         eps=eps,
@@ -114,7 +81,7 @@ def expert_decoder(config: Mapping[str, Any], n_layers: int, activation: str) ->
 
 
 def _attentions(
-    config: Mapping[str, Any], family: Family, n_layers: int, eps: float
+    config: Mapping[str, Any], family: _Own, n_layers: int, eps: float
 ) -> tuple[AttentionConfig, ...]:
     """The attention of each layer; the three differ in windows, biases, norms and sinks."""
     kind = config["model_type"]
@@ -142,7 +109,7 @@ def _attentions(
     )
 
 
-def _windows(config: Mapping[str, Any], family: Family, n_layers: int) -> list[int | None]:
+def _windows(config: Mapping[str, Any], family: _Own, n_layers: int) -> list[int | None]:
     """The window of each layer: one for all, or gpt-oss's in every second one."""
     window = count(config, "sliding_window", family.window)
     if config["model_type"] != "gpt_oss":
@@ -161,7 +128,7 @@ def _windows(config: Mapping[str, Any], family: Family, n_layers: int) -> list[i
     return [window if kind == "sliding_attention" else None for kind in kinds[:n_layers]]
 
 
-def _experts(config: Mapping[str, Any], family: Family, activation: str) -> ExpertConfig:
+def _experts(config: Mapping[str, Any], family: _Own, activation: str) -> ExpertConfig:
     """One layer's experts, and how its router's logits become weights."""
     kind = config["model_type"]
     named = [count(config, name, None) for name in ("num_local_experts", "num_experts")]
@@ -205,3 +172,19 @@ def _sparse(config: Mapping[str, Any], n_layers: int) -> list[bool]:
     for layer in dense:
         check_count("mlp_only_layers", layer, least=0)
     return [layer not in dense and (layer + 1) % step == 0 for layer in range(n_layers)]
+
+
+def _family(name: str, order: str) -> Family:
+    """Return a family, given how it holds gates and what they multiply; see `from_experts`."""
+    return Family(
+        _decoder,
+        lambda state, config, _: from_experts(state, config, order=order),
+        f"{SHARED} {OWN[name].keys}",
+    )
+
+
+FAMILIES = {
+    "mixtral": _family("mixtral", "stacked"),
+    "qwen3_moe": _family("qwen3_moe", "stacked"),
+    "gpt_oss": _family("gpt_oss", "interleaved"),
+}

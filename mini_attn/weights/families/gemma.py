@@ -10,6 +10,8 @@ from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_number
 from mini_attn.weights._described import activation, count, flag, mapping, number
 from mini_attn.weights._layer_lists import FULL, SLIDING, check_window, layer_windows
+from mini_attn.weights.families._family import COMMON, Family
+from mini_attn.weights.gemma import from_gemma
 from mini_attn.weights.hf_rope import rope_from_hf
 
 # What a file may leave out. The text part of a file for images and text says only what differs.
@@ -33,11 +35,20 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "sliding_window": 4096,
     },
 }
+KEYS = f"{COMMON} hidden_activation use_bidirectional_attention cache_implementation"
+WINDOWS = """
+query_pre_attn_scalar layer_types sliding_window sliding_window_size sliding_window_pattern
+attn_logit_softcapping final_logit_softcapping
+"""
+NEAR = "rope_local_base_freq _sliding_window_pattern"
 WINDOWED = ("gemma2", "gemma3_text")
 
 
-def gemma(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
-    """Scaled embeddings; from the second on norms around each block, and windows in turn."""
+def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
+    """Return the decoder that a file describes.
+
+    Embeddings are scaled. From the second on, norms surround each block and windows alternate.
+    """
     family = config["model_type"]
     config = {**DEFAULTS[family], **config}
     if flag(config, "use_bidirectional_attention", False):
@@ -138,3 +149,16 @@ def _ropes(config: Mapping[str, Any], head_dim: int) -> dict[str, RopeConfig]:
             (SLIDING, near, config.get("rope_local_base_freq"), 10000.0),
         )
     }
+
+
+def _weights(
+    state: Mapping[str, Any], config: DecoderConfig, described: Mapping[str, Any]
+) -> dict[str, Any]:
+    return from_gemma(state, config)
+
+
+FAMILIES = {
+    "gemma": Family(_decoder, _weights, KEYS),
+    "gemma2": Family(_decoder, _weights, f"{KEYS} {WINDOWS}"),
+    "gemma3_text": Family(_decoder, _weights, f"{KEYS} {WINDOWS} {NEAR}"),
+}
