@@ -131,6 +131,29 @@ def test_a_row_that_stopped_gets_nothing_else(lib, cached):
         assert (row[end:] == stop).all()
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_prompt_may_end_with_a_stop_token(lib, cached):
+    model, tokens = model_of(lib), tokens_of(lib, 2, 4)
+    free = lib.numpy(lib.generate(model, tokens, max_new_tokens=5))
+    last = int(free[0, 3])
+    caches = model.new_caches(2, 12) if cached else None
+    out = lib.numpy(lib.generate(model, tokens, max_new_tokens=1, stop_token=last, caches=caches))
+    np.testing.assert_array_equal(out, free[:, :5])
+    assert free[0, 4] != last  # else the row would end at once
+
+
+def test_a_generation_is_checked_once(lib, monkeypatch):
+    """What follows from checked tokens is right: no step asks again."""
+    model, tokens, checked = model_of(lib), tokens_of(lib, 2, 4), []
+    check = type(model)._check
+    monkeypatch.setattr(type(model), "_check", lambda *given: checked.append(1) or check(*given))
+    for caches in (None, model.new_caches(2, 12)):
+        lib.generate(model, tokens, max_new_tokens=4, caches=caches)
+    lib.prefill(model, tokens, model.new_caches(2, 12), chunk=2)
+    lib.beam_search(model, tokens, n_beams=2, max_new_tokens=4, caches=model.new_caches(4, 12))
+    assert len(checked) == 4
+
+
 def test_once_all_rows_stopped_nothing_is_computed(lib):
     model, tokens = model_of(lib), tokens_of(lib, 1, 4)
     stop = int(lib.numpy(lib.generate(model, tokens, max_new_tokens=1))[0, -1])

@@ -23,6 +23,7 @@ LAYERS = [
     {"config"},
     {"variants", "example"},
     {"cost", "models", "caching", "plain", "weights", "equivalences"},
+    {"decoding"},
     {"numpy", "torch"},
     {"stories"},
     {"notebook"},

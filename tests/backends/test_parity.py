@@ -25,11 +25,18 @@ def stems_of(backend):
 
 STEMS = stems_of(mini_attn.numpy)
 TORCH_ONLY = {"kernels.compiled"}  # NumPy has nothing to compile
+SHARED = "mini_attn.decoding."
 CALL = {"forward": "__call__"}  # torch's modules are called through forward
 
 
 def pair(stem):
     return tuple(importlib.import_module(f"mini_attn.{b}.{stem}") for b in ("numpy", "torch"))
+
+
+def methods(thing):
+    """Return what a class has of its own, and what a server has from the room of both backends."""
+    shared = (vars(kind) for kind in thing.__mro__ if kind.__module__.startswith(SHARED))
+    return {**dict(pair for names in shared for pair in names.items()), **vars(thing)}
 
 
 def public(module):
@@ -38,7 +45,7 @@ def public(module):
     for name in module.__all__:
         found[name] = getattr(module, name)
         if inspect.isclass(found[name]):
-            for key, value in vars(found[name]).items():
+            for key, value in methods(found[name]).items():
                 key = CALL.get(key, key)
                 if key == "__call__" or not key.startswith("_"):
                     target = value.fget if isinstance(value, property) else value

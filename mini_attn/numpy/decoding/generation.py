@@ -3,61 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.caching import Transaction
-from mini_attn.caching.validation import check_caches, need_caches
-from mini_attn.config import check_room, check_sampling, check_stop
-from mini_attn.errors import CacheStateError, ConfigError, ShapeError
+from mini_attn.decoding import Generation
 from mini_attn.numpy._module import check_token_ids, check_whole
 from mini_attn.numpy.attention.softmax import logsumexp
 from mini_attn.numpy.decoding.sampling import sample_token
 from mini_attn.numpy.layers.decoder import Decoder
-from mini_attn.shapes import check_count, named_shapes
 
 __all__ = ["beam_search", "decode_step", "generate", "prefill"]
 
 Array = NDArray[Any]
-
-
-def _check_model(model: Any) -> None:
-    """Refuse what is no decoder of this backend."""
-    if not isinstance(model, Decoder):
-        raise ConfigError(f"model must be a {Decoder.__module__}.Decoder, got {type(model)}")
-
-
-def _padded_positions(
-    tokens: Array, lengths: Array | None, caches: Sequence[Any] | None
-) -> Array | None:
-    """Positions (batch, seq) that count from 0 after each row's padding; -1 within it."""
-    if lengths is None:
-        return None
-    seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
-    check_whole("lengths", lengths)
-    if (lengths < 1).any() or (lengths > seq).any():
-        raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
-    if caches and caches[0].slots:
-        raise CacheStateError(f"lengths pads empty caches, here {caches[0].slots} slots are filled")
-    return np.asarray(np.maximum(np.arange(seq) - (seq - lengths[:, None]), -1))
-
-
-def _check_room(
-    model: Decoder,
-    caches: Sequence[Any],
-    tokens: Array,
-    positions: Array | None,
-    *,
-    new: int,
-) -> None:
-    """Refuse before the first step what a later one would have no room for."""
-    if positions is None:
-        longest = tokens.shape[1] + max((int(cache.length.max()) for cache in caches), default=0)
-    else:
-        longest = int(positions.max()) + 1
-    check_room(model.config, caches, prompt=tokens.shape[1], new=new, longest=longest)
 
 
 def prefill(
@@ -124,19 +84,7 @@ def prefill(
     >>> prefill(model, np.array([[3, 1, 4]]), model.new_caches(1, 8)).shape
     (1, 16)
     """
-    _check_model(model)
-    need_caches(caches)
-    seq = named_shapes(tokens=(tokens, "batch seq"))["seq"]
-    step = seq if chunk is None else check_count("chunk", chunk)
-    positions = _padded_positions(tokens, lengths, caches)
-    fitting = model._check(tokens, caches, positions)
-    transaction = Transaction()  # all chunks or none
-    for start in range(0, seq, step):
-        part = slice(start, start + step)
-        given = None if positions is None else positions[:, part]
-        logits = model._run(tokens[:, part], fitting, given, transaction, True)
-    transaction.commit()
-    return logits
+    return _GENERATION.prefill(model, tokens, caches, lengths=lengths, chunk=chunk)
 
 
 def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
@@ -188,34 +136,7 @@ def decode_step(model: Decoder, token: Array, caches: Sequence[Any]) -> Array:
     >>> decode_step(model, np.array([[3]]), model.new_caches(1, 8)).shape
     (1, 16)
     """
-    _check_model(model)
-    need_caches(caches)
-    if named_shapes(token=(token, "batch seq"))["seq"] != 1:
-        raise ShapeError(f"token must be (batch, 1), got shape {token.shape}")
-    return model(token, caches=caches, last_only=True)
-
-
-def _check_unread(caches: Sequence[Any] | None, **options: Any) -> None:
-    """Refuse options that say how caches are used where there are none."""
-    given = [name for name, value in options.items() if value is not None]
-    if caches is None and given:
-        raise ConfigError(f"{', '.join(given)} need caches: without them all tokens run each time")
-
-
-def _check_choice(choice: dict[str, Any]) -> None:
-    """Refuse options of chance that are out of range, or that chance would never read."""
-    temperature = choice["temperature"]
-    unread = [name for name, value in choice.items() if value is not None]
-    if temperature is None and unread:
-        raise ConfigError(f"{', '.join(unread)} need a temperature: without it nothing is drawn")
-    check_sampling(1.0 if temperature is None else temperature, choice["top_k"], choice["top_p"])
-
-
-def _choose(logits: Array, choice: dict[str, Any]) -> Array:
-    """The likeliest token of each row, or one drawn."""
-    if choice["temperature"] is None:
-        return np.asarray(logits.argmax(axis=-1))
-    return sample_token(logits, **choice)
+    return _GENERATION.decode_step(model, token, caches)
 
 
 def generate(
@@ -306,40 +227,17 @@ def generate(
     >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     (1, 5)
     """
-    _check_model(model)
-    check_token_ids(tokens)
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    if step is not None and not callable(step):
-        raise ConfigError(f"step must be callable as (model, token, caches), got {step!r:.60}")
-    _check_unread(caches, chunk=chunk, step=step)
-    if caches is not None:
-        need_caches(caches)
-        check_caches(caches, model.config.n_layers, len(tokens))
-    stops = check_stop("stop_token", stop_token, model.config.vocab_size)
-    positions = _padded_positions(tokens, lengths, caches)
-    _check_room(model, caches or (), tokens, positions, new=max_new_tokens)
-    choice = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "generator": generator}
-    _check_choice(choice)
-    out = np.concatenate([tokens, np.zeros((len(tokens), max_new_tokens), tokens.dtype)], axis=1)
-    stopped = np.zeros(len(tokens), bool)
-    for end in range(tokens.shape[1], out.shape[1]):
-        if caches is None:
-            logits = model(out[:, :end], positions=positions, last_only=True)
-        elif end == tokens.shape[1]:
-            logits = prefill(model, tokens, caches, lengths=lengths, chunk=chunk)
-        else:
-            logits = (step or decode_step)(model, out[:, end - 1 : end], caches)
-        out[:, end] = _choose(logits, choice)
-        if stops:
-            # A row that has ended goes on with the token that ended it.
-            out[:, end] = np.where(stopped, out[:, end - 1], out[:, end])
-            stopped |= np.isin(out[:, end], stops)
-            if stopped.all():
-                out[:, end:] = out[:, end : end + 1]
-                break
-        if positions is not None:
-            positions = np.concatenate([positions, positions[:, -1:] + 1], axis=1)
-    return out
+    return _GENERATION.generate(
+        model,
+        tokens,
+        max_new_tokens=max_new_tokens,
+        caches=caches,
+        lengths=lengths,
+        chunk=chunk,
+        choice={"temperature": temperature, "top_k": top_k, "top_p": top_p, "generator": generator},
+        stop_token=stop_token,
+        step=step,
+    )
 
 
 def beam_search(
@@ -412,36 +310,31 @@ def beam_search(
     >>> found.shape
     (1, 3, 4)
     """
-    _check_model(model)
-    check_token_ids(tokens)
-    check_count("n_beams", n_beams)
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    rows = np.repeat(tokens, n_beams, axis=0)  # the beams of a prompt lie below each other
-    if caches is not None:
-        need_caches(caches)
-        check_caches(caches, model.config.n_layers, len(rows))
-    positions = _padded_positions(tokens, lengths, caches)
-    if lengths is not None and positions is not None:
-        lengths = np.repeat(lengths, n_beams)
-        positions = np.repeat(positions, n_beams, axis=0)
-    _check_room(model, caches or (), rows, positions, new=max_new_tokens)
+    return _GENERATION.beam_search(
+        model,
+        tokens,
+        n_beams=n_beams,
+        max_new_tokens=max_new_tokens,
+        caches=caches,
+        lengths=lengths,
+    )
+
+
+def _padded_positions(lengths: Array, seq: int, end: int) -> Array:
+    """Positions that count from 0 after the padding of rows (batch, seq); -1 within it."""
+    return np.asarray(np.maximum(np.arange(end) - (seq - lengths[:, None]), -1))
+
+
+def _with_room(tokens: Array, new: int) -> Array:
+    """A copy of the tokens with columns for new ones."""
+    return np.concatenate([tokens, np.zeros((len(tokens), new), tokens.dtype)], axis=1)
+
+
+def _first_scores(tokens: Array, n_beams: int) -> Array:
+    """All beams of a prompt begin equal: only the first counts."""
     scores = np.full((len(tokens), n_beams), -np.inf)
-    scores[:, 0] = 0.0  # all beams begin equal: only the first counts
-    for step in range(max_new_tokens):
-        if caches is None:
-            logits = model(rows, positions=positions, last_only=True)
-        elif step == 0:
-            logits = prefill(model, rows, caches, lengths=lengths)
-        else:
-            logits = decode_step(model, rows[:, -1:], caches)
-        scores, origin, token = _best(logits, scores)
-        rows = np.concatenate([rows[origin], token[:, None].astype(rows.dtype)], axis=1)
-        if positions is not None:
-            positions = np.concatenate([positions, positions[:, -1:] + 1], axis=1)
-        if caches is not None and step + 1 < max_new_tokens:
-            for cache in caches:
-                cache.reorder(origin)
-    return rows.reshape(len(tokens), n_beams, -1), scores
+    scores[:, 0] = 0.0
+    return scores
 
 
 def _best(logits: Array, scores: Array) -> tuple[Array, Array, Array]:
@@ -454,3 +347,16 @@ def _best(logits: Array, scores: Array) -> tuple[Array, Array, Array]:
     best = np.argsort(-total, axis=1, kind="stable")[:, :n_beams]
     origin = best // vocab_size + n_beams * np.arange(batch)[:, None]
     return np.take_along_axis(total, best, axis=1), origin.ravel(), (best % vocab_size).ravel()
+
+
+_GENERATION = Generation(
+    Decoder,
+    check_token_ids,
+    check_whole,
+    padded_positions=_padded_positions,
+    with_room=_with_room,
+    sample_token=sample_token,
+    repeated=partial(np.repeat, axis=0),
+    first_scores=_first_scores,
+    best=_best,
+)

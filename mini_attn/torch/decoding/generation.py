@@ -3,59 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mini_attn.caching import Transaction
-from mini_attn.caching.validation import check_caches, need_caches
-from mini_attn.config import check_room, check_sampling, check_stop
-from mini_attn.errors import CacheStateError, ConfigError, ShapeError
-from mini_attn.shapes import check_count, named_shapes
+from mini_attn.decoding import Generation
 from mini_attn.torch._module import check_token_ids, check_whole
 from mini_attn.torch.decoding.sampling import sample_token
 from mini_attn.torch.layers.decoder import Decoder
 
 __all__ = ["beam_search", "decode_step", "generate", "prefill"]
-
-
-def _check_model(model: Any) -> None:
-    """Refuse what is no decoder of this backend."""
-    if not isinstance(model, Decoder):
-        raise ConfigError(f"model must be a {Decoder.__module__}.Decoder, got {type(model)}")
-
-
-def _padded_positions(
-    tokens: Tensor, lengths: Tensor | None, caches: Sequence[Any] | None
-) -> Tensor | None:
-    """Positions (batch, seq) that count from 0 after each row's padding; -1 within it."""
-    if lengths is None:
-        return None
-    seq = named_shapes(tokens=(tokens, "batch seq"), lengths=(lengths, "batch"))["seq"]
-    check_whole("lengths", lengths)
-    if bool((lengths < 1).any()) or bool((lengths > seq).any()):
-        raise ConfigError(f"lengths must lie in 1 … seq = {seq}, got {lengths.tolist()!s:.80}")
-    if caches and caches[0].slots:
-        raise CacheStateError(f"lengths pads empty caches, here {caches[0].slots} slots are filled")
-    count = torch.arange(seq, device=tokens.device)
-    return (count - (seq - lengths[:, None])).clamp(min=-1)
-
-
-def _check_room(
-    model: Decoder,
-    caches: Sequence[Any],
-    tokens: Tensor,
-    positions: Tensor | None,
-    *,
-    new: int,
-) -> None:
-    """Refuse before the first step what a later one would have no room for."""
-    if positions is None:
-        longest = tokens.shape[1] + max((int(cache.length.max()) for cache in caches), default=0)
-    else:
-        longest = int(positions.max()) + 1
-    check_room(model.config, caches, prompt=tokens.shape[1], new=new, longest=longest)
 
 
 @torch.no_grad()
@@ -125,19 +84,7 @@ def prefill(
     >>> prefill(model, torch.tensor([[3, 1, 4]]), model.new_caches(1, 8)).shape
     torch.Size([1, 16])
     """
-    _check_model(model)
-    need_caches(caches)
-    seq = named_shapes(tokens=(tokens, "batch seq"))["seq"]
-    step = seq if chunk is None else check_count("chunk", chunk)
-    positions = _padded_positions(tokens, lengths, caches)
-    fitting = model._check(tokens, caches, positions)
-    transaction = Transaction()  # all chunks or none
-    for start in range(0, seq, step):
-        part = slice(start, start + step)
-        given = None if positions is None else positions[:, part]
-        logits = model._run(tokens[:, part], fitting, given, transaction, True)
-    transaction.commit()
-    return logits
+    return _GENERATION.prefill(model, tokens, caches, lengths=lengths, chunk=chunk)
 
 
 @torch.no_grad()
@@ -192,34 +139,7 @@ def decode_step(model: Decoder, token: Tensor, caches: Sequence[Any]) -> Tensor:
     >>> decode_step(model, torch.tensor([[3]]), model.new_caches(1, 8)).shape
     torch.Size([1, 16])
     """
-    _check_model(model)
-    need_caches(caches)
-    if named_shapes(token=(token, "batch seq"))["seq"] != 1:
-        raise ShapeError(f"token must be (batch, 1), got shape {tuple(token.shape)}")
-    return model(token, caches=caches, last_only=True)
-
-
-def _check_unread(caches: Sequence[Any] | None, **options: Any) -> None:
-    """Refuse options that say how caches are used where there are none."""
-    given = [name for name, value in options.items() if value is not None]
-    if caches is None and given:
-        raise ConfigError(f"{', '.join(given)} need caches: without them all tokens run each time")
-
-
-def _check_choice(choice: dict[str, Any]) -> None:
-    """Refuse options of chance that are out of range, or that chance would never read."""
-    temperature = choice["temperature"]
-    unread = [name for name, value in choice.items() if value is not None]
-    if temperature is None and unread:
-        raise ConfigError(f"{', '.join(unread)} need a temperature: without it nothing is drawn")
-    check_sampling(1.0 if temperature is None else temperature, choice["top_k"], choice["top_p"])
-
-
-def _choose(logits: Tensor, choice: dict[str, Any]) -> Tensor:
-    """The likeliest token of each row, or one drawn."""
-    if choice["temperature"] is None:
-        return logits.argmax(dim=-1)
-    return sample_token(logits, **choice)
+    return _GENERATION.decode_step(model, token, caches)
 
 
 @torch.no_grad()
@@ -311,41 +231,17 @@ def generate(
     >>> generate(model, prompt, max_new_tokens=2, caches=model.new_caches(1, 4)).shape
     torch.Size([1, 5])
     """
-    _check_model(model)
-    check_token_ids(tokens)
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    if step is not None and not callable(step):
-        raise ConfigError(f"step must be callable as (model, token, caches), got {step!r:.60}")
-    _check_unread(caches, chunk=chunk, step=step)
-    if caches is not None:
-        need_caches(caches)
-        check_caches(caches, model.config.n_layers, len(tokens))
-    stops = check_stop("stop_token", stop_token, model.config.vocab_size)
-    positions = _padded_positions(tokens, lengths, caches)
-    _check_room(model, caches or (), tokens, positions, new=max_new_tokens)
-    choice = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "generator": generator}
-    _check_choice(choice)
-    out = torch.cat([tokens, tokens.new_zeros(len(tokens), max_new_tokens)], dim=1)
-    stopped = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
-    ending = torch.tensor(stops, dtype=tokens.dtype, device=tokens.device)
-    for end in range(tokens.shape[1], out.shape[1]):
-        if caches is None:
-            logits = model(out[:, :end], positions=positions, last_only=True)
-        elif end == tokens.shape[1]:
-            logits = prefill(model, tokens, caches, lengths=lengths, chunk=chunk)
-        else:
-            logits = (step or decode_step)(model, out[:, end - 1 : end], caches)
-        out[:, end] = _choose(logits, choice)
-        if stops:  # asks the device in every step; without them none is asked
-            # A row that has ended goes on with the token that ended it.
-            out[:, end] = torch.where(stopped, out[:, end - 1], out[:, end])
-            stopped |= torch.isin(out[:, end], ending)
-            if bool(stopped.all()):
-                out[:, end:] = out[:, end : end + 1]
-                break
-        if positions is not None:
-            positions = torch.cat([positions, positions[:, -1:] + 1], dim=1)
-    return out
+    return _GENERATION.generate(
+        model,
+        tokens,
+        max_new_tokens=max_new_tokens,
+        caches=caches,
+        lengths=lengths,
+        chunk=chunk,
+        choice={"temperature": temperature, "top_k": top_k, "top_p": top_p, "generator": generator},
+        stop_token=stop_token,
+        step=step,
+    )
 
 
 @torch.no_grad()
@@ -419,38 +315,33 @@ def beam_search(
     >>> found.shape
     torch.Size([1, 3, 4])
     """
-    _check_model(model)
-    check_token_ids(tokens)
-    check_count("n_beams", n_beams)
-    check_count("max_new_tokens", max_new_tokens, least=0)
-    rows = tokens.repeat_interleave(n_beams, dim=0)  # the beams of a prompt lie below each other
-    if caches is not None:
-        need_caches(caches)
-        check_caches(caches, model.config.n_layers, len(rows))
-    positions = _padded_positions(tokens, lengths, caches)
-    if lengths is not None and positions is not None:
-        lengths = lengths.repeat_interleave(n_beams)
-        positions = positions.repeat_interleave(n_beams, dim=0)
-    _check_room(model, caches or (), rows, positions, new=max_new_tokens)
-    scores = torch.full(
-        (len(tokens), n_beams), float("-inf"), dtype=torch.float64, device=tokens.device
+    return _GENERATION.beam_search(
+        model,
+        tokens,
+        n_beams=n_beams,
+        max_new_tokens=max_new_tokens,
+        caches=caches,
+        lengths=lengths,
     )
-    scores[:, 0] = 0.0  # all beams begin equal: only the first counts
-    for step in range(max_new_tokens):
-        if caches is None:
-            logits = model(rows, positions=positions, last_only=True)
-        elif step == 0:
-            logits = prefill(model, rows, caches, lengths=lengths)
-        else:
-            logits = decode_step(model, rows[:, -1:], caches)
-        scores, origin, token = _best(logits, scores)
-        rows = torch.cat([rows[origin], token[:, None].to(rows.dtype)], dim=1)
-        if positions is not None:
-            positions = torch.cat([positions, positions[:, -1:] + 1], dim=1)
-        if caches is not None and step + 1 < max_new_tokens:
-            for cache in caches:
-                cache.reorder(origin)
-    return rows.reshape(len(tokens), n_beams, -1), scores
+
+
+def _padded_positions(lengths: Tensor, seq: int, end: int) -> Tensor:
+    """Positions that count from 0 after the padding of rows (batch, seq); -1 within it."""
+    count = torch.arange(end, device=lengths.device)
+    return (count - (seq - lengths[:, None])).clamp(min=-1)
+
+
+def _with_room(tokens: Tensor, new: int) -> Tensor:
+    """A copy of the tokens with columns for new ones."""
+    return torch.cat([tokens, tokens.new_zeros(len(tokens), new)], dim=1)
+
+
+def _first_scores(tokens: Tensor, n_beams: int) -> Tensor:
+    """All beams of a prompt begin equal: only the first counts."""
+    size, kind = (len(tokens), n_beams), torch.float64
+    scores = torch.full(size, float("-inf"), dtype=kind, device=tokens.device)
+    scores[:, 0] = 0.0
+    return scores
 
 
 def _best(logits: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -463,3 +354,16 @@ def _best(logits: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     best = order[:, :n_beams]
     origin = best // vocab_size + n_beams * torch.arange(batch, device=best.device)[:, None]
     return ordered[:, :n_beams], origin.flatten(), (best % vocab_size).flatten()
+
+
+_GENERATION = Generation(
+    Decoder,
+    check_token_ids,
+    check_whole,
+    padded_positions=_padded_positions,
+    with_room=_with_room,
+    sample_token=sample_token,
+    repeated=partial(torch.repeat_interleave, dim=0),
+    first_scores=_first_scores,
+    best=_best,
+)

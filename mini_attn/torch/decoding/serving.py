@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from mini_attn.caching import Blocks, BorrowedBlocks, Scheduler, Step
-from mini_attn.caching.scheduler import check_prompt
-from mini_attn.config import check_stop
-from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_count, size_text
+from mini_attn.caching import BorrowedBlocks
+from mini_attn.decoding import Serving, run_tokens
 from mini_attn.torch._module import kind_of
 from mini_attn.torch.caches.block_pool import BlockPool
 from mini_attn.torch.caches.cache_paged import PagedKVCache
@@ -24,7 +22,7 @@ class _RentedKVCache(BorrowedBlocks, PagedKVCache):
     """The blocks of one sequence in one layer, for one step."""
 
 
-class Server:
+class Server(Serving[Decoder, Tensor]):
     """A decoder that continues many sequences, in blocks that a scheduler gives them.
 
     ``tokens of each sequence = those that generate would give it alone``
@@ -78,156 +76,14 @@ class Server:
     {'a': 5, 'b': 3}
     """
 
-    def __init__(
-        self,
-        model: Decoder,
-        n_blocks: int,
-        *,
-        block_size: int = 16,
-        token_budget: int = 64,
-        stop_token: int | Sequence[int] | None = None,
-        choose: Callable[[str, Tensor], int] | None = None,
-    ) -> None:
-        if not isinstance(model, Decoder):
-            raise ConfigError(f"model must be a {Decoder.__module__}.Decoder, got {type(model)}")
-        if choose is not None and not callable(choose):
-            raise ConfigError(f"choose must be callable or None, got {choose!r:.60}")
-        self.model, self.choose = model, choose
-        self.scheduler = Scheduler(Blocks(n_blocks, block_size), token_budget=token_budget)
-        self._stops = check_stop("stop_token", stop_token, model.config.vocab_size)
-        kind = {"block_size": block_size, **kind_of(model.embed_tokens.weight)}
-        self._pools = []
-        for i, layer in enumerate(model.layers):
-            sizes = getattr(layer.self_attn, "_cache_sizes", {})
-            if "n_kv_heads" not in sizes:
-                raise ConfigError(f"layer {i} keeps no keys and values, which blocks are made for")
-            more = ", ".join(sizes.keys() - {"n_kv_heads", "head_dim", "v_head_dim"})
-            if more:
-                raise ConfigError(f"layer {i} keeps more than keys and values: it has {more}")
-            self._pools.append(BlockPool(n_blocks, **sizes, **kind))
+    _decoder, _cache = Decoder, _RentedKVCache
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({size_text(self.scheduler._sizes())})"
-
-    def add(self, name: str, prompt: Sequence[int], *, max_new_tokens: int) -> None:
-        """A sequence that comes last; it waits until a step admits it.
-
-        Parameters
-        ----------
-        name : str
-            What it is called; no other may have been called so.
-        prompt : sequence of int
-            Its tokens, at least one.
-        max_new_tokens : int
-            Tokens after which it ends, at least one.
-
-        Raises
-        ------
-        ConfigError
-            If the name is taken, a token is out of range, the prompt is empty, the limit is
-            below 1, or prompt and new tokens exceed all blocks or ``max_positions``.
-        """
-        config, prompt = self.model.config, check_prompt(prompt)
-        if max(prompt) >= config.vocab_size:
-            raise ConfigError(f"tokens lie in [0, {config.vocab_size}), got {max(prompt)}")
-        longest = len(prompt) + check_count("max_new_tokens", max_new_tokens) - 1
-        if config.positions != "none" and longest > config.max_positions:
-            raise ConfigError(
-                f"{len(prompt)} tokens and {max_new_tokens} new ones exceed max_positions = "
-                f"{config.max_positions}"
-            )
-        self.scheduler.add(name, prompt, max_new_tokens=max_new_tokens)
-
-    def fork(self, name: str, new: str) -> None:
-        """A second sequence with the same tokens so far, in the same blocks.
-
-        Parameters
-        ----------
-        name : str
-            A sequence that has not ended.
-        new : str
-            What the second one is called; it counts as the one that came last.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such sequence, it has ended, or the new name is taken.
-        """
-        self.scheduler.fork(name, new)
-
-    def end(self, name: str) -> None:
-        """End a sequence before its limit; it gives its blocks back.
-
-        Parameters
-        ----------
-        name : str
-            What it is called.
-
-        Raises
-        ------
-        ConfigError
-            If no sequence that waits or runs is called so.
-        """
-        self.scheduler.end(name)
+    def _new_pool(self, n_blocks: int, block_size: int, sizes: Mapping[str, int]) -> BlockPool:
+        kind = kind_of(self.model.embed_tokens.weight)
+        return BlockPool(n_blocks, **sizes, block_size=block_size, **kind)
 
     @torch.no_grad()
-    def step(self) -> Step:
-        """Run one step of the scheduler.
-
-        Returns
-        -------
-        Step
-            What was run; without pieces if nothing is left.
-
-        Raises
-        ------
-        CacheOverflowError
-            If somebody else has taken the scheduler's blocks.
-        """
-        step = self.scheduler.plan()
-        for piece in step.pieces:
-            for source, own in piece.copies:
-                self._copy(source, own)
-        chosen = {}
-        for piece in step.pieces:
-            caches = self._step_caches(piece.table, piece.start)
-            tokens = torch.tensor([piece.tokens], device=self.model.embed_tokens.weight.device)
-            logits = self.model(tokens, caches=caches, last_only=True)[0]
-            if piece.last:
-                chosen[piece.name] = self._choice(piece.name, logits)
-        stopped = [name for name, token in chosen.items() if token in self._stops]
-        self.scheduler.finish(step, chosen, ended=stopped)
-        return step
-
-    def run(self) -> dict[str, list[int]]:
-        """Run steps until every sequence has ended.
-
-        Returns
-        -------
-        dict of str to list of int
-            Prompt and new tokens of each sequence that has ended, in that order.
-        """
-        scheduler = self.scheduler
-        while scheduler.running or scheduler.waiting:
-            self.step()
-        return {name: scheduler.tokens(name) for name in scheduler.ended}
-
-    def _step_caches(self, table: tuple[int, ...], start: int) -> list[_RentedKVCache]:
-        """For each layer the blocks of one sequence, the first slots of which are filled."""
-        caches = [_RentedKVCache(pool, 1) for pool in self._pools]
-        for cache in caches:
-            cache._borrow(table, start)
-        return caches
-
-    def _copy(self, source: int, own: int) -> None:
-        """The keys and values of a block, in every layer."""
-        for pool in self._pools:
-            pool._k[own], pool._v[own] = pool._k[source], pool._v[source]
-
-    def _choice(self, name: str, logits: Tensor) -> int:
-        if self.choose is None:
-            return int(logits.argmax())
-        token = check_count("the chosen token", self.choose(name, logits), least=0)
-        if token >= self.model.config.vocab_size:
-            raise ConfigError(f"tokens lie in [0, {self.model.config.vocab_size}), got {token}")
-        return token
+    def _logits(self, tokens: Sequence[int], caches: Sequence[Any]) -> Tensor:
+        prompt = torch.tensor([tokens], device=self.model.embed_tokens.weight.device)
+        logits: Tensor = run_tokens(self.model, prompt, caches)[0]
+        return logits
