@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +23,8 @@ from classroom.sheets.sheet import chosen
 from classroom.submissions.files import find
 from mini_attn.exercises.spec import exercise
 from tests.classroom.hostile import CALL, CELL, SHEET, Hostile, hostile, right
-from tests.classroom.hostile.files import FILES
-from tests.classroom.hostile.notebooks import NOTEBOOKS
+from tests.classroom.hostile.files import FILES, HostileFile
+from tests.classroom.hostile.notebooks import NOTEBOOKS, HostileNotebook
 from tests.classroom.simulate import answers_to, notebook_of
 from tests.classroom.test_judge import DONE, SAYS
 from tests.sampling import sampled
@@ -61,10 +61,10 @@ def children() -> set[int]:
     return found
 
 
-def chosen_names(request: pytest.FixtureRequest) -> set[str]:
-    """Those that this run asks for."""
+def chosen_of(request: pytest.FixtureRequest, kind: str) -> set[str]:
+    """The names of those of a kind that this run asks for."""
     specs = [getattr(item, "callspec", None) for item in request.session.items]
-    return {spec.params["one"].name for spec in specs if spec and "one" in spec.params}
+    return {spec.params[kind].name for spec in specs if spec and kind in spec.params}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def tried(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Tried]:
     """All hostile answers, two at a time, each judged as `make grade` judges it."""
-    base, names, result = tmp_path_factory.mktemp("hostile"), chosen_names(request), Tried()
+    base, result = tmp_path_factory.mktemp("hostile"), Tried()
     for folder, file in (("scratch", "keep.txt"), ("home", "canary.txt")):
         (base / folder).mkdir()
         (base / folder / file).write_text(CANARY)
@@ -92,6 +92,7 @@ def tried(
             wall = SHORT_SECONDS if endless else WALL_SECONDS
             return judge(asked, cells, asked.name, seed=7, wall_seconds=wall)
 
+        names = chosen_of(request, "one")
         wanted = [one for one in hostile() if one.name in names]
         with ThreadPoolExecutor(2) as pool:
             judged = pool.map(run, wanted)
@@ -224,18 +225,21 @@ class Graded:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """Every hostile file and notebook, and one honest student, in one run of the real command."""
+def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    """The hostile files and notebooks, and one honest student, in one run of the real command."""
     base = tmp_path_factory.mktemp("files")
     folder, out = base / "a" / "submissions", base / "a" / "grades"
     folder.mkdir(parents=True)
     sheet = chosen(exercises=" ".join(SHEET), name="week1")[0]
     content = notebook_of(sheet, [answers_to(i)[0] for i in SHEET], "ada")
     (folder / f"{HONEST}.ipynb").write_bytes(content)
+    notebooks, files = (chosen_of(request, kind) for kind in ("notebook", "file"))
     for number, one in enumerate(NOTEBOOKS):
-        (folder / f"n{number:03d}.ipynb").write_bytes(one.content(content))
+        if one.name in notebooks:
+            (folder / f"n{number:03d}.ipynb").write_bytes(one.content(content))
     for number, file in enumerate(FILES):
-        file.make(folder / file.place.format(f"f{number:03d}"), content)
+        if file.name in files:
+            file.make(folder / file.place.format(f"f{number:03d}"), content)
     before = digest(folder)
     done = subprocess.run(
         [sys.executable, "-m", "classroom.grading.grade", str(folder), "--out", str(out),
@@ -262,25 +266,33 @@ def told(result: dict[str, Any]) -> str:
     return " ".join([*result["problems"], *(a["state"] for a in result["answers"])])
 
 
-@pytest.mark.parametrize("number", range(len(NOTEBOOKS)), ids=[n.name for n in NOTEBOOKS])
-def test_a_hostile_notebook_costs_its_author_alone(number: int, graded: Graded) -> None:
-    result, one = of_number(graded, f"n{number:03d}"), NOTEBOOKS[number]
-    assert result["points"] == (result["of"] if one.earns else 0), told(result)
-    assert one.words in told(result)
+def some_of(items: Sequence[HostileNotebook | HostileFile]) -> list[Any]:
+    """In a sample two of those that are told the same and earn alike."""
+    return sampled(items, lambda one: (one.earns, one.words), 2)
 
 
-@pytest.mark.parametrize("number", range(len(FILES)), ids=[f.name for f in FILES])
-def test_a_hostile_file_costs_its_author_alone(number: int, graded: Graded) -> None:
-    result, one = of_number(graded, f"f{number:03d}"), FILES[number]
-    assert result["points"] == (result["of"] if one.earns else 0), told(result)
-    assert one.words in told(result)
-    assert one.earns or result["problems"]
+@pytest.mark.parametrize("notebook", some_of(NOTEBOOKS), ids=[one.name for one in NOTEBOOKS])
+def test_a_hostile_notebook_costs_its_author_alone(
+    notebook: HostileNotebook, graded: Graded
+) -> None:
+    result = of_number(graded, f"n{NOTEBOOKS.index(notebook):03d}")
+    assert result["points"] == (result["of"] if notebook.earns else 0), told(result)
+    assert notebook.words in told(result)
 
 
-def test_the_rest_of_the_class_is_unharmed(graded: Graded) -> None:
+@pytest.mark.parametrize("file", some_of(FILES), ids=[one.name for one in FILES])
+def test_a_hostile_file_costs_its_author_alone(file: HostileFile, graded: Graded) -> None:
+    result = of_number(graded, f"f{FILES.index(file):03d}")
+    assert result["points"] == (result["of"] if file.earns else 0), told(result)
+    assert file.words in told(result)
+    assert file.earns or result["problems"]
+
+
+def test_the_rest_of_the_class_is_unharmed(request: pytest.FixtureRequest, graded: Graded) -> None:
     assert graded.results[HONEST]["points"] == exercise(CELL).points
     assert graded.results[HONEST]["problems"] == []
-    assert len(graded.results) == 1 + len(NOTEBOOKS) + len(FILES)
+    sent = chosen_of(request, "notebook") | chosen_of(request, "file")
+    assert len(graded.results) == 1 + len(sent)
 
 
 def test_submissions_are_only_read(graded: Graded) -> None:
