@@ -21,8 +21,8 @@ def rope(
     rng = np.random.default_rng(0)
     q = torch.from_numpy(rng.standard_normal((1, n_heads, seq, head_dim), np.float32))
     k = torch.from_numpy(rng.standard_normal((1, n_heads // 4, seq, head_dim), np.float32))
-    inv_freq, factor, _ = mt.rope_frequencies(head_dim)
-    cos, sin = mt.rope_table(torch.arange(seq), inv_freq, rope_factor=factor)
+    frequencies = mt.rope_frequencies(head_dim)
+    cos, sin = mt.rope_table(torch.arange(seq), frequencies)
     full = [torch.cat([a, a], dim=-1)[None] for a in (cos, sin)]
     arrays = [a.numpy() for a in (q, k, cos, sin)]
     runs = {

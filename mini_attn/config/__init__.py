@@ -19,6 +19,7 @@ from mini_attn.config.rope import (
     NTKAware,
     PositionInterpolation,
     RopeConfig,
+    RopeFrequencies,
     RopeScaling,
     YaRN,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Pattern",
     "PositionInterpolation",
     "RopeConfig",
+    "RopeFrequencies",
     "RopeScaling",
     "SmallFloat",
     "WeightFormat",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_number, check_positive
@@ -14,6 +15,7 @@ __all__ = [
     "NTKAware",
     "PositionInterpolation",
     "RopeConfig",
+    "RopeFrequencies",
     "RopeScaling",
     "YaRN",
 ]
@@ -298,3 +300,28 @@ class RopeConfig:
             raise ConfigError(f"rotary_dim must be even, got {self.rotary_dim}")
         if self.scaling is not None and not isinstance(self.scaling, RopeScaling):
             raise ConfigError(f"scaling must be one of the six rules, got {self.scaling!r:.60}")
+
+
+class RopeFrequencies(NamedTuple):
+    """How fast each pair rotates, with the factors that a rule brings; `rope_table` takes it whole.
+
+    Parameters
+    ----------
+    inv_freq : array (rotary_dim / 2,)
+        Radians per position, in float64.
+    rope_factor : float
+        Factor of cosine and sine, and so of queries and of keys.
+    logit_factor : float
+        Factor of the scores.
+
+    Examples
+    --------
+    >>> from mini_attn.numpy import rope_frequencies
+    >>> inv_freq, rope_factor, logit_factor = rope_frequencies(4)
+    >>> rope_frequencies(4).rope_factor
+    1.0
+    """
+
+    inv_freq: Any
+    rope_factor: float = 1.0
+    logit_factor: float = 1.0

@@ -13,6 +13,7 @@ from mini_attn.config import (
     LongRoPE,
     PositionInterpolation,
     RopeConfig,
+    YaRN,
 )
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 
@@ -21,8 +22,8 @@ LAYOUTS = ["half", "interleaved"]
 
 def turn(lib, x, positions, *, layout, rotary_dim=None, dtype="float64", **options):
     """Rotate an array (batch, heads, seq, head_dim) and give an array back."""
-    inv_freq, factor, _ = lib.rope_frequencies(rotary_dim or x.shape[-1], **options)
-    cos, sin = lib.rope_table(lib.array(positions), inv_freq, rope_factor=factor, dtype=dtype)
+    frequencies = lib.rope_frequencies(rotary_dim or x.shape[-1], **options)
+    cos, sin = lib.rope_table(lib.array(positions), frequencies, dtype=dtype)
     return lib.numpy(lib.apply_rope(lib.array(x), cos, sin, layout=layout))
 
 
@@ -452,3 +453,19 @@ def test_a_rule_that_asks_takes_a_chunk_of_padding_alone(lib, rng, scaling):
     assert (outs[0] == 0).all()
     np.testing.assert_allclose(outs[1][:, 1:], lib.numpy(layer(x[:, 3:])), atol=1e-12)
     assert lib.numpy(layer(x[:, :0])).shape == (1, 0, 6)
+
+
+def test_frequencies_go_into_the_table_with_their_factor(lib):
+    """And unpack as before: the factor of cosine and sine cannot be forgotten."""
+    frequencies = lib.rope_frequencies(8, scaling=YaRN(4.0, original_max_positions=16))
+    inv_freq, rope_factor, logit_factor = frequencies
+    assert (frequencies.inv_freq is inv_freq, frequencies.logit_factor) == (True, logit_factor)
+    assert rope_factor == frequencies.rope_factor > 1
+    positions = lib.array(np.arange(5))
+    whole = lib.rope_table(positions, frequencies)
+    apart = lib.rope_table(positions, inv_freq, rope_factor=rope_factor)
+    own = lib.rope_table(positions, frequencies, rope_factor=1.0)
+    plain = lib.rope_table(positions, inv_freq)
+    for a, b in zip((*whole, *own), (*apart, *plain), strict=True):
+        np.testing.assert_array_equal(lib.numpy(a), lib.numpy(b))
+    assert float(whole[0][0, 0]) == np.float32(rope_factor)

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig
+from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig, RopeFrequencies
 from mini_attn.numpy.positions.rope import rope_frequencies
 
 Array = NDArray[Any]
@@ -27,6 +27,6 @@ class Rotary:
         """Radians per position of each pair, and the factor of cosine and sine."""
         return self._frequencies(int(positions.max(initial=0)) + 1)[:2]
 
-    def _frequencies(self, seq_len: int | None) -> tuple[Array, float, float]:
+    def _frequencies(self, seq_len: int | None) -> RopeFrequencies:
         rotary_dim, theta, scaling = self.rule
         return rope_frequencies(rotary_dim, theta=theta, scaling=scaling, seq_len=seq_len)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mini_attn.config import RopeScaling
+from mini_attn.config import RopeFrequencies, RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.numpy._module import check_array, check_floating, check_positions
 from mini_attn.numpy.positions.rope_scaling import scale_frequencies
@@ -40,7 +40,7 @@ def rope_frequencies(
     theta: float = 10000.0,
     scaling: RopeScaling | None = None,
     seq_len: int | None = None,
-) -> tuple[Array, float, float]:
+) -> RopeFrequencies:
     """How fast each pair rotates.
 
     ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
@@ -58,9 +58,9 @@ def rope_frequencies(
 
     Returns
     -------
-    tuple (inv_freq, rope_factor, logit_factor)
+    RopeFrequencies (inv_freq, rope_factor, logit_factor)
         Radians per position (rotary_dim / 2,) in float64; the factor of cosine and sine; the
-        factor of the scores.
+        factor of the scores. It goes into `rope_table` as it is.
 
     Raises
     ------
@@ -87,12 +87,16 @@ def rope_frequencies(
         check_count("seq_len", seq_len)
     inv_freq = np.asarray(float(theta) ** (-pairs / rotary_dim))
     if scaling is None:
-        return inv_freq, 1.0, 1.0
+        return RopeFrequencies(inv_freq)
     return scale_frequencies(inv_freq, scaling, theta=theta, rotary_dim=rotary_dim, seq_len=seq_len)
 
 
 def rope_table(
-    positions: Array, inv_freq: Array, *, rope_factor: float = 1.0, dtype: DType = "float32"
+    positions: Array,
+    inv_freq: Array | RopeFrequencies,
+    *,
+    rope_factor: float | None = None,
+    dtype: DType = "float32",
 ) -> tuple[Array, Array]:
     """Cosine and sine of every position's angles.
 
@@ -102,10 +106,10 @@ def rope_table(
     ----------
     positions : integer array (seq,) or (batch, seq)
         Positions of the tokens; those of padding may be -1.
-    inv_freq : array (pairs,)
-        Radians per position, in float64.
-    rope_factor : float
-        Factor of both.
+    inv_freq : array (pairs,) or RopeFrequencies
+        Radians per position, in float64, or what `rope_frequencies` gives.
+    rope_factor : float or None
+        Factor of both; None means that of the frequencies, or 1.
     dtype : {"float32", "float64"} or data type
         Type of the result, or its name.
 
@@ -134,18 +138,20 @@ def rope_table(
     Examples
     --------
     >>> import numpy as np
-    >>> cos, sin = rope_table(np.arange(3), rope_frequencies(4)[0])
+    >>> cos, sin = rope_table(np.arange(3), rope_frequencies(4))
     >>> cos.shape
     (3, 2)
     """
     check_positions("positions", positions)
-    named_shapes(inv_freq=(inv_freq, "pairs"))
-    check_array("inv_freq", inv_freq)
-    if inv_freq.dtype != np.float64:
-        raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
+    given = inv_freq if isinstance(inv_freq, RopeFrequencies) else RopeFrequencies(inv_freq)
+    speeds, usual, _ = given
+    named_shapes(inv_freq=(speeds, "pairs"))
+    check_array("inv_freq", speeds)
+    if speeds.dtype != np.float64:
+        raise DTypeError(f"inv_freq must be float64, got {speeds.dtype}: angles would be rounded")
     kind = check_dtype("dtype", dtype, ("float32", "float64"))
-    check_number("rope_factor", rope_factor)
-    return turns(positions, inv_freq, rope_factor, np.dtype(kind))
+    factor = check_number("rope_factor", usual if rope_factor is None else rope_factor)
+    return turns(positions, speeds, factor, np.dtype(kind))
 
 
 def turns(
@@ -198,7 +204,7 @@ def apply_rope(x: Array, cos: Array, sin: Array, *, layout: str) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> cos, sin = rope_table(np.array([0]), rope_frequencies(4)[0])
+    >>> cos, sin = rope_table(np.array([0]), rope_frequencies(4))
     >>> x = np.ones((1, 1, 1, 4), np.float32)
     >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 rotates nothing
     True

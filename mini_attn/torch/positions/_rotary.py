@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig
+from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig, RopeFrequencies
 from mini_attn.torch.positions.rope import rope_frequencies, turns
 
 
@@ -22,7 +22,7 @@ class Rotary:
         with torch.device("cpu"):  # real numbers, also where the layer is built without storage
             self._inv_freq, self._rope_factor, self.logit_factor = self._frequencies(None)
 
-    def _frequencies(self, seq_len: int | None) -> tuple[Tensor, float, float]:
+    def _frequencies(self, seq_len: int | None) -> RopeFrequencies:
         rotary_dim, theta, scaling = self.rule
         return rope_frequencies(rotary_dim, theta=theta, scaling=scaling, seq_len=seq_len)
 

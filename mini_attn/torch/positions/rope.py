@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mini_attn.config import RopeScaling
+from mini_attn.config import RopeFrequencies, RopeScaling
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
 from mini_attn.shapes import (
     DType,
@@ -38,7 +38,7 @@ def rope_frequencies(
     theta: float = 10000.0,
     scaling: RopeScaling | None = None,
     seq_len: int | None = None,
-) -> tuple[Tensor, float, float]:
+) -> RopeFrequencies:
     """How fast each pair rotates.
 
     ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
@@ -56,9 +56,9 @@ def rope_frequencies(
 
     Returns
     -------
-    tuple (inv_freq, rope_factor, logit_factor)
+    RopeFrequencies (inv_freq, rope_factor, logit_factor)
         Radians per position (rotary_dim / 2,) in float64; the factor of cosine and sine; the
-        factor of the scores.
+        factor of the scores. It goes into `rope_table` as it is.
 
     Raises
     ------
@@ -85,12 +85,16 @@ def rope_frequencies(
         check_count("seq_len", seq_len)
     inv_freq = torch.as_tensor(float(theta) ** (-pairs / rotary_dim))
     if scaling is None:
-        return inv_freq, 1.0, 1.0
+        return RopeFrequencies(inv_freq)
     return scale_frequencies(inv_freq, scaling, theta=theta, rotary_dim=rotary_dim, seq_len=seq_len)
 
 
 def rope_table(
-    positions: Tensor, inv_freq: Tensor, *, rope_factor: float = 1.0, dtype: DType = "float32"
+    positions: Tensor,
+    inv_freq: Tensor | RopeFrequencies,
+    *,
+    rope_factor: float | None = None,
+    dtype: DType = "float32",
 ) -> tuple[Tensor, Tensor]:
     """Cosine and sine of every position's angles.
 
@@ -100,10 +104,10 @@ def rope_table(
     ----------
     positions : integer tensor (seq,) or (batch, seq)
         Positions of the tokens; those of padding may be -1.
-    inv_freq : tensor (pairs,)
-        Radians per position, in float64.
-    rope_factor : float
-        Factor of both.
+    inv_freq : tensor (pairs,) or RopeFrequencies
+        Radians per position, in float64, or what `rope_frequencies` gives.
+    rope_factor : float or None
+        Factor of both; None means that of the frequencies, or 1.
     dtype : {"float32", "float64"} or data type
         Type of the result, or its name.
 
@@ -132,18 +136,20 @@ def rope_table(
     Examples
     --------
     >>> import torch
-    >>> cos, sin = rope_table(torch.arange(3), rope_frequencies(4)[0])
+    >>> cos, sin = rope_table(torch.arange(3), rope_frequencies(4))
     >>> cos.shape
     torch.Size([3, 2])
     """
     check_positions("positions", positions)
-    named_shapes(inv_freq=(inv_freq, "pairs"))
-    check_array("inv_freq", inv_freq)
-    if inv_freq.dtype != torch.float64:
-        raise DTypeError(f"inv_freq must be float64, got {inv_freq.dtype}: angles would be rounded")
+    given = inv_freq if isinstance(inv_freq, RopeFrequencies) else RopeFrequencies(inv_freq)
+    speeds, usual, _ = given
+    named_shapes(inv_freq=(speeds, "pairs"))
+    check_array("inv_freq", speeds)
+    if speeds.dtype != torch.float64:
+        raise DTypeError(f"inv_freq must be float64, got {speeds.dtype}: angles would be rounded")
     kind = check_dtype("dtype", dtype, ("float32", "float64"))
-    check_number("rope_factor", rope_factor)
-    return turns(positions, inv_freq, rope_factor, getattr(torch, kind))
+    factor = check_number("rope_factor", usual if rope_factor is None else rope_factor)
+    return turns(positions, speeds, factor, getattr(torch, kind))
 
 
 def turns(
@@ -197,7 +203,7 @@ def apply_rope(x: Tensor, cos: Tensor, sin: Tensor, *, layout: str) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> cos, sin = rope_table(torch.tensor([0]), rope_frequencies(4)[0])
+    >>> cos, sin = rope_table(torch.tensor([0]), rope_frequencies(4))
     >>> x = torch.ones(1, 1, 1, 4)
     >>> bool((apply_rope(x, cos, sin, layout="half") == x).all())  # position 0 rotates nothing
     True

@@ -13,6 +13,7 @@ from mini_attn.config import (
     LongRoPE,
     NTKAware,
     PositionInterpolation,
+    RopeFrequencies,
     RopeScaling,
     YaRN,
 )
@@ -30,7 +31,7 @@ def scale_frequencies(
     theta: float,
     rotary_dim: int,
     seq_len: int | None = None,
-) -> tuple[Tensor, float, float]:
+) -> RopeFrequencies:
     """Slow rotary frequencies down, each by its rule.
 
     ``out = kept * inv_freq + (1 - kept) * inv_freq / factor``
@@ -50,7 +51,7 @@ def scale_frequencies(
 
     Returns
     -------
-    tuple (inv_freq, rope_factor, logit_factor)
+    RopeFrequencies (inv_freq, rope_factor, logit_factor)
         The new frequencies; a factor of cosine and sine, and so of queries and of keys; a
         factor of the scores.
 
@@ -98,18 +99,19 @@ def scale_frequencies(
     if seq_len is not None:
         check_count("seq_len", seq_len)
     if isinstance(scaling, PositionInterpolation):
-        return inv_freq / scaling.factor, 1.0, 1.0
+        return RopeFrequencies(inv_freq / scaling.factor)
     if isinstance(scaling, NTKAware):
-        return _with_base(theta, scaling.factor, rotary_dim, inv_freq), 1.0, 1.0
+        return RopeFrequencies(_with_base(theta, scaling.factor, rotary_dim, inv_freq))
     if isinstance(scaling, DynamicNTK):
         trained = scaling.original_max_positions
         length = max(trained, trained if seq_len is None else seq_len)
         growth = scaling.factor * length / trained - (scaling.factor - 1)
-        return _with_base(theta, growth, rotary_dim, inv_freq), 1.0, 1.0
+        return RopeFrequencies(_with_base(theta, growth, rotary_dim, inv_freq))
     if isinstance(scaling, Llama3Scaling):
-        return _llama3(inv_freq, scaling), 1.0, 1.0
+        return RopeFrequencies(_llama3(inv_freq, scaling))
     if isinstance(scaling, YaRN):
-        return _yarn(inv_freq, scaling, theta, rotary_dim), *_yarn_factors(scaling)
+        slower = _yarn(inv_freq, scaling, theta, rotary_dim)
+        return RopeFrequencies(slower, *_yarn_factors(scaling))
     if isinstance(scaling, LongRoPE):
         return _longrope(inv_freq, scaling, seq_len)
     raise ConfigError(f"scaling must be one of the six rules, got {scaling!r:.60}")
@@ -181,7 +183,7 @@ def _yarn_factors(rule: YaRN) -> tuple[float, float]:
     return temperature(1.0), logit_factor
 
 
-def _longrope(inv_freq: Tensor, rule: LongRoPE, seq_len: int | None) -> tuple[Tensor, float, float]:
+def _longrope(inv_freq: Tensor, rule: LongRoPE, seq_len: int | None) -> RopeFrequencies:
     """A factor per pair, of the set that the length asks for."""
     trained = rule.original_max_positions
     factors = rule.long_factor if (seq_len or trained) > trained else rule.short_factor
@@ -194,4 +196,4 @@ def _longrope(inv_freq: Tensor, rule: LongRoPE, seq_len: int | None) -> tuple[Te
         growth = rule.max_positions / trained
         rope_factor = math.sqrt(1 + math.log(growth) / math.log(trained)) if growth > 1 else 1.0
     slower = torch.tensor(factors, dtype=inv_freq.dtype, device=inv_freq.device)
-    return inv_freq / slower, rope_factor, 1.0
+    return RopeFrequencies(inv_freq / slower, rope_factor)
