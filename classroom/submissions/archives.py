@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from classroom.submissions.attempts import MOODLE
+from classroom.submissions.progress import BEGINNING, is_progress
 
-__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "guarded", "hidden", "is_handed_in",
-           "is_mistaken", "junk", "limit_of", "nothing_in", "shown", "unrenamed",
+__all__ = ["NOTEBOOK_BYTES", "Found", "Quota", "classify", "guarded", "hidden", "is_answer",
+           "is_handed_in", "is_mistaken", "junk", "limit_of", "nothing_in", "shown", "unrenamed",
            "wanted"]  # fmt: skip
 
 NOTEBOOK_BYTES = 20 * 10**6
@@ -29,6 +30,7 @@ DEPTH = 3  # archives in archives
 SMALLEST = 5 * 10**6  # bytes that an archive counts for at least, so that there are 200 of them
 EMPTY = 15 * 10**6  # bytes that a notebook counts for which holds nothing: it is named a few times
 PIECE = 2**20
+PEEK = 2**14  # bytes that are taken of an entry to see what it is
 # What systems and programs make, in small letters; in `MACOSX` each name begins with "._".
 JUNK = {".appledouble", ".cache", ".ds_store", ".fseventsd", ".git", ".hg", ".idea",
         ".ipynb_checkpoints", ".ipython", ".jupyter", ".spotlight-v100", ".svn",
@@ -39,7 +41,9 @@ MACOSX = "__MACOSX"
 MISTAKEN = ("py", "pdf", "html", "md", "doc", "docx", "odt", "rtf", "tar", "gz", "7z", "rar",
             "tgz", "bz2", "xz", "pages", "tex", "jpg", "jpeg", "png", "heic")  # fmt: skip
 NAMED = 3  # files that are named
-RENAMED = re.compile(r"(?<=\.ipynb)\.(txt|json)\Z", re.IGNORECASE)
+RENAMED = re.compile(r"(?<=\.ipynb)\.(txt|json)\Z|(?<=\.json)\.txt\Z", re.IGNORECASE)
+# How a notebook begins that somebody saved as JSON; other files of JSON are the teacher's.
+SAVED_NOTEBOOK = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:cells|metadata|nbformat)"')
 TOO_MUCH = "too much in one zip file: not read"
 NO_NOTEBOOK = "this is no notebook: hand in the .ipynb file"
 END_BYTES = 2**16 + 100  # of an archive, in which its list of contents is looked for
@@ -121,10 +125,15 @@ def unrenamed(name: str) -> str:
 
 
 def wanted(name: str) -> str | None:
-    """What kind of file a name promises."""
+    """Return what kind of file a name promises; what ``json`` is, `is_answer` tells."""
     name = unrenamed(name)
     kind = name.rsplit(".", 1)[-1].lower() if "." in name else ""
-    return kind if kind in ("ipynb", "zip") else None
+    return kind if kind in ("ipynb", "zip", "json") else None
+
+
+def is_answer(beginning: bytes) -> bool:
+    """Return whether a file of JSON is a student's: progress of the page's, or a notebook."""
+    return is_progress(beginning) or SAVED_NOTEBOOK.match(beginning) is not None
 
 
 def is_mistaken(name: str) -> bool:
@@ -151,8 +160,8 @@ def junk(name: str) -> bool:
 
 
 def limit_of(kind: str) -> int:
-    """Bytes of a file of this kind that are read."""
-    return NOTEBOOK_BYTES if kind == "ipynb" else ARCHIVE_BYTES
+    """Return how many bytes of a file of this kind are read."""
+    return ARCHIVE_BYTES if kind == "zip" else NOTEBOOK_BYTES
 
 
 def guarded(found: Iterator[Found], parts: tuple[str, ...]) -> Iterator[Found]:
@@ -190,12 +199,13 @@ class _Opened(io.BytesIO):
     def __init__(self, content: bytes, room: int) -> None:
         super().__init__(content)
         self.length, self.room, self.longest, self.taken = len(content), room, 0, 0
+        self.most = 0  # bytes that may be taken; 0 for any number
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read so many bytes, or refuse before anything is taken."""
         rest = max(self.length - self.tell(), 0)
         piece = rest if size is None or size < 0 else min(size, rest)
-        if piece > max(self.room, END_BYTES):
+        if piece > max(self.room, END_BYTES) or (self.most and self.taken + piece > self.most):
             raise _TooLong
         self.longest = max(self.longest, piece)
         self.taken += piece
@@ -204,15 +214,11 @@ class _Opened(io.BytesIO):
 
 @dataclass(frozen=True)
 class _Entry:
-    """One file of an archive: what the list of contents says of it, and the parts of its name."""
+    """One file of an archive: what the list of contents says, the name's parts, and the kind."""
 
     info: zipfile.ZipInfo
     parts: tuple[str, ...]
-
-    @property
-    def kind(self) -> str | None:
-        """As `wanted` says."""
-        return wanted(self.parts[-1])
+    kind: str | None
 
 
 class _Archive:
@@ -241,8 +247,23 @@ class _Archive:
             if parts and info.filename.endswith("/"):
                 folders.append(parts)
             elif parts:
-                files.append(_Entry(info, parts))
+                kind = wanted(parts[-1])
+                is_json = kind == "json"
+                files.append(_Entry(info, parts, self._of_json(info) if is_json else kind))
         return files, folders
+
+    def _of_json(self, info: zipfile.ZipInfo) -> str | None:
+        """Return the kind of a file of JSON by how it begins; None if it's no student's answer."""
+        if _refused(info):
+            return None
+        self.source.taken, self.source.most = 0, PEEK
+        try:
+            with self.zip.open(info) as file:
+                return "json" if is_answer(file.read(BEGINNING)) else None
+        except Exception:  # zipfile raises many kinds for broken entries
+            return None
+        finally:
+            self.source.most = 0
 
     def content(self, info: zipfile.ZipInfo, limit: int) -> tuple[bytes | None, int]:
         """What a file holds, to one byte behind the limit, and the bytes that were handled.
@@ -407,7 +428,7 @@ def classify(
     content : bytes
         What was read of it: one byte more than its limit where it has more.
     kind : str
-        ``ipynb`` or ``zip``.
+        ``ipynb``, ``json`` or ``zip``.
     parts : tuple of str
         Its place.
     depth : int

@@ -119,7 +119,7 @@ def _student(parts: tuple[str, ...]) -> str:
     """A student's name, of the place of a file from the student's own entry on."""
     entry = unrenamed(parts[0])
     kind = entry.rsplit(".", 1)[-1].lower() if "." in entry else ""
-    if kind in ("ipynb", "zip") or (is_mistaken(entry) and len(parts) == 1):
+    if kind in ("ipynb", "zip") or (len(parts) == 1 and (kind == "json" or is_mistaken(entry))):
         entry = entry.rsplit(".", 1)[0] or entry
     moodle = MOODLE.fullmatch(entry)
     return moodle[1] + moodle[2] if moodle else entry

@@ -19,6 +19,7 @@ from classroom.submissions.archives import (
     classify,
     guarded,
     hidden,
+    is_answer,
     is_handed_in,
     junk,
     limit_of,
@@ -26,6 +27,7 @@ from classroom.submissions.archives import (
     shown,
     wanted,
 )
+from classroom.submissions.progress import BEGINNING
 from mini_attn.errors import ConfigError
 
 __all__ = ["find"]
@@ -41,12 +43,23 @@ def _time(about: os.stat_result) -> datetime | None:
         return None
 
 
+def _is_answer(entry: os.DirEntry[str]) -> bool:
+    """Return whether a file of JSON begins like a student's; links and pipes aren't opened."""
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    try:
+        with open(entry.path, "rb") as file:
+            return is_answer(file.read(BEGINNING))
+    except OSError:
+        return False
+
+
 def _in_file(
     entry: os.DirEntry[str], parts: tuple[str, ...], depth: int, quota: Quota
 ) -> Iterator[Found]:
     """One file of a folder; links, pipes and devices are named and not opened."""
     kind = wanted(entry.name)
-    if kind is None:
+    if kind is None or (kind == "json" and not _is_answer(entry)):
         if len(parts) == 1 and is_handed_in(entry.name):
             yield Found(parts, problem=NO_NOTEBOOK)
         return

@@ -11,6 +11,7 @@ from datetime import datetime
 from classroom.submissions.archives import Found
 from classroom.submissions.cells import SOURCE_CHARACTERS, Cell, read_cells
 from classroom.submissions.names import defined, given_to_check
+from classroom.submissions.progress import answers_in_progress, is_progress
 from classroom.submissions.prose import CHECK, answers_in_words, shortened_prose
 from mini_attn import __version__
 from mini_attn.exercises.spec import exercise
@@ -218,6 +219,10 @@ def read_notebook(file: Found, known: set[str]) -> Notebook:
 def _read(file: Found, known: set[str]) -> Notebook:
     """As `read_notebook`, if nothing unforeseen happens."""
     place = "/".join(file.parts)
+    if file.content is not None and is_progress(file.content):
+        found, problems = answers_in_progress(file.content, known)
+        said = [f"{place}: {problem}" for problem in problems[:PROBLEMS]]
+        return Notebook(file.parts, found, said, time=file.time)
     parsed = read_cells(file.content) if file.content is not None else str(file.problem)
     if isinstance(parsed, str):
         return Notebook(file.parts, {}, [f"{place}: {parsed}"])

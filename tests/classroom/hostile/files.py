@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import struct
@@ -10,6 +11,11 @@ import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from mini_attn.exercises.progress_format import as_text
+from mini_attn.exercises.progress_record import ANSWERS
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["FILES", "HostileFile"]
 
@@ -194,6 +200,22 @@ def _holes(path: Path, notebook: bytes) -> None:
         file.truncate(2**27)
 
 
+def _progress(change: Callable[[bytes], bytes] = bytes) -> Callable[[Path, bytes], object]:
+    """The answers as a page exports them."""
+
+    def make(path: Path, notebook: bytes) -> None:
+        chapters: dict[str, Any] = {}
+        for cell in json.loads(notebook)["cells"]:
+            tag = cell["metadata"].get("exercise", {})
+            if tag.get("role") == "starter":
+                source = "".join(cell["source"]).encode("utf-8", "replace").decode()
+                page = chapters.setdefault(exercise(tag["id"]).page, {ANSWERS: {}})
+                page[ANSWERS][tag["id"]] = {"code": source}
+        path.write_bytes(change(as_text(chapters).encode()))
+
+    return make
+
+
 def _plain(path: Path, notebook: bytes) -> None:
     path.write_bytes(notebook)
 
@@ -238,6 +260,23 @@ FILES = tuple(
         ("a zip file with a notebook called a text", "{}.zip", _zip("week1.ipynb.txt"), True),
         ("a zip file behind a program", "{}.zip", lambda p, n: p.write_bytes(
             b"MZ" + bytes(1000) + _zipped([("week1.ipynb", n)])), True),
+        ("the page's progress", "{}.json", _progress(), True),
+        ("the page's progress in a zip file", "{}.zip", lambda p, n: (
+            _progress()(p, n), p.write_bytes(_zipped([("x.json", p.read_bytes())]))), True),
+        ("progress that claims points", "{}.json", _progress(lambda text: text.replace(
+            b'"answers"', b'"exercises"').replace(b'"code"', b'"points": 4, "x"')), False,
+         "no progress that can be read"),
+        ("progress of another version", "{}.json", _progress(lambda text: text.replace(
+            b'"version": 2', b'"version": 9')), False, "has version 9"),
+        ("progress without code", "{}.json", _progress(lambda text: text[:text.index(b"{", 9)]
+            + b"{}}"), False, "holds no answer"),
+        ("progress that is cut off", "{}.json", _progress(lambda text: text[:-9]), False,
+         "it is not JSON text"),
+        ("progress that is deep", "{}.json", _progress(lambda text: text[:-9] + b"[" * 10**5),
+         False, "it is not JSON text"),
+        ("progress that is large", "{}.json", _progress(lambda text: text + b" " * 10**7), False,
+         "expected at most"),
+        ("a notebook saved as JSON", "{}.json", _plain, True),
         ("a socket", "{}.ipynb", lambda p, n: os.mknod(p, stat.S_IFSOCK | 0o600), False, LINK),
         ("a file of holes", "{}.ipynb", _holes, False, "larger than"),
         ("a deep folder", "{}", _folder("/".join("abcdefgh") + "/week1.ipynb"), True),
