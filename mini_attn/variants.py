@@ -15,7 +15,7 @@ from typing import Any
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["REGISTRY", "CacheField", "Reduction", "Variant", "variant"]
+__all__ = ["REGISTRY", "CacheField", "Reduction", "Variant", "optional_sizes", "variant"]
 
 
 @dataclass(frozen=True)
@@ -390,3 +390,22 @@ def variant(name: str) -> Variant:
     if name not in REGISTRY:
         raise ConfigError(f"variant must be one of {', '.join(REGISTRY)}, got {name!r}")
     return REGISTRY[name]
+
+
+def optional_sizes() -> dict[str, int | None]:
+    """Return the sizes that only some variants have, each with what stands for it elsewhere.
+
+    Returns
+    -------
+    dict
+        By name 0, which no layer can have; None for a window, as layers without one say.
+
+    Examples
+    --------
+    >>> optional_sizes()["kv_lora_rank"]
+    0
+    """
+    named = dict.fromkeys(name for entry in REGISTRY.values() for name in entry.sizes)
+    return {
+        name: None if name == "window" else 0 for name in named if name not in (*_SHARED, "rope")
+    }

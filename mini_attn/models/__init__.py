@@ -1,4 +1,4 @@
-"""Published model configurations, each with its source. Data only; costs are computed elsewhere."""
+"""Published models, each described once and with its source: costs and decoders follow from it."""
 
 from __future__ import annotations
 

@@ -1,95 +1,31 @@
-"""The sizes of a published model, checked against the registry."""
+"""A published model, described once: its sizes, its options, and the decoder that they make."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, fields
 from typing import Any
 
-from mini_attn.config import RopeConfig
+from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import check_choice, check_count, check_heads, check_positive
-from mini_attn.variants import variant
+from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
+from mini_attn.variants import optional_sizes, variant
 
 __all__ = ["ModelConfig"]
 
-_COUNTS = (
-    "n_layers d_model n_heads n_kv_heads head_dim v_head_dim d_ff vocab_size max_context "
-    "mlp_matrices"
-)
-_OPTIONAL = (
-    "full_every kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim n_experts "
-    "n_shared_experts experts_per_token n_dense_layers expert_d_ff learned_positions "
-    "norms_per_layer sink_tokens index_n_heads index_head_dim index_topk block_size "
-    "n_blocks"
-)
+_NORMS_PER_LAYER = {"before": 2, "after": 2, "both": 4, "one": 1}
+# Options with a few values each.
+_CHOICES = {
+    "biases": ("none", "qkv", "all"),
+    "qk_norm": ("none", "head", "width"),
+    "norm": ("rms_norm", "layer_norm", "layer_norm_without_bias"),
+    "norm_placement": tuple(_NORMS_PER_LAYER),
+}
 
 
 @dataclass(frozen=True)
-class ModelConfig:
-    """The sizes of a model that its costs depend on, and how it knows positions.
-
-    Parameters
-    ----------
-    name, title, source : str
-        Key, the words for a reader, and where the numbers come from.
-    attention : str
-        Name of the variant in the registry.
-    n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context : int
-        As in the notation.
-    v_head_dim : int or None
-        Size of a value; None means ``head_dim``.
-    mlp_matrices : int
-        2 for a plain MLP, 3 for a gated one.
-    window, full_every : int or None, int
-        Keys that a windowed layer keeps; every ``full_every``-th layer keeps all, 0 means none.
-    kv_lora_rank, q_lora_rank, qk_nope_head_dim, qk_rope_head_dim : int
-        Latent attention; 0 elsewhere, and a ``q_lora_rank`` of 0 projects queries directly.
-    n_experts, n_shared_experts, experts_per_token, n_dense_layers, expert_d_ff : int
-        Mixture of experts; 0 elsewhere. A token takes ``experts_per_token`` of ``n_experts`` and
-        all shared ones; the first ``n_dense_layers`` have a plain MLP.
-    router_bias : bool
-        Whether each expert has a number that its choice adds.
-    tied_embeddings, layer_norms, embedding_norm, transposed_weights : bool
-        Whether logits reuse the embedding; norms have a bias; the embedding is normalised too;
-        matrices are stored as ``(in, out)``.
-    biases : {"none", "qkv", "all"}
-        Which projections have them; ``"all"`` means the MLP too.
-    qk_norm : {"none", "head", "width"}
-        Whether queries and keys are normalised: each head with one weight, or all heads together.
-    sinks : bool
-        Whether each head has a learned score that no key owns.
-    learned_positions, norms_per_layer : int
-        Rows of a position table, and normalisations in a layer.
-    rope, local_rope : RopeConfig or None
-        Rotary embedding; that of windowed layers where it differs.
-    alibi : bool
-        Whether scores get a bias that falls with the distance.
-    softcap, scale : float or None
-        Bound of the scores; their factor where it is not ``head_dim ** -0.5``.
-    family : str
-        Whose model it is, for lists.
-    sink_tokens : int
-        First tokens that a windowed layer keeps as well; 0 means none.
-    index_n_heads, index_head_dim, index_topk : int
-        Heads of an indexer, size of the key that they share, and keys that it chooses for a token;
-        0 elsewhere.
-    block_size, n_blocks : int
-        Tokens of a block whose means choose, and blocks that a token reads whole; 0 elsewhere.
-    published : str
-        Year and month in which the weights became public, or the paper where they never did, as
-        ``"2024-04"``; empty where nobody published it.
-
-    Raises
-    ------
-    ConfigError
-        If a size is below 1, heads do not divide, or options contradict each other.
-
-    Examples
-    --------
-    >>> from mini_attn.models import MODELS
-    >>> MODELS["llama-3-8b"].n_kv_heads
-    8
-    """
+class _Described:
+    """What every model says of itself, and what its variant alone says, by name, in ``own``."""
 
     name: str
     title: str
@@ -104,54 +40,164 @@ class ModelConfig:
     vocab_size: int
     max_context: int
     v_head_dim: int = None  # type: ignore[assignment]  # None becomes head_dim
-    mlp_matrices: int = 3
-    window: int | None = None
     full_every: int = 0
-    kv_lora_rank: int = 0
-    q_lora_rank: int = 0
-    qk_nope_head_dim: int = 0
-    qk_rope_head_dim: int = 0
-    n_experts: int = 0
-    n_shared_experts: int = 0
-    experts_per_token: int = 0
-    n_dense_layers: int = 0
-    expert_d_ff: int = 0
-    router_bias: bool = False
-    tied_embeddings: bool = False
-    layer_norms: bool = False
-    embedding_norm: bool = False
-    transposed_weights: bool = False
-    biases: str = "none"
-    qk_norm: str = "none"
-    sinks: bool = False
-    learned_positions: int = 0
-    norms_per_layer: int = 2
     rope: RopeConfig | None = None
     local_rope: RopeConfig | None = None
     alibi: bool = False
     softcap: float | None = None
     scale: float | None = None
+    sinks: bool = False
+    biases: str = "none"
+    qk_norm: str = "none"
+    mlp_matrices: int = 3
+    activation: str = "silu"
+    norm: str = "rms_norm"
+    norm_placement: str = "before"
+    eps: float = 1e-5
+    parallel: bool = False
+    n_experts: int = 0
+    n_shared_experts: int = 0
+    experts_per_token: int = 0
+    n_dense_layers: int = 0
+    expert_d_ff: int = 0
+    expert_activation: str = ""
+    routing: str = "softmax_of_chosen"
+    router_bias: bool = False
+    learned_positions: int = 0
+    tied_embeddings: bool = False
+    scaled_embeddings: bool = False
+    embedding_norm: bool = False
+    logit_softcap: float | None = None
+    transposed_weights: bool = False
     family: str = ""
-    sink_tokens: int = 0
     published: str = ""
-    index_n_heads: int = 0
-    index_head_dim: int = 0
-    index_topk: int = 0
-    block_size: int = 0
-    n_blocks: int = 0
+    own: tuple[tuple[str, Any], ...] = ()
 
-    def __post_init__(self) -> None:
-        for name, default in (("v_head_dim", self.head_dim),):
+
+def _signature() -> inspect.Signature:
+    """The fields, and in place of ``own`` the sizes by name that go into it."""
+    *described, _ = inspect.signature(_Described).parameters.values()
+    return inspect.Signature(
+        [*described, inspect.Parameter("sizes", inspect.Parameter.VAR_KEYWORD)]
+    )
+
+
+class ModelConfig(_Described):
+    """The sizes and options of a model: what its costs depend on and its decoder is made of.
+
+    Parameters
+    ----------
+    name, title, source : str
+        Key, the words for a reader, and where the numbers come from.
+    attention : str
+        Name of the variant in the registry.
+    n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context : int
+        As in the notation.
+    v_head_dim : int or None
+        Size of a value; None means ``head_dim``.
+    full_every : int
+        Where layers have a window, every ``full_every``-th keeps all; 0 means none does.
+    rope, local_rope : RopeConfig or None
+        Rotary embedding; that of windowed layers where it differs.
+    alibi : bool
+        Whether scores get a bias that falls with the distance.
+    softcap, scale : float or None
+        Bound of the scores; their factor where it is not ``head_dim ** -0.5``.
+    sinks : bool
+        Whether each head has a learned score that no key owns.
+    biases : {"none", "qkv", "all"}
+        Which projections have them; ``"all"`` means the MLP too.
+    qk_norm : {"none", "head", "width"}
+        Whether queries and keys are normalised: each head with one weight, or all heads together.
+    mlp_matrices : int
+        2 for a plain MLP, 3 for a gated one.
+    activation : str
+        Non-linearity of the MLP, as in `DecoderConfig`.
+    norm : {"rms_norm", "layer_norm", "layer_norm_without_bias"}
+        Normalisation of each layer's blocks and before the logits.
+    norm_placement : {"before", "after", "both", "one"}
+        As in `DecoderConfig`; ``"one"`` is one norm before both blocks.
+    eps : float
+        Added to the variance in the normalisation.
+    parallel : bool
+        Whether attention and MLP read the same stream and are added to it together.
+    n_experts, n_shared_experts, experts_per_token, n_dense_layers, expert_d_ff : int
+        Mixture of experts; 0 elsewhere. A token takes ``experts_per_token`` of ``n_experts`` and
+        all shared ones; the first ``n_dense_layers`` have a plain MLP.
+    expert_activation : str
+        Non-linearity of an expert where it isn't the MLP's.
+    routing : str
+        How scores of experts become weights, as in `ExpertConfig`.
+    router_bias : bool
+        Whether each expert has a number that its choice adds.
+    learned_positions : int
+        Rows of a position table.
+    tied_embeddings, scaled_embeddings, embedding_norm : bool
+        Whether logits reuse the embedding; it is multiplied by ``d_model ** 0.5``; normalised.
+    logit_softcap : float or None
+        Bound of the logits.
+    transposed_weights : bool
+        Whether matrices are stored as ``(in, out)``.
+    family : str
+        Whose model it is, for lists.
+    published : str
+        Year and month in which the weights became public, or the paper where they never did, as
+        ``"2024-04"``; empty where nobody published it.
+    **sizes : int or None
+        Sizes that some variants alone have, under the registry's names: ``window``,
+        ``kv_lora_rank`` and so on. All can be read as attributes: where a model has no such size,
+        it is 0, and a window None. A ``q_lora_rank`` of 0 projects queries directly.
+
+    Raises
+    ------
+    ConfigError
+        If a size is below 1, heads do not divide, or options contradict each other.
+
+    Examples
+    --------
+    >>> from mini_attn.models import MODELS
+    >>> MODELS["llama-3-8b"].n_kv_heads, MODELS["llama-3-8b"].kv_lora_rank
+    (8, 0)
+    >>> MODELS["llama-3-8b"].decoder().attention.rope.theta
+    500000.0
+    """
+
+    __signature__ = _signature()
+
+    def __init__(self, *described: Any, **sizes: Any) -> None:
+        own = dict(sizes.pop("own", ()))
+        own |= {name: sizes.pop(name) for name in optional_sizes() if name in sizes}
+        super().__init__(*described, **sizes | {"own": tuple(sorted(own.items()))})
+        self._check()
+
+    def __getattr__(self, name: str) -> Any:
+        """A size that some variants alone have."""
+        own = dict(vars(self).get("own", ()))
+        if name in own or name in (sizes := optional_sizes()):
+            return own[name] if name in own else sizes[name]
+        raise AttributeError(f"a model has no {name!r}: no variant in the registry has such a size")
+
+    def _check(self) -> None:
+        """Put numbers in the place of None, and refuse what is out of range."""
+        for name, usual in (("v_head_dim", self.head_dim),):
             if getattr(self, name) is None:
-                object.__setattr__(self, name, default)
-        for name in _COUNTS.split():
-            check_count(name, getattr(self, name))
-        for name in _OPTIONAL.split():
-            check_count(name, getattr(self, name), least=0)
-        check_choice("biases", self.biases, ("none", "qkv", "all"))
-        check_choice("qk_norm", self.qk_norm, ("none", "head", "width"))
-        check_positive("softcap", self.softcap)
-        check_positive("scale", self.scale)
+                object.__setattr__(self, name, usual)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int":  # 0 may stand where it is what is usual
+                check_count(field.name, value, least=0 if field.default == 0 else 1)
+            elif field.type == "bool":
+                check_flag(field.name, value)
+            elif field.type.startswith("float"):
+                check_positive(field.name, value)
+        absent = optional_sizes()
+        for name, size in self.own:
+            if size is not None or absent[name] is not None:
+                check_count(name, size, least=1 if absent[name] is None else 0)
+        own = tuple((name, size) for name, size in self.own if size != absent[name])
+        object.__setattr__(self, "own", own)  # equal models are equal, however they were made
+        for name, allowed in _CHOICES.items():
+            check_choice(name, getattr(self, name), allowed)
         check_heads(self.n_heads, self.n_kv_heads)
         self._check_attention()
         if self.n_experts:
@@ -178,8 +224,6 @@ class ModelConfig:
                 f"{self.attention} and window = {self.window} do not go together: "
                 "sliding_window and nsa need a window, the others have none"
             )
-        if self.window is not None:
-            check_count("window", self.window)
         if self.sink_tokens and entry.length_rule != "window":
             raise ConfigError(
                 f"sink_tokens = {self.sink_tokens} needs a window: {self.attention} keeps all"
@@ -196,11 +240,27 @@ class ModelConfig:
                 f"{self.attention} needs {' and '.join(needed)} above 0, got "
                 f"{' and '.join(map(str, held))}"
             )
-        for name, value in entry.fix(vars(self)).items():
+        for name, value in entry.fix(self.named_sizes).items():
             if getattr(self, name) != value:
                 raise ConfigError(
                     f"{self.attention} has {name} = {value}, got {getattr(self, name)}"
                 )
+
+    @property
+    def named_sizes(self) -> dict[str, Any]:
+        """Everything by name, the variant's own sizes and those of others included."""
+        described = {name: value for name, value in vars(self).items() if name != "own"}
+        return described | optional_sizes() | dict(self.own)
+
+    @property
+    def layer_norms(self) -> bool:
+        """Whether norms have a bias."""
+        return self.norm == "layer_norm"
+
+    @property
+    def norms_per_layer(self) -> int:
+        """Normalisations in a layer."""
+        return _NORMS_PER_LAYER[self.norm_placement]
 
     @property
     def n_full_layers(self) -> int:
@@ -221,7 +281,7 @@ class ModelConfig:
         window = self.window_of(layer)
         if window is None and "window" in variant(self.attention).choice:
             window = self.window  # which it reads besides, and keeps all
-        sizes = {**vars(self), "window": window, "q_lora_rank": self.q_lora_rank or None}
+        sizes = self.named_sizes | {"window": window, "q_lora_rank": self.q_lora_rank or None}
         sizes["sink_tokens"] = self.sink_tokens if window else 0
         sizes["rope"] = self.local_rope if window and self.local_rope else self.rope
         sizes |= {"bias": self.biases != "none", "out_bias": self.biases == "all"}
@@ -229,3 +289,88 @@ class ModelConfig:
         sizes["qk_norm_over"] = self.qk_norm if sizes["qk_norm"] else "head"
         kind = variant(self.attention).config_type()
         return kind(**{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes})
+
+    def decoder(self, *, n_layers: int | None = None) -> DecoderConfig:
+        """Return the decoder of these sizes and options, for ``Decoder`` of either backend.
+
+        ``Decoder(MODELS["gpt2"].decoder())``
+
+        Parameters
+        ----------
+        n_layers : int or None
+            Only the first layers; None means all.
+
+        Returns
+        -------
+        DecoderConfig
+            What ``config_from_hf`` gives for the model's published file, if it reads the family.
+
+        Raises
+        ------
+        ConfigError
+            If the model has what this package's decoder has not; the message says what.
+
+        Examples
+        --------
+        >>> from mini_attn.models import MODELS
+        >>> MODELS["gpt2"].decoder(n_layers=2).activation
+        'gelu_tanh'
+        >>> MODELS["falcon-7b"].decoder()
+        Traceback (most recent call last):
+        mini_attn.errors.ConfigError: the decoder here can't run falcon-7b, which has attention ...
+        """
+        wanted = self.n_layers if n_layers is None else check_count("n_layers", n_layers)
+        if wanted > self.n_layers:
+            raise ConfigError(f"n_layers must lie in 1 … {self.n_layers}, got {n_layers}")
+        self._check_decoder(wanted)
+        attentions = tuple(self.layer_config(layer) for layer in range(wanted))
+        dense = min(self.n_dense_layers, wanted) if self.n_experts else wanted
+        experts = (None,) * dense + (self._experts(),) * (wanted - dense) if dense < wanted else ()
+        return DecoderConfig(
+            self.vocab_size,
+            wanted,
+            attentions[0] if len(set(attentions)) == 1 else attentions,
+            d_ff=self.d_ff,
+            max_positions=self.learned_positions or self.max_context,
+            mlp="gated" if self.mlp_matrices == 3 else "plain",
+            activation=self.activation,
+            norm=self.norm,
+            positions="learned" if self.learned_positions else "none",
+            eps=self.eps,
+            tie_embeddings=self.tied_embeddings,
+            mlp_bias=self.biases == "all" and dense > 0,
+            norm_placement=self.norm_placement,
+            embed_scale=self.d_model**0.5 if self.scaled_embeddings else None,
+            logit_softcap=self.logit_softcap,
+            experts=(experts if dense else experts[0]) if experts else None,
+        )
+
+    def _experts(self) -> ExpertConfig:
+        """The experts of each layer that has them."""
+        return ExpertConfig(
+            self.n_experts,
+            self.experts_per_token,
+            self.expert_d_ff,
+            routing=self.routing,
+            activation=self.expert_activation or self.activation,
+            bias=self.biases == "all",
+            router_bias=self.router_bias,
+        )
+
+    def _check_decoder(self, n_layers: int) -> None:
+        """Refuse a model whose first layers need what this package's decoder has not."""
+        dense = self.n_dense_layers
+        shared = self.n_shared_experts > 0 and n_layers > dense
+        lacking = {
+            "attention and MLP in parallel": self.parallel,
+            "norms without biases": self.norm == "layer_norm_without_bias",
+            "a norm of the embeddings": self.embedding_norm,
+            "experts that all tokens share": shared,
+        }
+        needed = [part for part, has in lacking.items() if has]
+        if needed:
+            few = f"; without them are the first layers: n_layers={dense}" * (shared and dense > 0)
+            raise ConfigError(
+                f"the decoder here can't run {self.name}, which has {' and '.join(needed)}{few}. "
+                "Its costs need no decoder: mini_attn.cost takes the model as it is"
+            )

@@ -15,6 +15,7 @@ def _latent(mscale: float, **rest: Any) -> dict[str, Any]:
     scaling = YaRN(40.0, original_max_positions=4096, mscale=mscale, mscale_all_dim=mscale)
     return {
         "family": "DeepSeek",
+        "eps": 1e-6,
         "v_head_dim": 128,
         "kv_lora_rank": 512,
         "qk_nope_head_dim": 128,
@@ -30,6 +31,7 @@ _LITE = _latent(
     n_shared_experts=2,
     experts_per_token=6,
     n_dense_layers=1,
+    routing="softmax",
     published="2024-05",
 )
 _V2 = _latent(
@@ -39,6 +41,7 @@ _V2 = _latent(
     experts_per_token=6,
     n_dense_layers=1,
     q_lora_rank=1536,
+    routing="softmax",
     published="2024-05",
 )
 _V3 = _latent(
@@ -48,6 +51,7 @@ _V3 = _latent(
     experts_per_token=8,
     n_dense_layers=3,
     q_lora_rank=1536,
+    routing="sigmoid",
     published="2024-12",
 )
 
@@ -56,7 +60,8 @@ ENTRIES = (
     ModelConfig("deepseek-67b", "DeepSeek-67B",
                 "deepseek2024llm, table 2; config.json of deepseek-ai/deepseek-llm-67b-base",
                 "gqa", 95, 8192, 64, 8, 128, 22016, 102400, 4096,
-                family="DeepSeek", rope=RopeConfig("half", 10000.0), published="2023-11"),
+                family="DeepSeek", eps=1e-6, rope=RopeConfig("half", 10000.0),
+                published="2023-11"),
     ModelConfig("deepseek-v2-lite", "DeepSeek-V2-Lite (16B)",
                 "deepseek2024v2, appendix B; config.json of deepseek-ai/DeepSeek-V2-Lite",
                 "mla", 27, 2048, 16, 16, 192, 10944, 102400, 163840, expert_d_ff=1408, **_LITE),

@@ -10,9 +10,15 @@ from mini_attn.models.config import ModelConfig
 __all__ = ["ENTRIES"]
 
 _SHORT = RopeConfig("half", 10000.0)
-_GEMMA1: dict[str, Any] = {
+_EVERY: dict[str, Any] = {
     "family": "Gemma",
+    "activation": "gelu_tanh",
+    "eps": 1e-6,
     "tied_embeddings": True,
+    "scaled_embeddings": True,
+}
+_GEMMA1: dict[str, Any] = {
+    **_EVERY,
     "rope": _SHORT,
     "published": "2024-02",
 }
@@ -20,15 +26,15 @@ _GEMMA2: dict[str, Any] = {
     **_GEMMA1,
     "window": 4096,
     "full_every": 2,
-    "norms_per_layer": 4,
+    "norm_placement": "both",
     "softcap": 50.0,
+    "logit_softcap": 30.0,
     "published": "2024-06",
 }
 _GEMMA3: dict[str, Any] = {
-    "family": "Gemma",
-    "tied_embeddings": True,
+    **_EVERY,
     "full_every": 6,
-    "norms_per_layer": 4,
+    "norm_placement": "both",
     "qk_norm": "head",
     "local_rope": _SHORT,
     "published": "2025-03",

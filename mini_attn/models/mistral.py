@@ -10,7 +10,12 @@ from mini_attn.models.config import ModelConfig
 __all__ = ["ENTRIES"]
 
 _LONG: dict[str, Any] = {"family": "Mistral", "rope": RopeConfig("half", 1000000.0)}
-_EIGHT: dict[str, Any] = {**_LONG, "n_experts": 8, "experts_per_token": 2}
+_EIGHT: dict[str, Any] = {
+    **_LONG,
+    "n_experts": 8,
+    "experts_per_token": 2,
+    "routing": "softmax_normalised",
+}
 
 # n_layers, d_model, n_heads, n_kv_heads, head_dim, d_ff, vocab_size, max_context
 ENTRIES = (

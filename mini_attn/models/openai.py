@@ -14,8 +14,9 @@ _GPT2: dict[str, Any] = {
     "mlp_matrices": 2,
     "tied_embeddings": True,
     "transposed_weights": True,
+    "activation": "gelu_tanh",
     "biases": "all",
-    "layer_norms": True,
+    "norm": "layer_norm",
     "learned_positions": 1024,
     "published": "2019-02",
 }
@@ -33,6 +34,7 @@ _OSS: dict[str, Any] = {
     "full_every": 2,
     "experts_per_token": 4,
     "expert_d_ff": 2880,
+    "expert_activation": "clamped_swiglu",
     "router_bias": True,
     "biases": "all",
     "sinks": True,

@@ -13,15 +13,22 @@ _QWEN2: dict[str, Any] = {
     "family": "Qwen",
     "rope": RopeConfig("half", 1000000.0),
     "biases": "qkv",
+    "eps": 1e-6,
     "published": "2024-09",
 }
 _QWEN3: dict[str, Any] = {
     "family": "Qwen",
     "rope": RopeConfig("half", 1000000.0),
     "qk_norm": "head",
+    "eps": 1e-6,
     "published": "2025-04",
 }
-_EXPERTS: dict[str, Any] = {**_QWEN3, "n_experts": 128, "experts_per_token": 8}
+_EXPERTS: dict[str, Any] = {
+    **_QWEN3,
+    "n_experts": 128,
+    "experts_per_token": 8,
+    "routing": "softmax_normalised",
+}
 
 _TABLE_25 = "qwen2024qwen25, section 2; config.json of Qwen/"
 _TABLE_3 = "yang2025qwen3, tables 1 and 2; config.json of Qwen/"
@@ -31,7 +38,7 @@ ENTRIES = (
     ModelConfig("qwen2.5-7b", "Qwen2.5-7B", _TABLE_25 + "Qwen2.5-7B", "gqa",
                 28, 3584, 28, 4, 128, 18944, 152064, 131072, **_QWEN2),
     ModelConfig("qwen2.5-72b", "Qwen2.5-72B", _TABLE_25 + "Qwen2.5-72B", "gqa",
-                80, 8192, 64, 8, 128, 29568, 152064, 131072, **_QWEN2),
+                80, 8192, 64, 8, 128, 29568, 152064, 131072, **{**_QWEN2, "eps": 1e-5}),
     ModelConfig("qwen3-0.6b", "Qwen3-0.6B", _TABLE_3 + "Qwen3-0.6B", "gqa",
                 28, 1024, 16, 8, 128, 3072, 151936, 40960, tied_embeddings=True, **_QWEN3),
     ModelConfig("qwen3-8b", "Qwen3-8B", _TABLE_3 + "Qwen3-8B", "gqa",

@@ -137,7 +137,7 @@ def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
     mscale, whole = (number(numbers, name, None) or None for name in ("mscale", "mscale_all_dim"))
     factor = _factor(numbers)
     attention_factor = numbers.get("attention_factor")
-    if attention_factor is None and mscale is not None and whole is not None:
+    if not latent and attention_factor is None and mscale is not None and whole is not None:
         check_positive("mscale_all_dim", whole)
         attention_factor = _temperature(factor, mscale) / _temperature(factor, whole)
     return YaRN(
@@ -146,6 +146,7 @@ def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
         beta_fast=numbers.get("beta_fast") or 32.0,
         beta_slow=numbers.get("beta_slow") or 1.0,
         attention_factor=attention_factor,
+        mscale=mscale if latent else None,
         mscale_all_dim=whole if latent else None,
         truncate=numbers.get("truncate", True),
     )

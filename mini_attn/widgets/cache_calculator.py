@@ -133,7 +133,8 @@ def calculate(state: dict[str, Any]) -> dict[str, Any]:
     bits = BITS[state["dtype"]]
     use = {"batch": state["batch"], "context": state["context"], "dtype_bytes": bits / 8}
     storage = _storage(config, state["shared"])
-    plain = replace(config, attention="mha", n_kv_heads=config.n_heads, window=None, full_every=0)
+    all_kept: dict[str, Any] = {"attention": "mha", "window": None, "full_every": 0}
+    plain = replace(config, **all_kept, n_kv_heads=config.n_heads)
     own = state["model"] == OWN
     parameters = state["parameters"] if own else cost.parameter_count(config)
     weights = -(-parameters * round(4 * BITS[state["weight_dtype"]]) // 32)

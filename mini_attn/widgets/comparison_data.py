@@ -16,7 +16,7 @@ _BASE = MODELS["llama-3-8b"]
 
 def _changes(entry: Variant) -> dict[str, Any]:
     """Return what a variant changes of the model: what it fixes, and sizes of its own."""
-    return {"attention": entry.name, **entry.fix(vars(_BASE)), **dict(entry.compared)}
+    return {"attention": entry.name, **entry.fix(_BASE.named_sizes), **dict(entry.compared)}
 
 
 # Llama-3-8B with each kind of attention in turn; all other sizes are the same.
@@ -74,7 +74,7 @@ def _entry(name: str, model: ModelConfig) -> dict[str, Any]:
     return {
         "name": name,
         "title": entry.title,
-        "short": (entry.short or entry.title).format(**vars(model)),
+        "short": (entry.short or entry.title).format(**model.named_sizes),
         "n_layers": model.n_layers,
         "fields": [
             {"name": field.name, "numbers": field.numbers(model), "tokens": field.tokens(model)}

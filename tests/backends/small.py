@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mini_attn.config import DecoderConfig, ExpertConfig
 from mini_attn.models import ModelConfig
 
 
@@ -27,29 +26,7 @@ def small(attention="gqa", **changes):
 
 def decoder_of(lib, model):
     """A real decoder with the sizes of a model."""
-    experts = None
-    if model.n_experts:
-        each = ExpertConfig(
-            model.n_experts, model.experts_per_token, model.expert_d_ff,
-            bias=model.biases == "all", router_bias=model.router_bias,
-        )  # fmt: skip
-        dense = model.n_dense_layers
-        experts = [None] * dense + [each] * (model.n_layers - dense)
-    config = DecoderConfig(
-        vocab_size=model.vocab_size,
-        n_layers=model.n_layers,
-        attention=tuple(model.layer_config(layer) for layer in range(model.n_layers)),
-        d_ff=model.d_ff,
-        max_positions=model.max_context,
-        mlp="gated" if model.mlp_matrices == 3 else "plain",
-        mlp_bias=model.biases == "all",
-        norm="layer_norm" if model.layer_norms else "rms_norm",
-        norm_placement="both" if model.norms_per_layer == 4 else "before",
-        positions="learned" if model.learned_positions else "none",
-        tie_embeddings=model.tied_embeddings,
-        experts=experts,
-    )
-    return lib.Decoder(config, dtype="float32")
+    return lib.Decoder(model.decoder(), dtype="float32")
 
 
 class CountedArray(np.ndarray):

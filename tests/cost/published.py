@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def llama_like(kind: str, *sizes: int, **more: Any) -> dict[str, Any]:
-    """hidden_size, layers, heads, KV heads, intermediate_size, vocab_size, positions."""
+def llama_like(kind: str, eps: float, *sizes: int, **more: Any) -> dict[str, Any]:
+    """rms_norm_eps, hidden_size, layers, heads, KV heads, intermediate_size, words, positions."""
     names = (
         "hidden_size",
         "num_hidden_layers",
@@ -20,12 +20,13 @@ def llama_like(kind: str, *sizes: int, **more: Any) -> dict[str, Any]:
         "vocab_size",
         "max_position_embeddings",
     )
-    return {"model_type": kind, **dict(zip(names, sizes, strict=True)), **more}
+    return {"model_type": kind, "rms_norm_eps": eps, **dict(zip(names, sizes, strict=True)), **more}
 
 
 def gpt2(n_embd: int, n_layer: int, n_head: int, n_positions: int = 1024) -> dict[str, Any]:
     return {"model_type": "gpt2", "n_embd": n_embd, "n_layer": n_layer, "n_head": n_head,
-            "n_positions": n_positions, "vocab_size": 50257}  # fmt: skip
+            "n_positions": n_positions, "vocab_size": 50257, "activation_function": "gelu_new",
+            "layer_norm_epsilon": 1e-5}  # fmt: skip
 
 
 def llama3(factor: float) -> dict[str, Any]:
@@ -58,9 +59,11 @@ def deepseek_yarn(mscale: float) -> dict[str, Any]:
 
 TIED = {"tie_word_embeddings": True}
 MILLION = {"rope_theta": 1000000.0}
+HALF_MILLION = {"rope_theta": 500000.0}
 TEN_THOUSAND = {"rope_theta": 10000.0}
 LATENT = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
-GEMMA2 = {**TIED, **TEN_THOUSAND, "sliding_window": 4096, "attn_logit_softcapping": 50.0}
+GEMMA2 = {**TIED, **TEN_THOUSAND, "sliding_window": 4096, "attn_logit_softcapping": 50.0,
+          "final_logit_softcapping": 30.0}  # fmt: skip
 GEMMA3 = {**TIED, **MILLION, "rope_local_base_freq": 10000.0, "sliding_window_pattern": 6}
 GEMMA3_LONG = {**GEMMA3, "sliding_window": 1024,
                "rope_scaling": {"rope_type": "linear", "factor": 8.0}}  # fmt: skip
@@ -86,70 +89,71 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "gpt2-xl": gpt2(1600, 48, 25),
     # No file was published: table 2.1 of its paper, under the names that GPT-2's file has.
     "gpt3": gpt2(12288, 96, 96, n_positions=2048),
-    "gpt-oss-20b": llama_like("gpt_oss", 2880, 24, 64, 8, 2880, 201088, 131072,
+    "gpt-oss-20b": llama_like("gpt_oss", 1e-5, 2880, 24, 64, 8, 2880, 201088, 131072,
                               num_local_experts=32, **GPT_OSS),
-    "gpt-oss-120b": llama_like("gpt_oss", 2880, 36, 64, 8, 2880, 201088, 131072,
+    "gpt-oss-120b": llama_like("gpt_oss", 1e-5, 2880, 36, 64, 8, 2880, 201088, 131072,
                                num_local_experts=128, **GPT_OSS),
-    "llama-2-7b": llama_like("llama", 4096, 32, 32, 32, 11008, 32000, 4096, **TEN_THOUSAND),
-    "llama-2-13b": llama_like("llama", 5120, 40, 40, 40, 13824, 32000, 4096, **TEN_THOUSAND),
-    "llama-2-70b": llama_like("llama", 8192, 80, 64, 8, 28672, 32000, 4096, **TEN_THOUSAND),
-    "llama-3-8b": llama_like("llama", 4096, 32, 32, 8, 14336, 128256, 8192, rope_theta=500000.0),
-    "llama-3-70b": llama_like("llama", 8192, 80, 64, 8, 28672, 128256, 8192, rope_theta=500000.0),
-    "llama-3.1-405b": llama_like("llama", 16384, 126, 128, 8, 53248, 128256, 131072, **llama3(8.0)),
-    "llama-3.2-1b": llama_like("llama", 2048, 16, 32, 8, 8192, 128256, 131072,
+    "llama-2-7b": llama_like("llama", 1e-5, 4096, 32, 32, 32, 11008, 32000, 4096, **TEN_THOUSAND),
+    "llama-2-13b": llama_like("llama", 1e-5, 5120, 40, 40, 40, 13824, 32000, 4096, **TEN_THOUSAND),
+    "llama-2-70b": llama_like("llama", 1e-5, 8192, 80, 64, 8, 28672, 32000, 4096, **TEN_THOUSAND),
+    "llama-3-8b": llama_like("llama", 1e-5, 4096, 32, 32, 8, 14336, 128256, 8192, **HALF_MILLION),
+    "llama-3-70b": llama_like("llama", 1e-5, 8192, 80, 64, 8, 28672, 128256, 8192, **HALF_MILLION),
+    "llama-3.1-405b": llama_like("llama", 1e-5, 16384, 126, 128, 8, 53248, 128256, 131072,
+                                 **llama3(8.0)),
+    "llama-3.2-1b": llama_like("llama", 1e-5, 2048, 16, 32, 8, 8192, 128256, 131072,
                                head_dim=64, **TIED, **llama3(32.0)),
-    "llama-3.2-3b": llama_like("llama", 3072, 28, 24, 8, 8192, 128256, 131072,
+    "llama-3.2-3b": llama_like("llama", 1e-5, 3072, 28, 24, 8, 8192, 128256, 131072,
                                head_dim=128, **TIED, **llama3(32.0)),
-    "mistral-7b": llama_like("mistral", 4096, 32, 32, 8, 14336, 32000, 32768,
+    "mistral-7b": llama_like("mistral", 1e-5, 4096, 32, 32, 8, 14336, 32000, 32768,
                              sliding_window=4096, **TEN_THOUSAND),
-    "mistral-nemo": llama_like("mistral", 5120, 40, 32, 8, 14336, 131072, 128000,
+    "mistral-nemo": llama_like("mistral", 1e-5, 5120, 40, 32, 8, 14336, 131072, 128000,
                                head_dim=128, sliding_window=None, **MILLION),
-    "mixtral-8x7b": llama_like("mixtral", 4096, 32, 32, 8, 14336, 32000, 32768, **MILLION,
+    "mixtral-8x7b": llama_like("mixtral", 1e-5, 4096, 32, 32, 8, 14336, 32000, 32768, **MILLION,
                                sliding_window=None, num_local_experts=8, num_experts_per_tok=2),
-    "mixtral-8x22b": llama_like("mixtral", 6144, 56, 48, 8, 16384, 32000, 65536, **MILLION,
+    "mixtral-8x22b": llama_like("mixtral", 1e-5, 6144, 56, 48, 8, 16384, 32000, 65536, **MILLION,
                                 sliding_window=None, num_local_experts=8, num_experts_per_tok=2),
-    "qwen2.5-7b": llama_like("qwen2", 3584, 28, 28, 4, 18944, 152064, 131072, **MILLION),
-    "qwen2.5-72b": llama_like("qwen2", 8192, 80, 64, 8, 29568, 152064, 131072, **MILLION),
-    "qwen3-0.6b": llama_like("qwen3", 1024, 28, 16, 8, 3072, 151936, 40960,
+    "qwen2.5-7b": llama_like("qwen2", 1e-6, 3584, 28, 28, 4, 18944, 152064, 131072, **MILLION),
+    "qwen2.5-72b": llama_like("qwen2", 1e-5, 8192, 80, 64, 8, 29568, 152064, 131072, **MILLION),
+    "qwen3-0.6b": llama_like("qwen3", 1e-6, 1024, 28, 16, 8, 3072, 151936, 40960,
                              head_dim=128, **TIED, **MILLION),
-    "qwen3-8b": llama_like("qwen3", 4096, 36, 32, 8, 12288, 151936, 40960,
+    "qwen3-8b": llama_like("qwen3", 1e-6, 4096, 36, 32, 8, 12288, 151936, 40960,
                            head_dim=128, **MILLION),
-    "qwen3-32b": llama_like("qwen3", 5120, 64, 64, 8, 25600, 151936, 40960,
+    "qwen3-32b": llama_like("qwen3", 1e-6, 5120, 64, 64, 8, 25600, 151936, 40960,
                             head_dim=128, **MILLION),
-    "qwen3-30b-a3b": llama_like("qwen3_moe", 2048, 48, 32, 4, 6144, 151936, 40960,
+    "qwen3-30b-a3b": llama_like("qwen3_moe", 1e-6, 2048, 48, 32, 4, 6144, 151936, 40960,
                                 head_dim=128, num_experts=128, num_experts_per_tok=8,
-                                moe_intermediate_size=768, **MILLION),
-    "qwen3-235b-a22b": llama_like("qwen3_moe", 4096, 94, 64, 4, 12288, 151936, 40960,
+                                norm_topk_prob=True, moe_intermediate_size=768, **MILLION),
+    "qwen3-235b-a22b": llama_like("qwen3_moe", 1e-6, 4096, 94, 64, 4, 12288, 151936, 40960,
                                   head_dim=128, num_experts=128, num_experts_per_tok=8,
-                                  moe_intermediate_size=1536, **MILLION),
-    "gemma-2b": llama_like("gemma", 2048, 18, 8, 1, 16384, 256000, 8192,
+                                  norm_topk_prob=True, moe_intermediate_size=1536, **MILLION),
+    "gemma-2b": llama_like("gemma", 1e-6, 2048, 18, 8, 1, 16384, 256000, 8192,
                            head_dim=256, **TIED, **TEN_THOUSAND),
-    "gemma-7b": llama_like("gemma", 3072, 28, 16, 16, 24576, 256000, 8192,
+    "gemma-7b": llama_like("gemma", 1e-6, 3072, 28, 16, 16, 24576, 256000, 8192,
                            head_dim=256, **TIED, **TEN_THOUSAND),
-    "gemma-2-2b": llama_like("gemma2", 2304, 26, 8, 4, 9216, 256000, 8192,
+    "gemma-2-2b": llama_like("gemma2", 1e-6, 2304, 26, 8, 4, 9216, 256000, 8192,
                              head_dim=256, query_pre_attn_scalar=256, **GEMMA2),
-    "gemma-2-9b": llama_like("gemma2", 3584, 42, 16, 8, 14336, 256000, 8192,
+    "gemma-2-9b": llama_like("gemma2", 1e-6, 3584, 42, 16, 8, 14336, 256000, 8192,
                              head_dim=256, query_pre_attn_scalar=256, **GEMMA2),
-    "gemma-2-27b": llama_like("gemma2", 4608, 46, 32, 16, 36864, 256000, 8192,
+    "gemma-2-27b": llama_like("gemma2", 1e-6, 4608, 46, 32, 16, 36864, 256000, 8192,
                               head_dim=128, query_pre_attn_scalar=144, **GEMMA2),
-    "gemma-3-1b": llama_like("gemma3_text", 1152, 26, 4, 1, 6912, 262144, 32768,
+    "gemma-3-1b": llama_like("gemma3_text", 1e-6, 1152, 26, 4, 1, 6912, 262144, 32768,
                              head_dim=256, query_pre_attn_scalar=256, sliding_window=512, **GEMMA3),
-    "gemma-3-4b": llama_like("gemma3_text", 2560, 34, 8, 4, 10240, 262208, 131072,
+    "gemma-3-4b": llama_like("gemma3_text", 1e-6, 2560, 34, 8, 4, 10240, 262208, 131072,
                              head_dim=256, query_pre_attn_scalar=256, **GEMMA3_LONG),
-    "gemma-3-12b": llama_like("gemma3_text", 3840, 48, 16, 8, 15360, 262208, 131072,
+    "gemma-3-12b": llama_like("gemma3_text", 1e-6, 3840, 48, 16, 8, 15360, 262208, 131072,
                               head_dim=256, query_pre_attn_scalar=256, **GEMMA3_LONG),
-    "gemma-3-27b": llama_like("gemma3_text", 5376, 62, 32, 16, 21504, 262208, 131072,
+    "gemma-3-27b": llama_like("gemma3_text", 1e-6, 5376, 62, 32, 16, 21504, 262208, 131072,
                               head_dim=128, query_pre_attn_scalar=168, **GEMMA3_LONG),
-    "deepseek-67b": llama_like("llama", 8192, 95, 64, 8, 22016, 102400, 4096, **TEN_THOUSAND),
-    "deepseek-v2-lite": llama_like("deepseek_v2", 2048, 27, 16, 16, 10944, 102400, 163840,
+    "deepseek-67b": llama_like("llama", 1e-6, 8192, 95, 64, 8, 22016, 102400, 4096, **TEN_THOUSAND),
+    "deepseek-v2-lite": llama_like("deepseek_v2", 1e-6, 2048, 27, 16, 16, 10944, 102400, 163840,
                                    q_lora_rank=None, n_routed_experts=64, n_shared_experts=2,
                                    num_experts_per_tok=6, first_k_dense_replace=1,
                                    moe_intermediate_size=1408, **LATENT, **deepseek_yarn(0.707)),
-    "deepseek-v2": llama_like("deepseek_v2", 5120, 60, 128, 128, 12288, 102400, 163840,
+    "deepseek-v2": llama_like("deepseek_v2", 1e-6, 5120, 60, 128, 128, 12288, 102400, 163840,
                               q_lora_rank=1536, n_routed_experts=160, n_shared_experts=2,
                               num_experts_per_tok=6, first_k_dense_replace=1,
                               moe_intermediate_size=1536, **LATENT, **deepseek_yarn(0.707)),
-    "deepseek-v3": llama_like("deepseek_v3", 7168, 61, 128, 128, 18432, 129280, 163840,
+    "deepseek-v3": llama_like("deepseek_v3", 1e-6, 7168, 61, 128, 128, 18432, 129280, 163840,
                               q_lora_rank=1536, n_routed_experts=256, n_shared_experts=1,
                               num_experts_per_tok=8, first_k_dense_replace=3,
                               moe_intermediate_size=2048, **LATENT, **deepseek_yarn(1.0)),
@@ -173,10 +177,10 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "mpt-7b": {"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32,
                "expansion_ratio": 4, "max_seq_len": 2048, "vocab_size": 50432, "no_bias": True,
                "attn_config": {"alibi": True}},
-    "phi-3-mini": llama_like("phi3", 3072, 32, 32, 32, 8192, 32064, 4096,
+    "phi-3-mini": llama_like("phi3", 1e-5, 3072, 32, 32, 32, 8192, 32064, 4096,
                              sliding_window=2047, **TEN_THOUSAND),
-    "olmo-2-7b": llama_like("olmo2", 4096, 32, 32, 32, 11008, 100352, 4096, rope_theta=500000),
-    "olmo-2-13b": llama_like("olmo2", 5120, 40, 40, 40, 13824, 100352, 4096, rope_theta=500000),
+    "olmo-2-7b": llama_like("olmo2", 1e-6, 4096, 32, 32, 32, 11008, 100352, 4096, **HALF_MILLION),
+    "olmo-2-13b": llama_like("olmo2", 1e-6, 5120, 40, 40, 40, 13824, 100352, 4096, **HALF_MILLION),
 }  # fmt: skip
 
 # The published totals, from the index of the weights' files or the report. Left out are those

@@ -99,7 +99,9 @@ LATENT = {
     "rope": ROPE,
 }
 KINDS = {
-    "mha": small("mha", biases="all", layer_norms=True, learned_positions=64, tied_embeddings=True),
+    "mha": small(
+        "mha", biases="all", norm="layer_norm", learned_positions=64, tied_embeddings=True
+    ),
     "gqa": small("gqa", mlp_matrices=3, qk_norm="head"),
     "mqa": small("mqa"),
     "sliding_window": small("sliding_window", window=4),
@@ -107,7 +109,7 @@ KINDS = {
     "first tokens": small("sliding_window", window=3, sink_tokens=2, full_every=3),
     "alibi": small("gqa", alibi=True, biases="qkv"),
     "softcap": small("gqa", rope=ROPE, softcap=3.0, scale=0.3),
-    "norms around": small("gqa", norms_per_layer=4, tied_embeddings=True),
+    "norms around": small("gqa", norm_placement="both", tied_embeddings=True),
     "norms over all heads": small("gqa", qk_norm="width", rope=ROPE),
     "latent": small("mla", **LATENT),
     "latent queries": small("mla", **LATENT, q_lora_rank=13),

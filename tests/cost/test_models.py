@@ -10,12 +10,19 @@ import dataclasses
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
+import mini_attn.numpy as ma
+import mini_attn.torch as mt
 from mini_attn import cost
-from mini_attn.config import AttentionConfig, LatentConfig, YaRN
+from mini_attn.config import AttentionConfig, DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.models import MODELS, ModelConfig, model
+from mini_attn.weights import config_from_hf
+from mini_attn.weights.families import FAMILIES
 from tests.cost.published import PARAMETERS, PUBLISHED, shape
 
 
@@ -86,108 +93,172 @@ def test_the_list_has_each_kind():
 
 
 @every
-@pytest.mark.parametrize("dtype_bytes", [1, 2, 4])
-@pytest.mark.parametrize("batch", [1, 7])
-@pytest.mark.parametrize("context", [1, 100, 4095, 4096, 4097, 100_003])
-def test_cache_bytes_from_the_source_configuration(name, dtype_bytes, batch, context):
-    expected = batch * dtype_bytes * numbers_from_source(PUBLISHED[name], context)
-    use = {"batch": batch, "context": context, "dtype_bytes": dtype_bytes}
-    assert cost.cache_bytes(MODELS[name], **use) == expected
+def test_cache_bytes_from_the_source_configuration(name):
+    for context in (1, 100, 4095, 4096, 4097, 100_003):
+        numbers = numbers_from_source(PUBLISHED[name], context)
+        for batch, dtype_bytes in ((1, 1), (7, 2), (1, 4)):
+            use = {"batch": batch, "context": context, "dtype_bytes": dtype_bytes}
+            assert cost.cache_bytes(MODELS[name], **use) == batch * dtype_bytes * numbers
 
 
-@every
+# Where the package's reader knows the family, the file says everything at once.
+READ = [name for name in MODELS if PUBLISHED[name]["model_type"] in FAMILIES]
+UNREAD = [name for name in MODELS if name not in READ]
+DENSE = {  # layers before the first one with experts that the reader refuses
+    name: fields["first_k_dense_replace"]
+    for name, fields in PUBLISHED.items()
+    if "first_k_dense_replace" in fields
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_published_file_gives_the_same_decoder(name):
+    layers = DENSE.get(name)
+    read = config_from_hf(PUBLISHED[name], n_layers=layers)
+    assert MODELS[name].decoder(n_layers=layers) == read
+
+
+def test_the_comparison_with_the_file_can_fail():
+    """Every field of a file that is read changes the decoder, or has the reader refuse it."""
+    for name in ("gpt2", "gpt-oss-20b", "gemma-3-4b", "qwen3-30b-a3b"):
+        ours = MODELS[name].decoder()
+        for key, value in PUBLISHED[name].items():
+            other = {bool: lambda v: not v, int: lambda v: 2 * v, float: lambda v: v / 4}
+            if type(value) in other:
+                changed = {**PUBLISHED[name], key: other[type(value)](value)}
+                assert config_from_hf(changed) != ours, (name, key)
+
+
+@pytest.mark.parametrize("name", [*UNREAD, *DENSE])
 def test_sizes_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
     layers, width, heads, kv_heads, head_dim = shape(fields)
     assert (entry.n_layers, entry.d_model, entry.n_heads) == (layers, width, heads)
     assert entry.n_kv_heads == kv_heads
-    if "kv_lora_rank" in fields:
-        assert entry.head_dim == fields["qk_nope_head_dim"] + fields["qk_rope_head_dim"]
-        for key in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"):
-            assert getattr(entry, key) == fields[key]
-        assert entry.q_lora_rank == (fields["q_lora_rank"] or 0)
-    else:
+    if name in UNREAD:
         assert (entry.head_dim, entry.v_head_dim) == (head_dim, head_dim)
-    inner = fields.get("intermediate_size", fields.get("n_inner", 4 * width))
-    assert entry.d_ff == inner
+    assert entry.d_ff == fields.get("intermediate_size", fields.get("n_inner", 4 * width))
     assert entry.vocab_size == fields["vocab_size"]
     names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
     assert entry.max_context == next((fields[key] for key in names if key in fields), 2048)
-    assert entry.window == fields.get("sliding_window")
-    assert entry.full_every == period(fields)
 
 
-@every
+@pytest.mark.parametrize("name", DENSE)
 def test_experts_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
-    names = ("num_local_experts", "num_experts", "n_routed_experts")
-    assert entry.n_experts == next((fields[key] for key in names if key in fields), 0)
-    assert entry.experts_per_token == fields.get("num_experts_per_tok", 0)
-    assert entry.n_shared_experts == fields.get("n_shared_experts", 0)
-    assert entry.n_dense_layers == fields.get("first_k_dense_replace", 0)
-    if entry.n_experts:
-        inner = fields.get("moe_intermediate_size", fields["intermediate_size"])
-        assert entry.expert_d_ff == inner
+    assert entry.n_experts == fields["n_routed_experts"]
+    assert entry.experts_per_token == fields["num_experts_per_tok"]
+    assert entry.n_shared_experts == fields["n_shared_experts"]
+    assert entry.n_dense_layers == DENSE[name]
+    assert entry.expert_d_ff == fields["moe_intermediate_size"]
 
 
-@every
+@pytest.mark.parametrize("name", UNREAD)
 def test_positions_are_the_source_configuration(name):
     entry, fields = MODELS[name], PUBLISHED[name]
+    layer = entry.layer_config()
     assert entry.learned_positions == fields.get("n_positions", 0)
-    assert entry.alibi == (fields["model_type"] in ("bloom", "mpt"))
-    assert (entry.rope is None) == (entry.alibi or entry.learned_positions > 0)
-    if entry.rope is None:
-        return
-    assert entry.rope.theta == fields.get("rope_theta", fields.get("rotary_emb_base", 10000))
-    assert entry.rope.layout == ("interleaved" if "kv_lora_rank" in fields else "half")
-    share = fields.get("rotary_pct")
-    assert entry.rope.rotary_dim == (share and int(share * entry.head_dim))
-    local = fields.get("rope_local_base_freq")
-    assert (entry.local_rope.theta if entry.local_rope else None) == local
-    scaling, rule = fields.get("rope_scaling"), entry.rope.scaling
-    assert (scaling is None) == (rule is None)
-    if scaling is None:
-        return
-    kind = scaling.get("rope_type", scaling.get("type"))
-    classes = {"llama3": "Llama3Scaling", "yarn": "YaRN", "linear": "PositionInterpolation"}
-    assert type(rule).__name__ == classes[kind]
-    own_names = {"original_max_position_embeddings": "original_max_positions"}
-    for key, value in scaling.items():
-        if key not in ("rope_type", "type"):
-            assert getattr(rule, own_names.get(key, key)) == value, key
+    assert layer.alibi == (fields["model_type"] in ("bloom", "mpt"))
+    assert (layer.rope is None) == (layer.alibi or entry.learned_positions > 0)
+    if layer.rope is not None:
+        assert layer.rope.theta == fields.get("rotary_emb_base", 10000)
+        share = fields.get("rotary_pct")
+        assert layer.rope.rotary_dim == (share and int(share * entry.head_dim))
 
 
-@every
-def test_scores_are_the_source_configuration(name):
-    entry, fields = MODELS[name], PUBLISHED[name]
-    assert entry.softcap == fields.get("attn_logit_softcapping")
-    width = fields.get("query_pre_attn_scalar", entry.head_dim)
-    assert (entry.scale or entry.head_dim**-0.5) == width**-0.5
+def test_a_decoder_of_a_family_that_is_not_read():
+    """StarCoder is GPT-2 with one key/value head; its file's words are not among those read."""
+    attention = AttentionConfig(6144, 48, 128, n_kv_heads=1, bias=True, eps=1e-5)
+    expected = DecoderConfig(49152, 40, attention, d_ff=24576, max_positions=8192)
+    assert MODELS["starcoder-15b"].decoder() == expected
 
 
-@every
-def test_a_layer_can_be_built(name):
-    """Each layer's configuration says what the model says."""
+# What this package's decoder has not, by the models that need it.
+CANNOT = {
+    "deepseek-v2-lite": "experts that all tokens share; .* n_layers=1",
+    "deepseek-v2": "experts that all tokens share; .* n_layers=1",
+    "deepseek-v3": "experts that all tokens share; .* n_layers=3",
+    "falcon-7b": "attention and MLP in parallel",
+    "falcon-40b": "attention and MLP in parallel",
+    "gpt-neox-20b": "attention and MLP in parallel",
+    "bloom-176b": "a norm of the embeddings",
+    "mpt-7b": "norms without biases",
+}
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_a_model_that_cannot_run_says_why(name):
+    with pytest.raises(ConfigError, match=f"{name}, which has {CANNOT[name]}"):
+        MODELS[name].decoder()
+
+
+RUN = [*(name for name in MODELS if name not in CANNOT), *DENSE]
+
+
+def each_kind():
+    """Every model that runs; those of a family that a smaller one speaks for are exhaustive."""
+    spoken = set()
+    for name in sorted(RUN, key=lambda name: MODELS[name].n_layers):
+        kind = PUBLISHED[name]["model_type"]
+        yield pytest.param(name, marks=[pytest.mark.exhaustive] if kind in spoken else [])
+        spoken.add(kind)
+
+
+@pytest.mark.parametrize("name", list(each_kind()))
+def test_a_decoder_has_the_costs_of_its_model(name):
+    """Real weights and real caches, of which PyTorch keeps the shapes alone."""
+    entry, layers = MODELS[name], DENSE.get(name)
+    if layers:
+        entry = dataclasses.replace(entry, n_layers=layers, n_experts=0)
+    with FakeTensorMode():
+        decoder = mt.Decoder(MODELS[name].decoder(n_layers=layers))
+        assert sum(w.numel() for w in decoder.parameters()) == cost.parameter_count(entry)
+        for context in (100, 5000):
+            caches = decoder.new_caches(3, context)
+            held = sum(cache.allocated_bytes for cache in caches)
+            assert held == cost.cache_bytes(entry, batch=3, context=context, dtype_bytes=4)
+
+
+def scaled_down(name):
+    """A model with all its options and kinds of layers, of sizes that a test can run."""
     entry = MODELS[name]
-    for layer in range(entry.n_layers):
-        config = entry.layer_config(layer)
-        assert (config.d_model, config.n_heads) == (entry.d_model, entry.n_heads)
-        assert config.head_dim == entry.head_dim
-        assert config.scale == entry.scale
-        if entry.attention == "mla":
-            assert isinstance(config, LatentConfig)
-            assert config.q_lora_rank == (entry.q_lora_rank or None)
-            assert isinstance(config.rope.scaling, YaRN)
-            continue
-        assert isinstance(config, AttentionConfig)
-        sees_all = entry.full_every and (layer + 1) % entry.full_every == 0
-        assert config.window == (None if sees_all else entry.window)
-        assert config.rope is (entry.rope if sees_all else entry.local_rope or entry.rope)
-        assert (config.bias, config.out_bias) == (entry.biases != "none", entry.biases == "all")
-        assert (config.softcap, config.alibi) == (entry.softcap, entry.alibi)
-        assert config.qk_norm == (entry.qk_norm != "none")
-        assert config.qk_norm_over == ("width" if entry.qk_norm == "width" else "head")
-        assert config.sinks == entry.sinks
+    shared = {entry.n_heads: 4, 1: 1}.get(entry.n_kv_heads, 2)
+    sizes = {"d_model": 24, "n_heads": 4, "n_kv_heads": shared, "head_dim": 8, "v_head_dim": 6}
+    sizes |= {"d_ff": 20, "vocab_size": 32, "max_context": 16}
+    sizes["n_layers"] = DENSE.get(name) or 1 + (entry.full_every or 1)
+    sizes["learned_positions"] = 16 if entry.learned_positions else 0
+    if entry.n_experts and name not in DENSE:
+        sizes |= {"n_experts": 4, "experts_per_token": 2, "expert_d_ff": 10}
+    own = {"window": 3, "kv_lora_rank": 10, "q_lora_rank": 12, "qk_nope_head_dim": 4}
+    sizes |= {key: size for key, size in own.items() if getattr(entry, key)}
+    if entry.qk_rope_head_dim:
+        sizes["qk_rope_head_dim"] = 4
+    return dataclasses.replace(entry, **sizes)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_scaled_down_model_runs_in_both_backends(name, rng):
+    entry = scaled_down(name)
+    config = entry.decoder()
+    ours, theirs = ma.Decoder(config, dtype="float64"), mt.Decoder(config, dtype="float64")
+    state = {key: rng.standard_normal(w.shape) for key, w in ours.state_dict().items()}
+    for decoder in (ours, theirs):
+        decoder.load_state_dict(state)
+    tokens, caches = rng.integers(0, 32, (2, 9)), ours.new_caches(2, 9)
+    logits = ours(tokens)
+    with torch.no_grad():
+        np.testing.assert_allclose(theirs(torch.tensor(tokens)).numpy(), logits, atol=1e-9)
+    steps = [ours(tokens[:, i : i + 1], caches=caches) for i in range(9)]
+    np.testing.assert_allclose(np.concatenate(steps, axis=1), logits, atol=1e-9)
+    held = sum(cache.used_bytes for cache in caches)
+    assert held == cost.cache_bytes(entry, batch=2, context=9, dtype_bytes=8)
+
+
+def test_only_the_first_layers():
+    assert MODELS["gpt2"].decoder(n_layers=3).n_layers == 3
+    for wrong in (0, 13):
+        with pytest.raises(ConfigError, match=f"n_layers must .*{wrong}"):
+            MODELS["gpt2"].decoder(n_layers=wrong)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

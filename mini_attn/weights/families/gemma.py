@@ -81,8 +81,8 @@ def _layers(config: Mapping[str, Any], n_layers: int, d_model: int) -> tuple[Att
     windows, ropes = _windows(config, n_layers), _ropes(config, head_dim)
     scale = None  # as the heads' size has it
     if family in WINDOWED:
-        scale = check_number("query_pre_attn_scalar", config["query_pre_attn_scalar"], above=0)
-        scale = scale**-0.5
+        width = check_number("query_pre_attn_scalar", config["query_pre_attn_scalar"], above=0)
+        scale = None if width == head_dim else width**-0.5
     # The third replaced the bound of the scores by norms of queries and keys, and reads none.
     softcap = number(config, "attn_logit_softcapping", None) if family == "gemma2" else None
     return tuple(

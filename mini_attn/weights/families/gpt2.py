@@ -27,22 +27,23 @@ def _decoder(config: Mapping[str, Any], n_layers: int) -> DecoderConfig:
         raise ConfigError("cross-attention layers are not part of this package's decoder")
     d_model, n_heads = count(config, "n_embd"), count(config, "n_head")
     head_dim = check_count("n_embd // n_head", d_model // n_heads)
-    first = head_dim**-0.5 if flag(config, "scale_attn_weights", True) else 1.0
+    first = None if flag(config, "scale_attn_weights", True) else 1.0
     falls = flag(config, "scale_attn_by_inverse_layer_idx", False)
-    attention = tuple(
-        AttentionConfig(
-            d_model, n_heads, head_dim, bias=True, scale=first / (i + 1) if falls else first
-        )
-        for i in range(n_layers)
-    )
+    eps = number(config, "layer_norm_epsilon", 1e-5)
+
+    def attention(layer: int) -> AttentionConfig:
+        scale = (first or head_dim**-0.5) / (layer + 1) if falls and layer else first
+        return AttentionConfig(d_model, n_heads, head_dim, bias=True, scale=scale, eps=eps)
+
+    layers = tuple(map(attention, range(n_layers)))
     return DecoderConfig(
         count(config, "vocab_size"),
         n_layers,
-        attention if falls else attention[0],
+        layers[0] if len(set(layers)) == 1 else layers,
         d_ff=count(config, "n_inner", None) or 4 * d_model,
         max_positions=count(config, "n_positions"),
         activation=activation(config, "activation_function", "gelu_new"),
-        eps=number(config, "layer_norm_epsilon", 1e-5),
+        eps=eps,
         tie_embeddings=flag(config, "tie_word_embeddings", True),
     )
 
