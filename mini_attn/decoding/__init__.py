@@ -4,7 +4,7 @@ A backend says which decoder it means and what it makes of arrays; see
 `mini_attn.numpy.decoding.generation`.
 """
 
-from mini_attn.decoding.generation import Generation, check_decoder, run_tokens
+from mini_attn.decoding.generation import Generation, check_decoder
 from mini_attn.decoding.serving import Serving
 
-__all__ = ["Generation", "Serving", "check_decoder", "run_tokens"]
+__all__ = ["Generation", "Serving", "check_decoder"]

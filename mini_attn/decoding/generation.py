@@ -14,7 +14,7 @@ from mini_attn.config import check_room, check_sampling, check_stop
 from mini_attn.errors import CacheStateError, ConfigError, ShapeError
 from mini_attn.shapes import check_count, named_shapes
 
-__all__ = ["Generation", "check_decoder", "run_tokens"]
+__all__ = ["Generation", "check_decoder"]
 
 Array = Any  # of either backend
 
@@ -26,11 +26,7 @@ def check_decoder(model: Any, decoder: type) -> None:
 
 
 def run_tokens(
-    model: Any,
-    tokens: Array,
-    caches: Sequence[Any],
-    positions: Array | None = None,
-    chunk: int | None = None,
+    model: Any, tokens: Array, caches: Sequence[Any], positions: Array | None, chunk: int | None
 ) -> Array:
     """Return the logits after the last token, without checks.
 
@@ -54,6 +50,8 @@ class Generation:
     ----------
     decoder : type
         The backend's decoder.
+    unwrapped : callable (model) -> bool
+        Whether calling a model is the decoder's own call and nothing besides.
     check_token_ids : callable (tokens) -> None
         Refuses what is no integer array (batch, seq).
     check_whole : callable (name, array) -> None
@@ -73,6 +71,7 @@ class Generation:
     """
 
     decoder: type
+    unwrapped: Callable[[Any], bool]
     check_token_ids: Callable[[Any], None]
     check_whole: Callable[[str, Any], None]
     padded_positions: Callable[[Array, int, int], Array]
@@ -133,12 +132,13 @@ class Generation:
         stops = check_stop("stop_token", stop_token, model.config.vocab_size)
         seq = tokens.shape[1]
         for end in range(seq, out.shape[1]):
-            new = slice(0 if caches is None or end == seq else end - 1, end)
-            if step is not None and new.start:
-                logits = step(model, out[:, new], caches)
-            else:  # caches know which position comes next
-                given = None if positions is None or new.start else positions[:, new]
-                logits = run_tokens(model, out[:, new], fitting, given, chunk)
+            if caches is None or end == seq:
+                given = None if positions is None else positions[:, :end]
+                logits = self._logits(model, out[:, :end], fitting, given, chunk)
+            elif step is None:  # the caches know which position comes next
+                logits = self._logits(model, out[:, end - 1 : end], fitting)
+            else:
+                logits = step(model, out[:, end - 1 : end], caches)
             drawn = choice["temperature"] is not None
             out[:, end] = self.sample_token(logits, **choice) if drawn else logits.argmax(-1)
             if stops and _all_ended(out, seq, end, stops):  # the one thing that asks a device
@@ -163,9 +163,11 @@ class Generation:
         scores = self.first_scores(tokens, n_beams)
         seq = tokens.shape[1]
         for end in range(seq, out.shape[1]):
-            new = slice(0 if caches is None or end == seq else end - 1, end)
-            given = None if positions is None or new.start else positions[:, new]
-            logits = run_tokens(model, out[:, new], fitting, given)
+            if caches is None or end == seq:
+                given = None if positions is None else positions[:, :end]
+                logits = self._logits(model, out[:, :end], fitting, given)
+            else:
+                logits = self._logits(model, out[:, end - 1 : end], fitting)
             scores, origin, token = self.best(logits, scores)
             out = out[origin]
             out[:, end] = token
@@ -173,6 +175,19 @@ class Generation:
                 for cache in fitting:
                     cache.reorder(origin)
         return out.reshape(len(tokens), n_beams, -1), scores
+
+    def _logits(
+        self,
+        model: Any,
+        tokens: Array,
+        caches: Sequence[Any],
+        positions: Array | None = None,
+        chunk: int | None = None,
+    ) -> Array:
+        """Logits after tokens that are checked: bare, or by the call of a class from outside."""
+        if chunk is not None or self.unwrapped(model):
+            return run_tokens(model, tokens, caches, positions, chunk)
+        return model(tokens, caches=caches, positions=positions, last_only=True)
 
     def _begin(
         self,

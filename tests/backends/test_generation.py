@@ -142,6 +142,30 @@ def test_a_prompt_may_end_with_a_stop_token(lib, cached):
     assert free[0, 4] != last  # else the row would end at once
 
 
+def test_a_decoder_with_a_call_of_its_own_is_called(lib):
+    """A subclass that changes the logits is what generates, with caches and without."""
+
+    class Seven(lib.Decoder):
+        def forward(self, tokens, **options):
+            logits = (super().__call__ if lib.name == "numpy" else super().forward)(
+                tokens, **options
+            )
+            logits[..., 7] += 100
+            return logits
+
+        if lib.name == "numpy":
+            __call__ = forward
+
+    model, tokens = Seven(CONFIGS["gpt2"], dtype="float64"), tokens_of(lib, 2, 4)
+    for cached in (False, True):
+        caches = model.new_caches(2, 12) if cached else None
+        out = lib.numpy(lib.generate(model, tokens, max_new_tokens=3, caches=caches))
+        assert (out[:, 4:] == 7).all()
+        caches = model.new_caches(2, 12) if cached else None
+        found, _ = lib.beam_search(model, tokens, n_beams=1, max_new_tokens=3, caches=caches)
+        assert (lib.numpy(found)[:, 0, 4:] == 7).all()
+
+
 def test_a_generation_is_checked_once(lib, monkeypatch):
     """What follows from checked tokens is right: no step asks again."""
     model, tokens, checked = model_of(lib), tokens_of(lib, 2, 4), []

@@ -13,6 +13,7 @@ from mini_attn.decoding import Generation
 from mini_attn.numpy._module import check_token_ids, check_whole
 from mini_attn.numpy.attention.softmax import logsumexp
 from mini_attn.numpy.decoding.sampling import sample_token
+from mini_attn.numpy.layers._pass import unwrapped
 from mini_attn.numpy.layers.decoder import Decoder
 
 __all__ = ["beam_search", "decode_step", "generate", "prefill"]
@@ -351,6 +352,7 @@ def _best(logits: Array, scores: Array) -> tuple[Array, Array, Array]:
 
 _GENERATION = Generation(
     Decoder,
+    unwrapped,
     check_token_ids,
     check_whole,
     padded_positions=_padded_positions,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import BorrowedBlocks
-from mini_attn.decoding import Serving, run_tokens
+from mini_attn.decoding import Serving
 from mini_attn.numpy.caches.block_pool import BlockPool
 from mini_attn.numpy.caches.cache_paged import PagedKVCache
 from mini_attn.numpy.layers.decoder import Decoder
@@ -84,4 +84,4 @@ class Server(Serving[Decoder, Array]):
         return BlockPool(n_blocks, **sizes, block_size=block_size, dtype=dtype)
 
     def _logits(self, tokens: Sequence[int], caches: Sequence[Any]) -> Array:
-        return np.asarray(run_tokens(self.model, np.array([tokens]), caches)[0])
+        return np.asarray(self.model(np.array([tokens]), caches=caches, last_only=True)[0])

@@ -148,11 +148,15 @@ def check_new_positions(positions: Array, shape: tuple[int, ...]) -> None:
 
 def run_layer(layer: Any, x: Array, forward_pass: Pass, cache: Any) -> Array:
     """A layer within a pass: its bare form, or the public call of a class from outside."""
-    kind = type(layer)
-    # Nobody has put another call before ours.
-    if kind.__call__ is getattr(kind, "_checked_call", None):
+    if unwrapped(layer):
         out: Array = layer._run(x, forward_pass, cache)
     else:
         inside = joined(cache, forward_pass.transaction)
         out = layer(x, cache=inside, positions=forward_pass.given)
     return out
+
+
+def unwrapped(layer: Any) -> bool:
+    """Return whether calling a layer is this package's call: a class from outside has its own."""
+    kind = type(layer)
+    return kind.__call__ is getattr(kind, "_checked_call", None)

@@ -261,6 +261,8 @@ class Decoder(Module):
         transaction.commit()
         return logits
 
+    _checked_call = __call__
+
     def _run(
         self,
         tokens: Array,

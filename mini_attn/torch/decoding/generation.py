@@ -12,6 +12,7 @@ from torch import Tensor
 from mini_attn.decoding import Generation
 from mini_attn.torch._module import check_token_ids, check_whole
 from mini_attn.torch.decoding.sampling import sample_token
+from mini_attn.torch.layers._pass import unwrapped
 from mini_attn.torch.layers.decoder import Decoder
 
 __all__ = ["beam_search", "decode_step", "generate", "prefill"]
@@ -358,6 +359,7 @@ def _best(logits: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 _GENERATION = Generation(
     Decoder,
+    unwrapped,
     check_token_ids,
     check_whole,
     padded_positions=_padded_positions,

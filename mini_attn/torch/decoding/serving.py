@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.caching import BorrowedBlocks
-from mini_attn.decoding import Serving, run_tokens
+from mini_attn.decoding import Serving
 from mini_attn.torch._module import kind_of
 from mini_attn.torch.caches.block_pool import BlockPool
 from mini_attn.torch.caches.cache_paged import PagedKVCache
@@ -85,5 +85,4 @@ class Server(Serving[Decoder, Tensor]):
     @torch.no_grad()
     def _logits(self, tokens: Sequence[int], caches: Sequence[Any]) -> Tensor:
         prompt = torch.tensor([tokens], device=self.model.embed_tokens.weight.device)
-        logits: Tensor = run_tokens(self.model, prompt, caches)[0]
-        return logits
+        return self.model(prompt, caches=caches, last_only=True)[0]

@@ -156,7 +156,7 @@ def check_new_positions(positions: Tensor, shape: tuple[int, ...]) -> None:
 
 def run_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
     """A layer within a pass: its bare form, or the public call where that does more."""
-    if _calls_forward_alone(layer):
+    if unwrapped(layer):
         out: Tensor = layer._run(x, forward_pass, cache)
     else:
         inside = joined(cache, forward_pass.transaction)
@@ -164,8 +164,8 @@ def run_layer(layer: Any, x: Tensor, forward_pass: Pass, cache: Any) -> Tensor:
     return out
 
 
-def _calls_forward_alone(layer: Any) -> bool:
-    """Whether calling the module is this package's `forward` and nothing besides.
+def unwrapped(layer: Any) -> bool:
+    """Return whether calling the module is this package's `forward` and nothing besides.
 
     A class from outside has its own; a module may be wrapped, patched or watched by hooks.
     """

@@ -282,6 +282,8 @@ class Decoder(Module):
         transaction.commit()
         return logits
 
+    _checked_call = forward
+
     def _run(
         self,
         tokens: Tensor,
