@@ -15,7 +15,7 @@ from typing import Any
 
 from mini_attn.errors import ConfigError
 
-__all__ = ["REGISTRY", "CacheField", "Reduction", "Variant", "optional_sizes", "variant"]
+__all__ = ["REGISTRY", "CacheField", "Reduction", "Size", "Variant", "optional_sizes", "variant"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,32 @@ class CacheField:
     def held(self, sizes: Any, tokens: int) -> int:
         """Numbers per layer that so many tokens have left."""
         return self.numbers(sizes) * (tokens // self.tokens(sizes))
+
+
+@dataclass(frozen=True)
+class Size:
+    """How the calculator asks for a size that some variants alone have, and speaks of it.
+
+    Parameters
+    ----------
+    name, label : str
+        The size, and the words beside its field.
+    word, why : str
+        The words beside it in the formula, and why it stands there; empty where it does not.
+    most : int
+        The largest that can be asked for.
+
+    Examples
+    --------
+    >>> [size.label for size in REGISTRY["mla"].cache_sizes]
+    ['Latent rank', 'RoPE key size']
+    """
+
+    name: str
+    label: str
+    word: str = ""
+    why: str = ""
+    most: int = 1024
 
 
 @dataclass(frozen=True)
@@ -129,6 +155,8 @@ class Variant:
         Those of ``sizes`` that say which keys a token reads, and on which no cache depends.
     group_chooses : bool
         Whether the query heads of a group choose together what they read.
+    asked : tuple of Size
+        Words for those sizes of its cache that not every variant has.
 
     Examples
     --------
@@ -156,6 +184,7 @@ class Variant:
     compared: tuple[tuple[str, int], ...] = ()
     choice: tuple[str, ...] = ()
     group_chooses: bool = False
+    asked: tuple[Size, ...] = ()
 
     def fix(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
         """The sizes that the variant fixes, given the others."""
@@ -193,6 +222,14 @@ class Variant:
         """Names of all sizes that its cache depends on, each once."""
         named = ((*field.factors, field.per) for field in self.cache)
         return tuple(dict.fromkeys(name for names in named for name in names if name))
+
+    @property
+    def cache_sizes(self) -> tuple[Size, ...]:
+        """The sizes of its cache that not every variant has; a name without words is its own."""
+        words = {size.name: size for size in self.asked}
+        window = ("window",) if self.length_rule == "window" else ()
+        own = [name for name in (*self.factors, *window) if name not in _SHARED]
+        return tuple(words.get(name, Size(name, name)) for name in own)
 
 
 def _named(path: str) -> Any:
@@ -300,6 +337,21 @@ REGISTRY: dict[str, Variant] = {
                 ("qk_rope_head_dim", 64),
                 ("kv_lora_rank", 512),
             ),
+            asked=(
+                Size(
+                    "kv_lora_rank",
+                    "Latent rank",
+                    word="latent",
+                    why="one compressed vector serves all heads as key and value",
+                    most=8192,
+                ),
+                Size(
+                    "qk_rope_head_dim",
+                    "RoPE key size",
+                    word="RoPE key",
+                    why="the part of the key that carries the position, shared by all heads",
+                ),
+            ),
         ),
         Variant(
             name="sliding_window",
@@ -316,6 +368,7 @@ REGISTRY: dict[str, Variant] = {
             cache_class="caches.cache_ring.SlidingWindowCache",
             short="Window, {window:,}",
             compared=(("window", 4096),),
+            asked=(Size("window", "Window, in tokens", most=2**20),),
         ),
         Variant(
             name="indexed",
@@ -335,6 +388,14 @@ REGISTRY: dict[str, Variant] = {
             # The sizes of DeepSeek-V3.2's indexer.
             compared=(("index_n_heads", 64), ("index_head_dim", 128), ("index_topk", 2048)),
             choice=("index_n_heads", "index_topk"),
+            asked=(
+                Size(
+                    "index_head_dim",
+                    "Index key size",
+                    word="index key",
+                    why="the key by which an indexer chooses, shared by its heads",
+                ),
+            ),
         ),
         Variant(
             name="nsa",
@@ -358,6 +419,7 @@ REGISTRY: dict[str, Variant] = {
             # The sizes of the paper's model.
             compared=(("block_size", 64), ("n_blocks", 16), ("window", 512)),
             choice=("n_blocks", "window"),
+            asked=(Size("block_size", "Block, in tokens"),),
             group_chooses=True,
         ),
     )

@@ -54,7 +54,7 @@ if __name__ == "__main__":
         build(Path(sys.argv[1]))
     else:
         data.write()
-        data.write_questions()
+        data.write_schemas()
         build(STATIC)
         (STATIC / "living.node.mjs").rename(CACHE / "living.node.mjs")
         pictures.main()

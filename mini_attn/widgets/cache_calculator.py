@@ -10,7 +10,7 @@ import traitlets
 from mini_attn import cost
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
-from mini_attn.variants import variant
+from mini_attn.variants import REGISTRY, variant
 from mini_attn.widgets.base import LivingWidget, load_schema
 
 __all__ = ["CacheCalculator", "calculate"]
@@ -26,10 +26,12 @@ BITS = {
 BLOCK_SIZE = 16
 GB = 10**9
 
-# What a published model fills in; the second group only where the model has such a size.
+# What a published model fills in; the second group, which some variants' caches alone depend on,
+# only where the model has such a size.
 SIZES = ("attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", "full_every")
-OPTIONAL = ("kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "block_size", "window")
-WINDOWED = ("window", "full_every")
+OPTIONAL = tuple(
+    dict.fromkeys(size.name for entry in REGISTRY.values() for size in entry.cache_sizes)
+)
 
 
 def _published(name: str) -> dict[str, Any]:
@@ -46,7 +48,8 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         return MODELS[state["model"]]
     kind = state["attention"]
     entry = variant(kind)
-    held = {*entry.factors, *WINDOWED} if entry.length_rule == "window" else {*entry.factors}
+    held = [size.name for size in entry.cache_sizes]
+    held += ["full_every"] if entry.length_rule == "window" else []
     unseen: dict[str, Any] = dict.fromkeys(entry.choice, 1)
     return ModelConfig(
         name=OWN,
@@ -62,7 +65,7 @@ def _config(state: dict[str, Any]) -> ModelConfig:
         d_ff=1,
         vocab_size=1,
         max_context=1,
-        **{name: state[name] for name in (*OPTIONAL, "full_every") if name in held},
+        **{name: state[name] for name in held},
         **unseen,
     )
 
@@ -168,22 +171,13 @@ class CacheCalculator(LivingWidget):
     ----------
     model : str
         Key of `mini_attn.models.MODELS`, or ``"own"``.
-    attention : {"mha", "gqa", "mqa", "mla", "sliding_window", "indexed", "nsa"}
+    attention : {KINDS}
         Name of the variant in the registry.
     n_layers, n_heads, n_kv_heads : int
         1 to 512; multi-head and multi-query attention decide ``n_kv_heads``.
     head_dim, v_head_dim : int
         1 to 1,024.
-    kv_lora_rank : int
-        1 to 8,192.
-    qk_rope_head_dim : int
-        1 to 1,024.
-    index_head_dim : int
-        Size of the key that an indexer's heads share, 1 to 1,024.
-    block_size : int
-        Tokens of a block that leaves its means, 1 to 1,024.
-    window : int
-        Tokens that a windowed layer keeps, 1 to 1,048,576.
+    OWN : int
     full_every : int
         Every so many-th layer keeps all tokens, 0 to 512; none does with 0.
     parameters : int
@@ -265,3 +259,16 @@ class CacheCalculator(LivingWidget):
     def result(self) -> dict[str, Any]:
         """Return what the calculator shows for the present state; see `calculate`."""
         return calculate(self.state)
+
+
+def _told(text: str) -> str:
+    """Return a docstring with the registry's kinds and the sizes of their caches in it."""
+    sizes = {size.name: size for entry in REGISTRY.values() for size in entry.cache_sizes}
+    own = [
+        f"{name} : int\n        {size.label}, 1 to {size.most:,}." for name, size in sizes.items()
+    ]
+    kinds = ", ".join(f'"{name}"' for name in REGISTRY)
+    return text.replace("{KINDS}", f"{{{kinds}}}").replace("OWN : int", "\n    ".join(own))
+
+
+CacheCalculator.__doc__ = _told(CacheCalculator.__doc__ or "")

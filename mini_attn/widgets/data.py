@@ -19,7 +19,9 @@ from mini_attn.stories.data import language
 from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
+from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.bits_dial_data import bits_dial
+from mini_attn.widgets.cache_calculator import BITS, OWN
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import inside_model
@@ -28,12 +30,13 @@ from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
 
-__all__ = ["FOLDER", "generate", "write", "write_questions"]
+__all__ = ["FOLDER", "generate", "schemas", "write", "write_schemas"]
 
 FOLDER = Path(__file__).with_name("js") / "data"
 
 
-# What a cache depends on, and what a list shows: a page carries no more of a model than that.
+# What every cache depends on, and what a list shows: a page carries no more of a model than that
+# and the sizes that its variant's cache has beside.
 MODEL_KEYS = (
     "name",
     "title",
@@ -44,9 +47,6 @@ MODEL_KEYS = (
     "n_kv_heads",
     "head_dim",
     "v_head_dim",
-    "kv_lora_rank",
-    "qk_rope_head_dim",
-    "window",
     "full_every",
 )
 
@@ -55,6 +55,7 @@ def _models() -> list[dict[str, Any]]:
     """Return each published configuration as widgets need it, with its parameter count."""
     return [
         {key: getattr(model, key) for key in MODEL_KEYS}
+        | {size.name: getattr(model, size.name) for size in REGISTRY[model.attention].cache_sizes}
         | {"parameters": cost.parameter_count(model)}
         for model in MODELS.values()
     ]
@@ -68,8 +69,11 @@ def _layouts() -> list[dict[str, Any]]:
             "title": entry.title,
             "cache": [asdict(field) for field in entry.cache],
             "length_rule": entry.length_rule,
-            "options": {name: size for name, size in entry.fixed if isinstance(size, int)},
             "fixed": dict(entry.fixed),
+            "sizes": [
+                {key: getattr(size, key) for key in ("name", "label", "word", "why")}
+                for size in entry.cache_sizes
+            ],
         }
         for entry in REGISTRY.values()
     ]
@@ -143,15 +147,61 @@ def write(folder: Path = FOLDER) -> None:
         (folder / name).write_text(as_text(data), encoding="utf-8")
 
 
-def write_questions(path: Path = FOLDER.parent / "prediction" / "schema.json") -> None:
-    """Let a prediction's schema name all questions.
+def _questions(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a prediction's schema, which names all questions."""
+    return schema | {"question": schema["question"] | {"values": list(QUESTIONS)}}
+
+
+def _calculator(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the calculator's schema: every model, variant, type, device and size of a cache."""
+    values = {
+        "model": [*MODELS, OWN],
+        "attention": list(REGISTRY),
+        "dtype": list(BITS),
+        "weight_dtype": list(BITS),
+        "device": [*cost.DEVICES, OWN],
+    }
+    asked = {size.name: (entry, size) for entry in REGISTRY.values() for size in entry.cache_sizes}
+    sizes = {
+        name: {
+            "type": "int",
+            "min": 1,
+            "max": size.most,
+            "default": dict(entry.compared).get(name, 1),
+        }
+        for name, (entry, size) in asked.items()
+    }
+    keys = list(schema)
+    first, last = keys.index("v_head_dim") + 1, keys.index("full_every")
+    told = {key: schema[key] | {"values": values[key]} for key in values}
+    before, behind = ({key: schema[key] for key in part} for part in (keys[:first], keys[last:]))
+    return before | sizes | behind | told
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the schemas that name what the package knows, by widget.
+
+    Returns
+    -------
+    dict
+        Those of ``prediction`` and ``cache_calculator``; what is not generated in them is kept.
+    """
+    made = {"prediction": _questions, "cache_calculator": _calculator}
+    return {name: make(load_schema(name)) for name, make in made.items()}
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """Return a schema as it is committed: one key a line."""
+    return "{\n" + ",\n".join(f' "{key}": {json.dumps(e)}' for key, e in schema.items()) + "\n}\n"
+
+
+def write_schemas(folder: Path = FOLDER.parent) -> None:
+    """Write the schemas that are generated in part.
 
     Parameters
     ----------
-    path : Path
-        The schema; the widget's own unless told otherwise.
+    folder : Path
+        Where the widgets' rooms are; their own folder unless told otherwise.
     """
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema["question"]["values"] = list(QUESTIONS)
-    lines = [f' "{key}": {json.dumps(entry)}' for key, entry in schema.items()]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    for name, schema in schemas().items():
+        (folder / name / "schema.json").write_text(schema_text(schema), encoding="utf-8")

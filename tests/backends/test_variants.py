@@ -364,9 +364,8 @@ def test_calculator_and_comparison_have_their_rows(name):
     """The calculator, by hand and from the generated data; a row beside all other variants."""
     entry, model = REGISTRY[name], model_of(name, SIZES[1])
     (layout,) = [one for one in data.generate()["layouts.json"] if one["name"] == name]
-    own = {key: getattr(model, key) or 1 for key in (*SHOWN, "window", "kv_lora_rank")}
-    others = ("qk_rope_head_dim", "index_head_dim", "block_size")
-    own |= {key: getattr(model, key) or 1 for key in others}
+    sizes = [size.name for one in REGISTRY.values() for size in one.cache_sizes]
+    own = {key: getattr(model, key) or 1 for key in (*SHOWN, *sizes)}
     own |= {"batch": 3, "context": 11}
     state = {key: item["default"] for key, item in load_schema("cache_calculator").items()}
     got = calculate(state | own | {"model": "own", "attention": name, "full_every": 0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -9,7 +10,7 @@ import pytest
 
 from mini_attn import cost, example
 from mini_attn.models import MODELS
-from mini_attn.variants import REGISTRY
+from mini_attn.variants import REGISTRY, CacheField, Size
 from mini_attn.widgets import data
 
 FILES = data.generate()
@@ -18,6 +19,27 @@ FILES = data.generate()
 def test_the_committed_files_are_the_generated_ones():
     committed = {path.name: path.read_text(encoding="utf-8") for path in data.FOLDER.iterdir()}
     assert committed == {name: data.as_text(content) for name, content in FILES.items()}
+
+
+def test_the_committed_schemas_are_the_generated_ones(tmp_path):
+    for name, schema in data.schemas().items():
+        committed = data.FOLDER.parent / name / "schema.json"
+        assert committed.read_text(encoding="utf-8") == data.schema_text(schema)
+        (tmp_path / name).mkdir()
+    data.write_schemas(tmp_path)
+    assert {path.parent.name for path in tmp_path.glob("*/*")} == set(data.schemas())
+
+
+def test_a_new_size_reaches_the_schema_and_a_lost_one_leaves_it(monkeypatch):
+    """A variant's entry is all that the calculator has to be told."""
+    latent = REGISTRY["mla"]
+    fields = (CacheField("latent", ("rank",)),)
+    words = (Size("rank", "Rank", most=77),)
+    changed = dataclasses.replace(latent, cache=fields, asked=words, compared=(("rank", 5),))
+    monkeypatch.setitem(REGISTRY, "mla", changed)
+    schema = data.schemas()["cache_calculator"]
+    assert schema["rank"] == {"type": "int", "min": 1, "max": 77, "default": 5}
+    assert "kv_lora_rank" not in schema
 
 
 def test_writing_makes_the_same_files(tmp_path):
@@ -45,7 +67,8 @@ def test_every_entry_is_there():
     models = {entry["name"]: entry for entry in FILES["models.json"]}
     assert set(models) == set(MODELS)
     for name, entry in models.items():
-        shown = {key: getattr(MODELS[name], key) for key in data.MODEL_KEYS}
+        own = [size.name for size in REGISTRY[MODELS[name].attention].cache_sizes]
+        shown = {key: getattr(MODELS[name], key) for key in (*data.MODEL_KEYS, *own)}
         assert entry == shown | {"parameters": cost.parameter_count(MODELS[name])}
     assert [entry["name"] for entry in FILES["layouts.json"]] == list(REGISTRY)
     assert [entry["key"] for entry in FILES["devices.json"]] == list(cost.DEVICES)

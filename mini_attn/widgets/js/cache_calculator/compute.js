@@ -16,14 +16,14 @@ export const BITS = {
 const BLOCK = 16; // tokens of a page, where sequences share a prefix
 const GB = 1_000_000_000;
 
+// Sizes that some variants alone have, each once, as the registry lists them.
+export const OWN_SIZES = [...new Map(layouts.flatMap(({ sizes }) => sizes.map((size) => [size.name, size]))).values()];
 // State keys that a published model fills in. Where the model has no such size (no window, no
 // latent) the field keeps what it held: it is out of sight then.
-export const SIZES = [
-  "attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim",
-  "kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "block_size", "window", "full_every", "parameters",
+const OPTIONAL = OWN_SIZES.map(({ name }) => name);
+const SIZES = [
+  "attention", "n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim", ...OPTIONAL, "full_every", "parameters",
 ];
-
-const OPTIONAL = ["kv_lora_rank", "qk_rope_head_dim", "index_head_dim", "block_size", "window"];
 
 export function settle(state) {
   const model = MODELS.get(state.model);
@@ -46,8 +46,7 @@ export class Contradiction extends Error {}
 function effectiveSizes(state) {
   const sizes = { ...settle(state) };
   const layout = LAYOUTS.get(sizes.attention);
-  if (["mha", "mla"].includes(sizes.attention)) sizes.n_kv_heads = sizes.n_heads;
-  Object.assign(sizes, layout.options);
+  for (const [name, value] of Object.entries(layout.fixed)) sizes[name] = sizes[value] ?? value; // a size, or its number
   if (sizes.n_heads % sizes.n_kv_heads) {
     throw new Contradiction(
       `${sizes.n_heads} query heads cannot share ${sizes.n_kv_heads} key/value heads evenly: ` +

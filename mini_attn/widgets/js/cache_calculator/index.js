@@ -1,5 +1,5 @@
 // The cache calculator: what a model's cache takes, beside its weights, on a device.
-import { BITS, DEVICES, LAYOUTS, MODELS, OWN, cacheCost, Contradiction, settle, update } from "./compute.js";
+import { BITS, DEVICES, LAYOUTS, MODELS, OWN, OWN_SIZES, cacheCost, Contradiction, settle, update } from "./compute.js";
 import { draw } from "./picture.js";
 import schema from "./schema.json" with { type: "json" };
 import { counts, describe, dtypeLabel, table, variantLabel } from "./words.js";
@@ -8,7 +8,9 @@ const dtypes = Object.keys(BITS).map((name) => [name, dtypeLabel(name)]);
 const models = [...MODELS.values()].map((model) => [model.name, model.title, model.family]);
 const variants = [...LAYOUTS.values()].map((layout) => [layout.name, variantLabel(layout)]);
 const devices = [...DEVICES.values()].map((device) => [device.key, device.name]);
-const is = (...names) => (state) => names.includes(state.attention);
+const layoutIs = (what) => (state) => what(LAYOUTS.get(state.attention));
+const windowed = layoutIs((layout) => layout.length_rule === "window");
+const has = (name) => layoutIs(({ sizes }) => sizes.some((one) => one.name === name));
 const size = (key, label, when) => ({ key, label, kind: "number", group: "Sizes: edit one for a model of your own", when });
 
 const controls = [
@@ -24,7 +26,7 @@ const controls = [
   { key: "context", label: "Tokens in each (context)", kind: "log", group: "How it is used" },
   {
     key: "shared", label: "Tokens with which all begin", kind: "number", group: "How it is used",
-    when: (state) => state.attention !== "sliding_window",
+    when: (state) => !windowed(state),
   },
   {
     key: "attention", label: "Attention", kind: "select", options: variants,
@@ -32,15 +34,11 @@ const controls = [
   },
   size("n_layers", "Layers"),
   size("n_heads", "Query heads"),
-  size("n_kv_heads", "KV heads", is("gqa", "sliding_window", "indexed", "nsa")),
+  size("n_kv_heads", "KV heads", layoutIs(({ fixed }) => !("n_kv_heads" in fixed))),
   size("head_dim", "Head size (keys)"),
   size("v_head_dim", "Head size (values)"),
-  size("kv_lora_rank", "Latent rank", is("mla")),
-  size("qk_rope_head_dim", "RoPE key size", is("mla")),
-  size("index_head_dim", "Index key size", is("indexed")),
-  size("block_size", "Block, in tokens", is("nsa")),
-  size("window", "Window, in tokens", is("sliding_window")),
-  size("full_every", "Every k-th layer is global (0: none)", is("sliding_window")),
+  ...OWN_SIZES.map(({ name, label }) => size(name, label, has(name))),
+  size("full_every", "Every k-th layer is global (0: none)", windowed),
   size("parameters", "Parameters (weights)"),
 ];
 

@@ -1,10 +1,11 @@
 // The calculator in words and numbers: units, the formula with its numbers put in, the
 // sentence that is read aloud and the table. The picture writes the same words.
-import { BITS, spansOf } from "./compute.js";
+import { BITS, OWN_SIZES, spansOf } from "./compute.js";
 
+const SAID = OWN_SIZES.filter(({ word }) => word);
 const FACTOR_WORDS = {
   n_kv_heads: "KV heads", head_dim: "head size", v_head_dim: "value size",
-  kv_lora_rank: "latent", qk_rope_head_dim: "RoPE key", index_head_dim: "index key",
+  ...Object.fromEntries(SAID.map(({ name, word }) => [name, word])),
 };
 // Why each number is in the product.
 const WHY = {
@@ -15,9 +16,7 @@ const WHY = {
   "KV heads": "query heads leave nothing in the cache, key/value heads do",
   "head size": "numbers in one key, and in one value",
   "value size": "numbers in one value",
-  latent: "one compressed vector serves all heads as key and value",
-  "RoPE key": "the part of the key that carries the position, shared by all heads",
-  "index key": "the key by which an indexer chooses, shared by its heads",
+  ...Object.fromEntries(SAID.map(({ word, why }) => [word, why])),
   bytes: "for one number in this data type",
   byte: "for one number in this data type",
   tokens: "all that were read or written so far",
