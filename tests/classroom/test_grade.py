@@ -172,14 +172,27 @@ def test_a_half_written_result_is_made_again(tmp_path: Path) -> None:
     assert grade_folder(folder, out, sheet=SHEET) == results
 
 
+OPTIONS = ["--exercises", " ".join(SHEET.exercises), "--seed", "a", "--jobs", "2"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A class, and what a teacher reads after a run that nothing interrupts."""
+    folder, out = hand_in(tmp_path_factory.mktemp("class"), 8), tmp_path_factory.mktemp("grades")
+    subprocess.run(command(folder, "--out", out / "out", *OPTIONS), cwd=ROOT, check=True,
+                   capture_output=True)  # fmt: skip
+    return folder, tree(out / "out")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_killed_half_way_and_resumed(tmp_path: Path, how: signal.Signals) -> None:
-    folder, out, whole = hand_in(tmp_path / "in", 12), tmp_path / "out", tmp_path / "whole"
-    options = ["--exercises", " ".join(SHEET.exercises), "--seed", "a", "--jobs", "2"]
+def test_killed_half_way_and_resumed(
+    tmp_path: Path, whole: tuple[Path, dict[str, bytes]], how: signal.Signals
+) -> None:
+    (folder, wanted), out = whole, tmp_path / "out"
     # What runs in a shell's background ignores Ctrl-C, and what it starts does so too.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    run = subprocess.Popen(command(folder, "--out", out, *options), cwd=ROOT, preexec_fn=heed,
+    run = subprocess.Popen(command(folder, "--out", out, *OPTIONS), cwd=ROOT, preexec_fn=heed,
                            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)  # fmt: skip
     while len(list((out / "work").glob("*.json"))) < 3:
         assert run.poll() is None
@@ -187,16 +200,14 @@ def test_killed_half_way_and_resumed(tmp_path: Path, how: signal.Signals) -> Non
     run.send_signal(how)
     _, said = run.communicate(timeout=60)
     kept = len(list((out / "work").glob("*.json")))
-    assert 3 <= kept < 12
+    assert 3 <= kept < 8
     assert not (out / "grades.csv").exists()
     if how == signal.SIGINT:
         assert b"goes on" in said
-    again = subprocess.run(command(folder, "--out", out, *options), cwd=ROOT, check=True,
+    again = subprocess.run(command(folder, "--out", out, *OPTIONS), cwd=ROOT, check=True,
                            capture_output=True, text=True)  # fmt: skip
-    assert f"{kept} of 12" in again.stderr or kept * 10 // 12 > 0
-    subprocess.run(command(folder, "--out", whole, *options), cwd=ROOT, check=True,
-                   capture_output=True)  # fmt: skip
-    assert tree(out) == tree(whole)
+    assert f"{kept} of 8" in again.stderr or kept * 10 // 8 > 0
+    assert tree(out) == wanted
 
 
 @pytest.mark.parametrize(
@@ -247,16 +258,26 @@ def test_a_roster_that_is_none_gets_one_line(
         read_roster(path)
 
 
-# Grades as somebody whom rights on files hold back, root too, and with so much room on the disk.
+# Grades, one folder after another, as somebody whom rights on files hold back, root too, and with
+# so much room on the disk.
 AS_ANYBODY = """
-import resource, signal, sys
+import contextlib, io, json, resource, signal, sys
 from classroom.grading.grade import main
 from classroom.sandbox import linux
 linux.drop_capabilities(linux.load_libc())
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-if room := int(sys.argv.pop(1)):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-main()
+ended = []
+for room, *arguments in json.load(sys.stdin):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room or -1, -1))
+    sys.argv[1:], status = arguments, 0
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else print(end.code, file=said) or 1
+    ended.append((status, said.getvalue()))
+resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+print(json.dumps(ended))
 """
 
 
@@ -278,44 +299,61 @@ def _with(name: str, content: str) -> Callable[[Path], None]:
     return make
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="root of other systems may write everything")
-@pytest.mark.parametrize(
-    ("make", "room", "words"),
-    [
-        (_without_rights, 0, "Permission denied"),
-        (_read_only, 0, "Permission denied"),
-        (lambda out: out.write_text("mine"), 0, "File exists"),
-        (_with("work", "mine"), 0, "File exists"),
-        (_with("feedback", "mine"), 0, "File exists"),
-        (lambda out: out.mkdir(), 1_000, "File too large"),
-        (_with("seed.json", ""), 0, "holds no seed"),
-        (_with("seed.json", "{"), 0, "holds no seed"),
-        (_with("seed.json", "[" * 10**5), 0, "holds no seed"),
-        (_with("seed.json", '{"seed": 3}'), 0, "holds no seed"),
-        (_with("seed.json", '["seed"]'), 0, "holds no seed"),
-        (_with("seed.json", '{"seed": ""}'), 0, "holds no seed"),
-    ],
-)
-def test_trouble_with_the_disk_gets_one_line(
-    tmp_path: Path, make: Callable[[Path], Any], room: int, words: str
-) -> None:
-    """And what the teacher has there is as it was."""
-    folder, out = tmp_path / "in", tmp_path / "out"
-    save(folder / "ada.ipynb", notebook(tiled_heads="answer = 1"))
-    make(out)
-    before = {p: p.read_bytes() for p in (out, *out.glob("*")) if p.is_file()}
+TROUBLES: dict[str, tuple[Callable[[Path], Any], int, str]] = {
+    "no rights": (_without_rights, 0, "Permission denied"),
+    "read only": (_read_only, 0, "Permission denied"),
+    "a file": (lambda out: out.write_text("mine"), 0, "File exists"),
+    "a file for work": (_with("work", "mine"), 0, "File exists"),
+    "a file for feedback": (_with("feedback", "mine"), 0, "File exists"),
+    "no room": (lambda out: out.mkdir(), 1_000, "File too large"),
+    "an empty seed": (_with("seed.json", ""), 0, "holds no seed"),
+    "half a seed": (_with("seed.json", "{"), 0, "holds no seed"),
+    "a deep seed": (_with("seed.json", "[" * 10**5), 0, "holds no seed"),
+    "a number": (_with("seed.json", '{"seed": 3}'), 0, "holds no seed"),
+    "a list": (_with("seed.json", '["seed"]'), 0, "holds no seed"),
+    "an empty text": (_with("seed.json", '{"seed": ""}'), 0, "holds no seed"),
+}
+
+
+def kept_by(out: Path) -> dict[Path, bytes]:
+    return {p: p.read_bytes() for p in (out, *out.glob("*")) if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, bool, int, str]]:
+    """By trouble: the folder, whether what lay there is as it was, the exit status, the words."""
+    base = tmp_path_factory.mktemp("disk")
+    save(base / "in/ada.ipynb", notebook(tiled_heads="answer = 1"))
+    asked, before = [], {}
+    for name, (make, room, _) in TROUBLES.items():
+        out = base / name
+        make(out)
+        before[out] = kept_by(out)
+        asked.append([room, str(base / "in"), "--out", str(out), "--exercises", "tiled_heads"])
     done = subprocess.run(
-        [sys.executable, "-c", AS_ANYBODY, str(room), str(folder), "--out", str(out),
-         "--exercises", "tiled_heads"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", AS_ANYBODY], cwd=ROOT, input=json.dumps(asked),
+        stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
-    out.chmod(0o700)
-    assert done.returncode == 1
-    *progress, said = done.stderr.strip().split("\n")
-    assert all(line.startswith("[grade] ") for line in (*progress, said)), done.stderr
-    assert words in said
+    ended = json.loads(done.stdout.splitlines()[-1])
+    (base / "no rights").chmod(0o700)
+    (base / "read only").chmod(0o700)
+    return {
+        out.name: (out, before[out].items() <= kept_by(out).items(), status, said)
+        for out, (status, said) in zip(before, ended, strict=True)
+    }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root of other systems may write everything")
+@pytest.mark.parametrize("name", TROUBLES)
+def test_trouble_with_the_disk_gets_one_line(name: str, troubled: dict[str, Any]) -> None:
+    """And what the teacher has there is as it was."""
+    out, untouched, status, told = troubled[name]
+    assert status == 1
+    *progress, said = told.strip().split("\n")
+    assert all(line.startswith("[grade] ") for line in (*progress, said)), told
+    assert TROUBLES[name][2] in said
     assert str(out) in said
-    assert {p: p.read_bytes() for p in before} == before
+    assert untouched
 
 
 def test_a_full_disk_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,12 +75,16 @@ def test_numbers_are_numpys(name: str) -> None:
     texts = [text_of(row) for row in ROWS]
     states = [{"member": name, "text": t, "at": at} for t in texts for at in (255, 0, 9)]
     states += [{**state, **switched} for state in states]
+    encoded = {text: encode(f"{START} {text}") for text in texts}
+    costs = {
+        (t, heads): nats(name, ids, heads) for t, ids in encoded.items() for heads in ((), off)
+    }
     for state, got in zip(states, computed(states, (name,)), strict=True):
-        ids = encode(f"{START} {state['text']}")
+        ids = encoded[state["text"]]
         at = min(state["at"], ids.size - 1)
         assert (got["at"], got["ids"]) == (at, ids.tolist())
-        all_on = nats(name, ids)
-        expected = nats(name, ids, off) if "l0h1" in state else all_on
+        all_on = costs[state["text"], ()]
+        expected = costs[state["text"], off if "l0h1" in state else ()]
         steps = np.arange(ids.size - 1)
         np.testing.assert_allclose(got["costs"], expected[steps, ids[1:]], atol=1e-9)
         np.testing.assert_allclose(got["whole"], all_on[steps, ids[1:]].mean(), atol=1e-9)
