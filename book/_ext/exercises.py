@@ -7,6 +7,7 @@ copy, not in the package. A solution that does not pass its own check fails the 
 from __future__ import annotations
 
 import ast
+import base64
 import inspect
 import json
 import sys
@@ -17,7 +18,6 @@ from typing import Any
 
 from docutils import nodes
 from markdown_it import MarkdownIt
-from pencil import page_data
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -97,6 +97,34 @@ def more(task: Exercise) -> str:
         block = f'<div class="highlight"><pre tabindex="0">{code}</pre></div>'
         boxes.append(dropdown("Solution (it passed the check when this page was built)", block))
     return f'<div class="exercise-boxes">{"".join(boxes)}</div>'
+
+
+def scrambled(text: str, key: str) -> str:
+    """Return a text that nobody reads by looking; ``readable`` in pencil/question.js undoes it."""
+    state = sum(key.encode())
+    mixed = bytearray()
+    for byte in text.encode():
+        state = (state * 75 + 74) % 65537
+        mixed.append(byte ^ (state & 255))
+    return base64.b64encode(mixed).decode()
+
+
+def page_data(task: Exercise) -> str:
+    """Return what the page needs to judge a pencil exercise, as JSON.
+
+    The numbers of an assessed one are scrambled, so a look at the page's source doesn't give them
+    away. That's no secret, and no digest would be one where a loop can try all numbers: the
+    question is in the package too, and what earns a grade is checked by the teacher.
+    """
+    question: Any = task.question.data()
+    if task.assessed:
+        question = scrambled(json.dumps(question), task.id)
+    data = {
+        "id": task.id, "page": task.page, "title": task.title, "points": task.points,
+        "unit": task.question.unit, "question": question,
+    }  # fmt: skip
+    # "</script>" inside the data would end the element that carries it.
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def answer_place(task: Exercise) -> str:

@@ -1,33 +1,31 @@
 """What is asked for a number or for words, in the one form that exports are written from.
 
 Pencil exercises come from the bank, with the teacher's solutions for what wrong numbers are known;
-predictions come from the questions of the book's pages. What is right and what is said to a wrong
-number is asked of the same judges as on the page.
+predictions come from the questions of the book's pages. Both are the data that a page judges by.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import islice
+from itertools import islice, takewhile
+from math import isfinite
 
-import numpy as np
-
-from classroom.sheets.key import key, number, repeats
+from classroom.sheets.key import key, number, said_alike
 from classroom.sheets.sheet import Sheet, chapters
 from classroom.sheets.standalone import standalone
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.spec import Exercise, exercise
+from mini_attn.exercises.spec import exercise
+from mini_attn.questions import NumberQuestion
 from mini_attn.widgets.questions import QUESTIONS, Question
 
-__all__ = ["Asked", "Essay", "Known", "asked_of", "options", "said_to"]
+__all__ = ["Asked", "Essay", "Known", "asked_of", "options"]
 
 PENCIL = re.compile(r"^With pencil and paper: (.)")
-TYPED = 0.005  # how near a foreseen fraction is typed, as in js/prediction/judge.js
-EXACT = 1e-12  # of a number that can be found exactly
 CHOICES = 6
+FAR = 1e3  # answers: a platform's ranges end somewhere
 
 
 @dataclass(frozen=True)
@@ -123,51 +121,44 @@ def options(asked: Asked) -> dict[str, Known]:
     return dict(sorted(few, key=lambda pair: pair[1].value))
 
 
-def said_to(task: Exercise, value: float) -> str | None:
-    """What the check of a pencil exercise says to a number; None to a right one."""
-    return task.judge({}, {"answer": np.asarray(float(value))})
+def _around(value: float, off: float, words: str) -> Known:
+    return Known(float(value), value - off, value + off, words)
 
 
-def _known(task: Exercise, value: float, words: str) -> Known:
-    """A number, with how far around it the check says the same."""
-    said = said_to(task, value)
+def _wrong(question: NumberQuestion, numbers: Sequence[float] = ()) -> tuple[Known, ...]:
+    """Return the wrong numbers that a platform can answer: mistakes, ranges and single numbers.
 
-    def edge(towards: float) -> float:
-        same, other = value, towards
-        for _ in range(60):
-            middle = (same + other) / 2
-            if said_to(task, middle) == said:
-                same = middle
-            else:
-                other = middle
-        return same
-
-    low, high = sorted((edge(value * 0.8), edge(value * 1.2)))
-    return Known(value, low, high, words)
+    A platform can't repeat the number that was typed, and can't leave whole numbers out of
+    a range. After the first remark that does either, single numbers that are often found get
+    what the page would say.
+    """
+    found = [_around(m.value, question.off_by(m), m.message) for m in question.mistakes]
+    for one in takewhile(lambda one: one.is_plain and not one.fractional, question.otherwise):
+        far = FAR * question.answer
+        low, high = max(one.low, -far), one.high if isfinite(one.high) else far
+        found.append(Known((low + high) / 2, low, high, one.message))
+    for value in numbers:
+        said = said_alike(question, value)
+        if said and not any(one.low <= value <= one.high for one in found):
+            found.append(_around(value, 0.0, said))
+    return tuple(found)
 
 
 def _pencil(exercise_id: str, points: int) -> Asked:
-    """A pencil exercise, as its own judge sees it."""
+    """A pencil exercise."""
     found = exercise(exercise_id)
-    solutions = import_module(f"solutions.{exercise_id}")
-    values = [float(value) for value in found.mistakes]
-    values += [float(value) for _, value, check, _ in solutions.WRONG if check == "by hand"]
-    wrong: list[Known] = []
-    for value in values:
-        said = said_to(found, value)
-        is_new = not any(one.low <= value <= one.high for one in wrong)
-        if said and is_new and not repeats(said, value):
-            wrong.append(_known(found, value, said))
+    solutions, question = import_module(f"solutions.{exercise_id}"), found.question
+    often = [float(value) for _, value, check, _ in solutions.WRONG if check == "by hand"]
     explained = key(exercise_id)
     return Asked(
         key=f"{found.page}/{exercise_id}",
         title=found.title,
         text=PENCIL.sub(lambda first: first[1].upper(), standalone(exercise_id)),
         is_markdown=True,
-        unit=found.unit,
+        unit=question.unit,
         points=points,
-        right=_known(found, float(solutions.REFERENCE), ""),
-        wrong=tuple(wrong),
+        right=_around(question.answer, question.off, ""),
+        wrong=_wrong(question, often),
         hints=found.hints,
         working="" if found.assessed else explained.working,
     )
@@ -188,17 +179,8 @@ def _essay(exercise_id: str, points: int) -> Essay:
     )
 
 
-def _around(value: float, tolerance: float, words: str) -> Known:
-    off = abs(value) * tolerance
-    return Known(value, value - off, value + off, words)
-
-
 def _prediction(question: Question) -> Asked:
-    """A prediction, as js/prediction/judge.js judges a number typed without its unit."""
-    wrong = (
-        _around(float(one.value), question.tolerance if one.value % 1 == 0 else TYPED, one.message)
-        for one in question.mistakes
-    )
+    """A prediction; a platform gets its number typed without a unit."""
     return Asked(
         key=question.key,
         title=f"Predict: {question.key.split('/')[1].replace('-', ' ')}",
@@ -206,8 +188,8 @@ def _prediction(question: Question) -> Asked:
         is_markdown=False,
         unit=question.unit,
         points=1,
-        right=_around(float(question.answer), question.tolerance or EXACT, question.explanation),
-        wrong=tuple(wrong),
+        right=_around(question.answer, question.off, question.explanation),
+        wrong=_wrong(question),
     )
 
 

@@ -8,15 +8,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 
-import numpy as np
-
 from classroom.drawing import forms, seal, students_of
 from classroom.reports.sanitize import clean
 from classroom.sheets.sheet import Sheet
 from classroom.sheets.students import Student
 from classroom.submissions.collect import COPY, Submission, moodle_name
 from mini_attn.errors import ConfigError
-from mini_attn.exercises.spec import Exercise, exercise
+from mini_attn.exercises.spec import exercise
 
 __all__ = ["borrowed", "draw_for", "number_in"]
 
@@ -136,26 +134,23 @@ def borrowed(
 
 def _right_for_others(key: str, sent: Sequence[Submission], names: dict[str, str]) -> list[str]:
     """Wrong numbers that no foreseen mistake explains, and that one or two others should find."""
-    tasks = {own: exercise(key).for_student(own) for own in names}
+    asked = {own: exercise(key).for_student(own).question for own in names}
     having: dict[str, list[str]] = defaultdict(list)
-    for own, task in tasks.items():
-        having[f"{task.right({}) if task.right else 0:.3g}"].append(own)
+    for own, question in asked.items():
+        having[f"{question.answer:.3g}"].append(own)
     found = []
     for one in sent:
         number = number_in(one.cells.get(key, []))
         if number is None or not one.key:
             continue
-        said = _said(tasks[one.key], number)
-        whose = [own for own in having[f"{number:.3g}"] if _said(tasks[own], number) is None]
-        if said is None or said in tasks[one.key].mistakes.values() or not 0 < len(whose) <= FEW:
+        whose = [own for own in having[f"{number:.3g}"] if asked[own].is_right(number)]
+        mine = asked[one.key]
+        explained = mine.is_right(number) or mine.mistake_at(number)
+        if explained or not 0 < len(whose) <= FEW:
             continue
         others = " or ".join(names[own] for own in whose)
         found.append(f"{clean(one.student, SHOWN)} answers {key} with the number of {others}")
     return found
-
-
-def _said(task: Exercise, number: float) -> str | None:
-    return task.judge({}, {"answer": np.asarray(number)})
 
 
 def number_in(cells: Sequence[str]) -> float | None:

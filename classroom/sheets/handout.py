@@ -62,7 +62,7 @@ def _item(number: int, exercise_id: str, sheet: Sheet, own: str) -> dict[str, An
         "points": sheet.worth(exercise_id),
         "source": source,
         "text": html(text),
-        "unit": found.unit,
+        "unit": found.question.unit if found.number else "",
         "rubric": list(found.rubric.items()),
     }
 
@@ -116,7 +116,7 @@ def key_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
             items.append(item | {"own": [], "words": _words_key(task.id), "hints": task.hints})
             continue
         own = [{"name": s.name, "key": own_key(task.id, s.key)} for s in students if task.draw]
-        ideas = list(task.mistakes.values())
+        ideas = [one.message for one in task.question.mistakes]
         more = {"words": None, "key": key(task.id), "hints": task.hints, "own": own, "ideas": ideas}
         items.append(item | more)
     return _render("key", sheet, [{"name": "", "items": items}])

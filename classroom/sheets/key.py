@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-import numpy as np
+from mini_attn.exercises.spec import exercise
+from mini_attn.questions import NumberQuestion
 
-from mini_attn.exercises.spec import Exercise, exercise
-
-__all__ = ["Key", "OwnKey", "Slip", "key", "number", "own_key", "repeats"]
+__all__ = ["Key", "OwnKey", "Slip", "key", "number", "own_key", "said_alike"]
 
 
 @dataclass(frozen=True)
@@ -65,46 +63,34 @@ def number(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.1f}"
 
 
-def _said(task: Exercise, value: float) -> str | None:
-    """What the check says to a number."""
-    return task.judge({}, {"answer": np.asarray(float(value))})
-
-
-def _edge(task: Exercise, answer: float, towards: float) -> float:
-    """The last number in a direction that is still right."""
-    right, wrong = answer, towards
-    for _ in range(60):
-        middle = (right + wrong) / 2
-        right, wrong = (right, middle) if _said(task, middle) else (middle, wrong)
-    return right
-
-
-def _accepted(task: Exercise, answer: float) -> str:
-    """The range of right numbers, rounded inwards; empty for exactly one."""
-    low, high = (_edge(task, answer, answer * far) for far in (0.8, 1.2))
-    if high - low < 1e-6 * answer:
+def _accepted(question: NumberQuestion) -> str:
+    """Return the range of right numbers, rounded inwards; empty for exactly one."""
+    if not (question.tolerance or question.within):
         return ""
-    unit = 10.0 ** (math.floor(math.log10(answer)) - 3)
+    low, high = question.answer - question.off, question.answer + question.off
+    unit = 10.0 ** (math.floor(math.log10(question.answer)) - 3)
     low, high = math.ceil(low / unit) * unit, math.floor(high / unit) * unit
     return f"{number(low)} to {number(high)}"
 
 
-def repeats(message: str, value: float) -> bool:
-    """Whether a message names the number that it was asked about: then it fits any number."""
-    forms = {f"{value:{form}}" for form in (",.0f", ".0f", ".4g", ",.4g", ",.6g")}
-    return any(re.search(rf"(?<![\d.,]){re.escape(form)}(?![\d.,]*\d)", message) for form in forms)
+def said_alike(question: NumberQuestion, value: float) -> str | None:
+    """Return what is said to a wrong number and others like it; None if the words repeat it."""
+    mistake = question.mistake_at(value)
+    if mistake is not None:
+        return mistake.message
+    remark = question.remark_at(value)
+    return remark.message if remark is not None and remark.is_plain else None
 
 
 def _slips(exercise_id: str, solutions: ModuleType) -> tuple[Slip, ...]:
     """From the wrong answers, and from mistakes that the check knows beyond these."""
-    task = exercise(exercise_id)
-    known = task.mistakes.items()
-    foreseen = [(float(value), message) for value, message in known]
+    question = exercise(exercise_id).question
+    foreseen = [(float(one.value), one.message) for one in question.mistakes]
     messages = {message for _, message in foreseen}
     found: list[tuple[float, Slip]] = []
     for name, value, check, _ in solutions.WRONG:
-        said = _said(task, value) if check == "by hand" else None
-        if said and (said in messages or (value > 0 and not repeats(said, value))):
+        said = said_alike(question, value) if check == "by hand" else None
+        if said and (value > 0 or said in messages):
             found.append((value, Slip(name[:1].upper() + name[1:], number(value), said)))
     seen = {slip.idea for _, slip in found}
     found += [(v, Slip("", number(v), idea)) for v, idea in foreseen if idea not in seen]
@@ -131,8 +117,8 @@ def key(exercise_id: str) -> Key:
     working = working.replace("import math\n", "").replace("math.", "")  # read, not run
     return Key(
         answer=number(solutions.REFERENCE),
-        unit=exercise(exercise_id).unit,
-        accepted=_accepted(exercise(exercise_id), float(solutions.REFERENCE)),
+        unit=exercise(exercise_id).question.unit,
+        accepted=_accepted(exercise(exercise_id).question),
         summary=(inspect.getdoc(solutions) or "").split("\n", 1)[0],
         working=working.strip(),
         slips=_slips(exercise_id, solutions),
@@ -168,7 +154,7 @@ def own_key(exercise_id: str, student_key: str) -> OwnKey:
     """
     task = exercise(exercise_id).for_student(student_key)
     if (exercise_id, task.text) not in _own:
-        right = float(task.right({})) if task.right else math.nan
-        wrong = tuple(number(float(value)) for value in task.mistakes)
-        _own[exercise_id, task.text] = OwnKey(number(right), _accepted(task, right), wrong)
+        asked = task.question
+        wrong = tuple(number(float(one.value)) for one in asked.mistakes)
+        _own[exercise_id, task.text] = OwnKey(number(asked.answer), _accepted(asked), wrong)
     return _own[exercise_id, task.text]

@@ -60,7 +60,7 @@ def answers_in_progress(content: bytes, known: set[str]) -> tuple[dict[str, list
             problems.append(f"there is no exercise {name[:40]!r}")
             continue
         if exercise(name).kind == "pencil" and not entry["code"].lstrip().startswith("answer"):
-            code = _number(entry["code"], exercise(name).unit)
+            code = _number(entry["code"], exercise(name).question.unit)
         if code is None:
             words = f"the answer to {name}, {entry['code'][:40]!r}, is no plain number"
             problems.append(f"{words}: hand in the notebook")

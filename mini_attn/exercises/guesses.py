@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Any
 
-__all__ = ["TWO", "explain", "times_too_many", "with_pairs"]
+__all__ = ["TWO", "explain", "with_pairs"]
 
 TWO = "Two things."  # how the idea of two mistakes at once begins
 
@@ -70,27 +70,3 @@ def with_pairs(
         if not one.keys() & other.keys()
     ]
     return [(make(**choices), idea) for choices, idea in singly + pairs]
-
-
-def times_too_many(value: float, answer: float) -> str:
-    """Return how far a wrong count is off, in words.
-
-    Parameters
-    ----------
-    value, answer : float
-        The wrong count and the right one, both above 0.
-
-    Returns
-    -------
-    str
-        Words that end in "too many" or "too few", with the factor where it is 1.5 or more.
-
-    Examples
-    --------
-    >>> times_too_many(60.0, 30.0)
-    '2.0 times too many'
-    >>> times_too_many(29.0, 30.0)
-    'a little too few'
-    """
-    word, far = ("many", value / answer) if value > answer else ("few", answer / value)
-    return f"{far:,.1f} times too {word}" if far >= 1.5 else f"a little too {word}"

@@ -12,7 +12,8 @@ from mini_attn.exercises.choosing import Tried, what_to_say
 from mini_attn.exercises.form import Missing, arrays_of, not_finite, number_of
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import Run
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import GROUPS, Exercise, Inputs, Outputs
+from mini_attn.questions import judge
 
 __all__ = ["count_right", "examine_function", "examine_number"]
 
@@ -135,15 +136,6 @@ def _first_fault(task: Exercise, tried: list[Tried], report: Report) -> None:
         report.notes.append(ROUGH)
 
 
-def _one_number(task: Exercise, answer: Any) -> None:
-    """The number of a pencil exercise, whose cases are not drawn."""
-    outputs = {"answer": np.asarray(number_of(answer))}
-    for group, given in task.cases(np.random.default_rng(0)).items():
-        for inputs in given:
-            if idea := _judge(task, inputs, outputs):
-                raise Missing(group, idea)
-
-
 def count_right(task: Exercise, call: Call, *, seed: int) -> tuple[int, int]:
     """Return how many cases come out right, each judged by itself.
 
@@ -215,7 +207,10 @@ def examine_number(task: Exercise, answer: Any) -> Report:
     """
     report = Report(task)
     try:
-        _one_number(task, answer)
+        judged = judge(task.question, number_of(answer))
     except Missing as missing:
         report.failed, report.message = missing.name, missing.message
+    else:
+        if judged.verdict != "right":
+            report.failed, report.message = GROUPS[0], judged.message
     return report

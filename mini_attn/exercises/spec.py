@@ -13,6 +13,7 @@ import numpy as np
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.comparing import Inputs, Outputs, Same, Symptom, by_right, close
+from mini_attn.questions import NumberQuestion
 
 __all__ = [
     "GROUPS", "STAGES", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "checked_ids",
@@ -31,14 +32,14 @@ NAME = re.compile(r"^def (\w+)", re.MULTILINE)
 BLOCK = re.compile(r"- |\* |[|>]|\d+\. |\$\$")  # what begins lines that stay lines
 
 
-def one_case(rng: np.random.Generator) -> Cases:
-    """A pencil exercise has one case, and nothing is given beside the text."""
-    return {"by hand": [{}]}
+def no_cases(rng: np.random.Generator) -> Cases:
+    """Return no cases: the answer is a number, or words."""
+    return {}
 
 
-def one_number(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Its answer is one floating-point number."""
-    return {"answer": ((), "f")}
+def no_arrays(inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Return no arrays: nothing is called."""
+    return {}
 
 
 def no_slips(inputs: Inputs) -> Slips:
@@ -98,8 +99,7 @@ class Exercise:
     common_errors : tuple of str
         What often goes wrong, for the page.
     right : callable (inputs) -> array or mapping of str to array
-        The right answer; of several outputs, the one that is judged first comes first. Of a
-        pencil exercise whose numbers are drawn, the right number, beside its judge.
+        The right answer; of several outputs, the one that is judged first comes first.
     slips : callable (inputs) -> sequence of (answer, str)
         Foreseen mistakes, the simplest first: what the answer would be with one idea missing, in
         the form of `right`, and that idea. The same mistakes in the same order for all inputs,
@@ -130,10 +130,8 @@ class Exercise:
         What the answer to these inputs looks like, by name, in order. Of ``"f"`` the answer's own
         precision decides how near it has to come. ``"i"``, whole numbers of any type, and ``"b"``
         are exact: cases on a boundary have to be on it in float32 too.
-    unit : str
-        What the number counts.
-    mistakes : mapping of float to str
-        Foreseen wrong numbers, and the idea that each lacks.
+    number : NumberQuestion or None
+        What a pencil exercise asks for: the right number, what it counts, foreseen wrong ones.
     standalone : pair of str
         A passage that makes sense in the chapter only, and what a sheet says instead.
     letters : str
@@ -176,10 +174,9 @@ class Exercise:
     room: Callable[[Inputs], tuple[int, str]] | None = None
     keeps_inputs: bool = False
     starter: str = NUMBER
-    cases: Callable[[np.random.Generator], Cases] = one_case
-    expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]] = one_number
-    unit: str = ""
-    mistakes: Mapping[int, str] | Mapping[float, str] = field(default_factory=dict)
+    cases: Callable[[np.random.Generator], Cases] = no_cases
+    expected: Callable[[Inputs], dict[str, tuple[tuple[int, ...], str]]] = no_arrays
+    number: NumberQuestion | None = None
     standalone: tuple[str, str] = ("", "")
     letters: str = ""
     definition: str = ""
@@ -197,7 +194,10 @@ class Exercise:
             object.__setattr__(self, "starter", WORDS)
             return
         object.__setattr__(self, "starter", self.starter.strip())
-        if self.judge is undecided:
+        if self.kind == "pencil":
+            if self.number is None:
+                raise ConfigError(f"{self.id} is a pencil exercise without a number to ask for")
+        elif self.judge is undecided:
             if self.right is None:
                 raise ConfigError(f"{self.id} has neither right nor judge: what answer is right?")
             object.__setattr__(self, "judge", by_right(self.right, self.same, self.symptom))
@@ -217,6 +217,13 @@ class Exercise:
             raise ConfigError(
                 f"{self.id} has {words}; an open question has {fewest} to {most} and none"
             )
+
+    @property
+    def question(self) -> NumberQuestion:
+        """Return what a pencil exercise asks for; others have none, and raise ConfigError."""
+        if self.number is None:
+            raise ConfigError(f"{self.id} asks for no number")
+        return self.number
 
     @property
     def points(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import traitlets
@@ -15,7 +14,7 @@ __all__ = ["Prediction"]
 
 
 def _told(number: float) -> str:
-    """With up to four decimals, as js/prediction/judge.js writes it."""
+    """With up to four decimals, as js/questions/judge.js writes it."""
     whole, _, decimals = f"{number:,.4f}".partition(".")
     return ".".join(filter(None, (whole, decimals.rstrip("0"))))
 
@@ -56,7 +55,7 @@ class Prediction(LivingWidget):
 
     def __init__(self, question: str, **state: Any) -> None:
         super().__init__(question=question, **state)
-        self._question = asdict(find(self.question))
+        self._question = find(self.question).data()
 
     def __repr__(self) -> str:
         question = find(self.question)

@@ -8,7 +8,6 @@ import re
 from html import unescape
 from pathlib import Path
 
-import numpy as np
 import pytest
 from pypdf import PdfReader
 
@@ -18,6 +17,7 @@ from classroom.sheets.leaks import telling_line
 from classroom.sheets.sheet import Sheet, chosen, weighted
 from classroom.sheets.typeset import formula, html
 from mini_attn.exercises import exercise, exercise_ids
+from mini_attn.questions import judge
 from tests.site import serious_findings
 from tools.browser import launched
 from tools.handout import print_pages
@@ -57,7 +57,7 @@ def told(page: str, exercise_id: str) -> list[str]:
 
 
 def test_every_pencil_exercise_has_a_unit() -> None:
-    assert [i for i in exercise_ids() if exercise(i).unit] == PENCILS
+    assert [i for i in exercise_ids() if exercise(i).number] == PENCILS
 
 
 @pytest.mark.parametrize("exercise_id", PENCILS)
@@ -65,7 +65,8 @@ def test_answer_of_the_key_is_right(exercise_id: str) -> None:
     found = key(exercise_id)
 
     def said(value: float) -> str | None:
-        return exercise(exercise_id).judge({}, {"answer": np.asarray(value)})
+        judged = judge(exercise(exercise_id).question, value)
+        return None if judged.verdict == "right" else judged.message
 
     answer = float(found.answer.replace(",", ""))
     assert said(answer) is None
@@ -95,7 +96,7 @@ def test_wrong_numbers_get_what_the_check_says(exercise_id: str) -> None:
     assert len(slips) >= 5
     for slip in slips:
         value = float(slip.value.replace(",", ""))
-        assert exercise(exercise_id).judge({}, {"answer": np.asarray(value)}) == slip.idea
+        assert judge(exercise(exercise_id).question, value).message == slip.idea
     values = [float(slip.value.replace(",", "")) for slip in slips]
     assert values == sorted(values)
     # Advice that fits any number is no diagnosis of this one.
@@ -130,7 +131,7 @@ def test_sheet_has_all_that_a_student_needs() -> None:
     for place, exercise_id in enumerate(PENCILS, 1):
         found = exercise(exercise_id)
         assert f"Exercise {place}: {found.title} ___ / {found.points} points" in text
-        assert exercise(exercise_id).unit in text
+        assert exercise(exercise_id).question.unit in text
     assert "With pencil and paper:" not in text
     assert "W_q" not in words(handout.sheet_page(chosen(chapter="multihead")[0]))  # typeset
 

@@ -19,6 +19,7 @@ from mini_attn.exercises import Exercise, exercise, exercise_ids
 from mini_attn.exercises.guesses import explain
 from mini_attn.exercises.judging import examine_number
 from mini_attn.exercises.spec import STAGES, checked_ids
+from mini_attn.questions import NumberQuestion, Remark
 from tools.exercises import update
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ DATA: dict[str, Any] = {
     "id": "toy", "page": "kv-cache", "title": "Toy", "kind": "pencil", "groups": {"by hand": 2},
     "minutes": 1, "difficulty": 1, "assessed": False, "section": "The ring", "hints": ("", ""),
     "common_errors": ("",), "text": "How many?", "judge": lambda inputs, outputs: None,
+    "number": NumberQuestion(answer=2, unit="rows"),
 }  # fmt: skip
 
 
@@ -113,7 +115,10 @@ def test_facts_fit_together(exercise_id: str) -> None:
     assert bool(task.standalone[0]) == bool(task.standalone[1])
     text = task.text.replace(*task.standalone)
     assert len(set(EQUATION.findall(text))) == bool(task.letters)
-    assert bool(task.unit) == bool(task.mistakes) == (task.kind == "pencil")
+    assert bool(task.number) == (task.kind == "pencil")
+    if task.number:
+        assert len(task.question.mistakes) >= 5
+        assert task.question.otherwise[-1].covers(task.question.answer), "the last one covers all"
     if task.kind != "open":
         compile(task.starter, "<starter>", "exec")
 
@@ -239,11 +244,10 @@ def test_what_a_person_reads_earns_points_too() -> None:
 
 def test_each_student_may_get_numbers_of_their_own() -> None:
     def made(layers: int) -> Exercise:
-        def judge(inputs: Any, outputs: Any) -> str | None:
-            return None if float(outputs["answer"]) == 2 * layers else "Twice as many."
-
+        twice = Remark("Twice as many.")
+        number = NumberQuestion(answer=2 * layers, unit="rows", otherwise=(twice,))
         return Exercise(
-            **DATA | {"judge": judge, "text": rf"Of {layers:,} $\{{x\}}$?",
+            **DATA | {"number": number, "text": rf"Of {layers:,} $\{{x\}}$?",
                       "starter": f"answer = {layers} * ..."}
         )  # fmt: skip
 

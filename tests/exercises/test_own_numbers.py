@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from functools import partial
 
-import numpy as np
 import pytest
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
-from mini_attn.exercises.variants import drawn, in_words, key_of, told_apart
+from mini_attn.exercises.variants import drawn, in_words, key_of
+from mini_attn.questions import NumberQuestion, judge
 
 PENCIL = [i for i in exercise_ids() if exercise(i).kind == "pencil"]
 # Its answers are small counts, nearly each of which is a foreseen mistake: none can be told apart.
@@ -19,13 +19,8 @@ DRAWN = [i for i in PENCIL if i not in FIXED]
 KEYS = [key_of("a test", f"student {number}") for number in range(1_000)]
 
 
-def said(task: Exercise, value: float) -> str | None:
-    return task.judge({}, {"answer": np.asarray(float(value))})
-
-
 def right(task: Exercise) -> float:
-    assert task.right is not None
-    return float(task.right({}))
+    return task.question.answer
 
 
 def test_every_pencil_exercise_is_drawn_or_listed() -> None:
@@ -37,14 +32,14 @@ def test_every_pencil_exercise_is_drawn_or_listed() -> None:
 def test_no_two_answers_that_can_be_named_meet(exercise_id: str) -> None:
     """In 1,000 draws: the right one, and each wrong one with its own idea."""
     book = exercise(exercise_id)
-    assert told_apart(book)
     variants = {task.text: task for task in map(book.for_student, KEYS)}
     assert len(variants) >= 15
     for task in variants.values():
-        assert said(task, right(task)) is None
-        assert len(task.mistakes) == len(book.mistakes)
-        for value, idea in task.mistakes.items():
-            assert said(task, value) == idea, (task.text, value)
+        assert judge(task.question, right(task)).verdict == "right"
+        assert len(task.question.mistakes) == len(book.question.mistakes)
+        for mistake in task.question.mistakes:
+            told = judge(task.question, mistake.value)
+            assert told == ("mistake", mistake.message), (task.text, mistake.value)
         assert right(task) != right(book)
     answers = [right(task) for task in variants.values()]
     assert len(set(answers)) >= 12
@@ -66,10 +61,11 @@ def test_all_texts_follow_from_the_numbers(exercise_id: str) -> None:
     for key in KEYS[:20]:
         task = book.for_student(key)
         assert task.text != book.text
-        assert (task.id, task.page, task.groups, task.unit) == (
-            book.id, book.page, book.groups, book.unit)  # fmt: skip
+        assert (task.id, task.page, task.groups, task.question.unit) == (
+            book.id, book.page, book.groups, book.question.unit)  # fmt: skip
         foreign = {n for n in own - numbers(task.text) if len(n) > 3}
-        told = [*task.hints, *task.common_errors, *task.mistakes.values()]
+        told = [*task.hints, *task.common_errors]
+        told += [mistake.message for mistake in task.question.mistakes]
         assert not [text for text in told if foreign & numbers(text)]
         assert task.text.count(task.standalone[0]) == 1 or task.standalone == ("", "")
 
@@ -90,12 +86,12 @@ def test_a_key_draws_each_exercise_apart() -> None:
     seen = []
 
     def toy(n: int = 0) -> Exercise:
-        seen.append(n)
+        seen.append(n + 1)
         task = exercise("cache_budget")
         return Exercise(
             id="toy", page=task.page, title="", kind="pencil", groups=task.groups, minutes=1,
             difficulty=1, assessed=False, section="", text="", hints=("", ""), common_errors=("",),
-            right=lambda inputs: n, judge=lambda inputs, outputs: None, mistakes={},
+            number=NumberQuestion(answer=n + 1, unit="rows"),
             draw=partial(drawn, toy, choices),
         )  # fmt: skip
 

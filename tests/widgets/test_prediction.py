@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ return texts.map((text) => living.judge(question, text));
 
 def judge(key: str, *texts: str) -> list[dict[str, Any]]:
     """What the page says to each text typed as answer."""
-    return run(JUDGE, [asdict(question(key)), texts])
+    return run(JUDGE, [question(key).data(), texts])
 
 
 def test_an_answer_is_told_alike_with_and_without_javascript() -> None:

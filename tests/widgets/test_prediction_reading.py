@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mini_attn.questions import KINDS, NumberQuestion
 from mini_attn.widgets.questions import QUESTIONS
-from mini_attn.widgets.questions.question import KINDS
 from tests.javascript import run
 from tests.widgets.test_prediction import judge
 
@@ -112,13 +112,13 @@ def test_a_size_without_its_unit_is_asked_about_and_never_far_too_small() -> Non
 
 
 GENERIC = """
-const base = {answer: 40, unit: "rows", tolerance: 0, explanation: "So.", mistakes: []};
-return input.map((kind) => ["10", "9"].map((text) => living.judge({...base, kind}, text).message));
+return input.map((question) => ["10", "9"].map((text) => living.judge(question, text).message));
 """
 
 
 def test_each_kind_of_question_has_words_of_its_own() -> None:
-    said = run(GENERIC, list(KINDS))
+    asked = [NumberQuestion(answer=40, unit="rows", kind=kind) for kind in KINDS]
+    said = run(GENERIC, [question.data() for question in asked])
     assert len({messages[0] for messages in said}) == len(KINDS)
     for kind, (message, _) in zip(KINDS, said, strict=True):
         assert message.startswith("Too small"), kind

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.numpy.positions.position import alibi_slopes
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 N_HEADS = 8
 SLOPES = [float(slope) for slope in alibi_slopes(N_HEADS)]
@@ -115,20 +114,21 @@ def _square(part: int) -> str:
     return "a hundredth" if part == 10 else f"1/{part**2}"
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or where to begin."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if value != int(value):
-        return "Distances are counted in tokens: the answer is a whole number."
-    if value < 1:
-        return "At distance 0 the weight is the reference itself."
-    return (
-        f"Not {value:,.0f}. At distance r the score is r/{n.steps} lower, so the weight is "
-        f"e^(−r/{n.steps}) times that at distance 0. Where is this {n.share}?"
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="tokens",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark(
+                "Distances are counted in tokens: the answer is a whole number.", fractional=True
+            ),
+            Remark("At distance 0 the weight is the reference itself.", high=0),
+            Remark(
+                f"Not {{value:,.0f}}. At distance r the score is r/{n.steps} lower, so the weight "
+                f"is e^(−r/{n.steps}) times that at distance 0. Where is this {n.share}?"
+            ),
+        ),
     )
 
 
@@ -148,8 +148,7 @@ def made(**numbers: Any) -> Exercise:
         section="ALiBi: a penalty that grows",
         definition="ALiBi: a penalty that grows",
         text=_text(n),
-        unit="tokens",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "All keys have the same content, so their scores differ by the bias alone. "
             "What does the softmax make of a difference of two scores?",
@@ -160,8 +159,6 @@ def made(**numbers: Any) -> Exercise:
             "Assuming that the weight falls linearly. It is the score that does.",
             "Taking the logarithm to base 10 or 2.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

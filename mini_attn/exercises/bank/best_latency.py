@@ -7,12 +7,13 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn, in_words
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, foreseen, near
 
 DEVICE = cost.DEVICES["h100"]
+TOLERANCE = 0.02  # with or without the embedding's rows
 PARTS = {4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
 LLAMA = ("Llama-3-70B", cost.parameter_count(MODELS["llama-3-70b"]))
 CHOICES = {
@@ -98,23 +99,20 @@ def _pairs(n: Numbers) -> dict[float, str]:
     }
 
 
-def _near(value: float, number: float) -> bool:
-    """With or without the embedding's rows."""
-    return abs(value / number - 1) < 0.02
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, [*_mistakes(n).items(), *_pairs(n).items()], _near):
-        return idea
-    if value <= 0:
-        return "A time is above 0."
-    return (
-        f"{value:,.4g} ms is {value / n.right:,.3g} times the least time. Bytes of all weights, "
-        f"over the bytes that {in_words(n.devices)} devices read in a second."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="ms",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=TOLERANCE,
+        otherwise=(
+            *(near(value, idea, TOLERANCE) for value, idea in _pairs(n).items()),
+            Remark("A time is above 0.", high=0),
+            Remark(
+                "{value:,.4g} ms is {ratio:,.3g} times the least time. Bytes of all weights, over "
+                f"the bytes that {in_words(n.devices)} devices read in a second."
+            ),
+        ),
     )
 
 
@@ -134,8 +132,7 @@ def made(**numbers: Any) -> Exercise:
         section="The step-time bound",
         text=_text(n),
         starter="answer = ...  # milliseconds",
-        unit="ms",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "One sequence: hardly any arithmetic, and no cache to speak of. What has to be "
             f"read for a token, and how fast do {in_words(n.devices)} devices read?",
@@ -146,8 +143,6 @@ def made(**numbers: Any) -> Exercise:
             "Dividing by the rate of one device.",
             "Using the arithmetic rate, which is hundreds of times too optimistic here.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

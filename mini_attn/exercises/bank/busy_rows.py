@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from math import ceil
-from operator import eq
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, below, foreseen
 
 NUMBER_BYTES = 2
 CHOICES = {
@@ -76,21 +75,23 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or which way another one is off."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if ceil(value) == n.right:
-        return "Rows are whole: round up to the first number that is enough."
-    if value < 1:
-        return "At least one row is multiplied."
-    word = "few" if value < n.right else "many"
-    return (
-        f"{value:,.6g} is too {word}. Write down FLOPs and bytes for m rows, set their quotient to "
-        f"{n.ridge}, and solve for m."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="rows",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark(
+                "Rows are whole: round up to the first number that is enough.",
+                low=n.right - 1,
+                high=n.right,
+            ),
+            Remark("At least one row is multiplied.", high=below(1)),
+            Remark(
+                "{value:,.6g} is too {many}. Write down FLOPs and bytes for m rows, set their "
+                f"quotient to {n.ridge}, and solve for m."
+            ),
+        ),
     )
 
 
@@ -109,8 +110,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="Counting what moves",
         text=_text(n),
-        unit="rows",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "Intensity is FLOPs over bytes. Both grow with m, but only the FLOPs grow in "
             "proportion to it.",
@@ -121,8 +121,6 @@ def made(**numbers: Any) -> Exercise:
             "Leaving out the rows themselves and the result.",
             "Using 4 bytes a number.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from operator import eq
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain, times_too_many
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, foreseen, near
 
 MODEL, NUMBER_BYTES = MODELS["llama-2-7b"], 2
 PARAMETERS = cost.parameter_count(MODEL)
@@ -97,20 +96,26 @@ def _pairs(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, [*_mistakes(n).items(), *_pairs(n).items()], eq):
-        return idea
-    if value != int(value) and int(value) == n.right:
-        return "A sequence fits whole or not at all: give the whole number."
-    if value <= 0:
-        return "At least one sequence fits: the weights leave most of the device free."
-    return (
-        f"{value:,.6g} is {times_too_many(value, n.right)}. "
-        "Bytes of the weights first, then bytes of one sequence's cache."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="sequences",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            *(near(value, idea, 0) for value, idea in _pairs(n).items()),
+            Remark(
+                "A sequence fits whole or not at all: give the whole number.",
+                low=n.right,
+                high=n.right + 1,
+            ),
+            Remark(
+                "At least one sequence fits: the weights leave most of the device free.", high=0
+            ),
+            Remark(
+                "{value:,.6g} is {times_too_many}. Bytes of the weights first, then bytes of one "
+                "sequence's cache."
+            ),
+        ),
     )
 
 
@@ -129,8 +134,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="What the cache costs",
         text=_text(n),
-        unit="sequences",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "The device holds the weights once and a cache for every sequence.",
             "Bytes of the weights: parameters times 2. Bytes of one cache: 2 (K and V) "
@@ -142,8 +146,6 @@ def made(**numbers: Any) -> Exercise:
             "Counting keys but not values.",
             "Taking a GB for 2**30 bytes.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

@@ -6,9 +6,9 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import LeadsTo, NumberQuestion, Remark, foreseen
 from mini_attn.stories.vocabulary import WORDS
 
 CHOICES = {
@@ -98,27 +98,27 @@ def _guesses(n: Numbers) -> dict[float, str]:
     }
 
 
-_near = partial(math.isclose, rel_tol=0.0009)
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if value <= 0:
-        return "Guesses cost something, so the mean is above 0."
-    guesses = value * n.length / math.log(n.words)
-    if abs(guesses - n.period - 1) < 0.5:
-        return (
-            f"{n.period + 1} guesses are right. One among {n.words} words costs ln {n.words}: "
-            f"{math.log(n.words):.4f}."
-        )
-    return (
-        f"{value:.4g} nats per word would be {guesses:.3g} guesses of ln {n.words} in the row. "
-        "Count the words that the model has to guess."
+def _number(n: Numbers) -> NumberQuestion:
+    one = math.log(n.words)
+    return NumberQuestion(
+        answer=n.right,
+        unit="nats per word",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=0.00091,
+        leads_to=LeadsTo("over", one / n.length),
+        otherwise=(
+            Remark("Guesses cost something, so the mean is above 0.", high=0),
+            Remark(
+                f"{n.period + 1} guesses are right. One among {n.words} words costs ln {n.words}: "
+                f"{one:.4f}.",
+                low=(n.period + 0.5) * one / n.length,
+                high=(n.period + 1.5) * one / n.length,
+            ),
+            Remark(
+                "{value:.4g} nats per word would be {leads_to:.3g} guesses of "
+                f"ln {n.words} in the row. Count the words that the model has to guess."
+            ),
+        ),
     )
 
 
@@ -137,8 +137,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="What a word costs",
         text=_text(n),
-        unit="nats per word",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "A guess among V equally likely words costs ln V, a certainty costs nothing. "
             "So count the guesses.",
@@ -150,8 +149,6 @@ def made(**numbers: Any) -> Exercise:
             "the block's last word when the second copy begins.",
             "Dividing by the words of one copy.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

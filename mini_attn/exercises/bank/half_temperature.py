@@ -6,9 +6,9 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 CHOICES = {"second": (2, 3, 4, 5, 6, 7), "third": (3, 4, 5, 6, 7, 8, 9)}
 
@@ -74,24 +74,27 @@ def _times(number: int) -> str:
 TOLERANCE = 6e-4
 
 
-def _near(value: float, number: float) -> bool:
-    return abs(value - number) < TOLERANCE
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or on which side another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if abs(value - 100 * n.right) < 100 * TOLERANCE:
-        return "Write the share as a part of 1, not in percent."
-    if not 0 < value < 1:
-        return "A share lies between 0 and 1."
-    side = "large" if value > n.right else "small"
+def _number(n: Numbers) -> NumberQuestion:
     of = f"ln {n.second}"
-    return f"{value:.4g} is too {side}. e to the {of} is {n.second}; what is e to twice the {of}?"
+    return NumberQuestion(
+        answer=n.right,
+        unit="(a part of 1)",
+        mistakes=foreseen(_mistakes(n)),
+        within=TOLERANCE,
+        otherwise=(
+            Remark(
+                "Write the share as a part of 1, not in percent.",
+                low=100 * (n.right - TOLERANCE),
+                high=100 * (n.right + TOLERANCE),
+            ),
+            Remark("A share lies between 0 and 1.", high=0),
+            Remark("A share lies between 0 and 1.", low=1),
+            Remark(
+                f"{{value:.4g}} is too {{large}}. e to the {of} is {n.second}; what is e to twice "
+                f"the {of}?"
+            ),
+        ),
+    )
 
 
 def made(**numbers: Any) -> Exercise:
@@ -109,8 +112,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="Temperature",
         text=_text(n),
-        unit="(a part of 1)",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "The temperature divides the scores before the powers are taken.",
             "Dividing by ½ doubles each score, and e to twice a score is the square of e "
@@ -122,8 +124,6 @@ def made(**numbers: Any) -> Exercise:
             "Multiplying by ½ instead of dividing.",
             "Squaring the numerator but not the terms of the sum.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

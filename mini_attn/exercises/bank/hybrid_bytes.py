@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen
 
 MODEL, EACH, EVERY = MODELS["gemma-3-27b"], 2, MODELS["gemma-3-27b"].full_every or 1
 CHOICES = {
@@ -88,24 +88,23 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _near(value: float, number: float) -> bool:
-    return abs(value - number) <= 0.005 * number
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if 0 < value < 1e6:
-        return "The answer is in bytes: write the number out, or as 1.23e9."
-    far = max(value / n.right, n.right / value) if value > 0 else float("inf")
-    side = "large" if value > n.right else "small"
-    return (
-        f"{value:,.6g} bytes is {far:,.3g} times too {side}. Slots of all layers first, then bytes "
-        "of one slot."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="bytes",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=0.005,
+        otherwise=(
+            Remark(
+                "The answer is in bytes: write the number out, or as 1.23e9.",
+                low=above(0),
+                high=below(1e6),
+            ),
+            Remark(
+                "{value:,.6g} bytes is {factor:,.3g} times too {large}. Slots of all layers first, "
+                "then bytes of one slot."
+            ),
+        ),
     )
 
 
@@ -125,8 +124,7 @@ def made(**numbers: Any) -> Exercise:
         section="Layers of both kinds",
         text=_text(n),
         starter="answer = ...  # your number of bytes",
-        unit="bytes",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "Two sums: what the full layers hold, and what the windowed ones hold.",
             f"Slots: full layers times {n.context:,} plus windowed layers times "
@@ -138,8 +136,6 @@ def made(**numbers: Any) -> Exercise:
             "Counting the windowed layers as if they held nothing.",
             "Counting keys and not values.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

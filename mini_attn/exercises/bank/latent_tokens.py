@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, above, foreseen, near
 
 MODEL = MODELS["deepseek-v2-lite"]
 ROPE = MODEL.qk_rope_head_dim or 0
@@ -82,23 +81,24 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if abs(value - n.right) < 1:
-        return "A token fits whole or not at all: give the whole number, rounded down."
-    if abs(value / n.right - 1) < 0.005:
-        return "Very near: give the exact whole number, rounded down."
-    if value <= 0:
-        return "Some tokens fit: bytes of a token first, then divide."
-    way = "many" if value > n.right else "few"
-    return (
-        f"{value:,.6g} is too {way}. Numbers of a token in one layer first, then times layers and "
-        "bytes, then divide."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="tokens",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark(
+                "A token fits whole or not at all: give the whole number, rounded down.",
+                low=above(n.right - 1),
+                high=n.right + 1,
+            ),
+            near(n.right, "Very near: give the exact whole number, rounded down.", 0.005),
+            Remark("Some tokens fit: bytes of a token first, then divide.", high=0),
+            Remark(
+                "{value:,.6g} is too {many}. Numbers of a token in one layer first, then times "
+                "layers and bytes, then divide."
+            ),
+        ),
     )
 
 
@@ -117,8 +117,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="What is cached",
         text=_text(n),
-        unit="tokens",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "What does one token leave in one layer? Two things, and neither depends on the heads.",
             f"{n.rank} + {ROPE} numbers, 2 bytes each, in {n.layers} layers: the bytes of a "
@@ -129,8 +128,6 @@ def made(**numbers: Any) -> Exercise:
             "Forgetting the rotated key.",
             f"Counting the {n.heads} heads.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

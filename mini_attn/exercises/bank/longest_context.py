@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain, times_too_many
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 LAYERS, RANK, ROPE, NUMBER_BYTES = 32, 512, 64, 2
 KEPT = RANK + ROPE  # numbers of a token in a layer
@@ -76,20 +75,19 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if value != int(value) and int(value) == n.right:
-        return "Tokens come whole: round down."
-    if value <= 0:
-        return "The weights leave most of the device free: some tokens fit."
-    return (
-        f"{value:,.6g} is {times_too_many(value, n.right)}. "
-        "Memory less weights, then bytes of one token of every sequence."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="tokens each",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark("Tokens come whole: round down.", low=n.right, high=n.right + 1),
+            Remark("The weights leave most of the device free: some tokens fit.", high=0),
+            Remark(
+                "{value:,.6g} is {times_too_many}. Memory less weights, then bytes of one token of "
+                "every sequence."
+            ),
+        ),
     )
 
 
@@ -112,8 +110,7 @@ def made(**numbers: Any) -> Exercise:
             "the latent variant of the picture has",
             "a model of the shape of Llama-3-8B, but with latent attention, has",
         ),
-        unit="tokens each",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "All sequences together may take what the weights leave.",
             f"One token takes, in all layers, {LAYERS} × ({RANK} + {ROPE}) × 2 bytes of "
@@ -123,8 +120,6 @@ def made(**numbers: Any) -> Exercise:
             "Leaving out the rotated key.",
             "A factor 2 for keys and values: the latent is both.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

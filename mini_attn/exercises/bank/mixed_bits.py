@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 SHARED = 2 * 16  # bits of a zero and a scale in float16
 CHOICES = {
@@ -85,23 +85,20 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _near(value: float, number: float) -> bool:
-    return abs(value - number) < 0.0045
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or on which side another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    side = "many" if value > n.right else "few"
-    are = "bit is" if value == 1 else "bits are"
-    return (
-        f"{value:.4g} {are} too {side}. First the bits of one number of a key, with its share "
-        f"of the zero and the scale, then those of a value. Then {n.k_dim} of the first and "
-        f"{n.v_dim} of the second, over all."
+def _number(n: Numbers) -> NumberQuestion:
+    steps = (
+        "First the bits of one number of a key, with its share of the zero and the scale, then "
+        f"those of a value. Then {n.k_dim} of the first and {n.v_dim} of the second, over all."
+    )
+    return NumberQuestion(
+        answer=n.right,
+        unit="bits",
+        mistakes=foreseen(_mistakes(n)),
+        within=0.0045,
+        otherwise=(
+            Remark(f"{{value:.4g}} bit is too {{many}}. {steps}", low=1, high=1),
+            Remark(f"{{value:.4g}} bits are too {{many}}. {steps}"),
+        ),
     )
 
 
@@ -120,8 +117,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="True bits",
         text=_text(n),
-        unit="bits",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "What is stored for a group besides its codes, and how many numbers share it?",
             f"A key's number takes {n.k_bits} + 32/{n.k_group} bits, a value's {n.v_bits} + "
@@ -133,8 +129,6 @@ def made(**numbers: Any) -> Exercise:
             "Adding keys and values where the mean was asked for.",
             "Counting keys and values alike, though there are more numbers in the keys.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

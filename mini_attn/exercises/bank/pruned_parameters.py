@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain, times_too_many
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn, in_words
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 MODEL = MODELS["gpt2"]
 CHOICES = {  # all with heads of 64
@@ -76,18 +75,18 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if value <= 0:
-        return "Heads that go take parameters along: the number is above zero."
-    return (
-        f"{value:,.6g} is {times_too_many(value, n.right)}. "
-        "Columns of three matrices with their biases, and rows of the fourth."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="parameters",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark("Heads that go take parameters along: the number is above zero.", high=0),
+            Remark(
+                "{value:,.6g} is {times_too_many}. Columns of three matrices with their biases, "
+                "and rows of the fourth."
+            ),
+        ),
     )
 
 
@@ -106,8 +105,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="What heads cost",
         text=_text(n),
-        unit="parameters",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "List what one head owns: in each of the four matrices, and in each of the "
             "four biases.",
@@ -118,8 +116,6 @@ def made(**numbers: Any) -> Exercise:
             "Forgetting that the rows of W_o go as well.",
             "Counting the bias after W_o, which belongs to no head.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.numpy.positions.rope import rope_frequencies
+from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen
 
 CHOICES = {
     "head_dim": (96, 112, 128),
@@ -84,27 +83,33 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or where to begin."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if n.last_turning < value < n.last_turning + 1:
-        return (
-            f"That is where the planes stop coming full circle: plane {n.last_turning} still does, "
-            f"the next does not. Now count from there to plane {n.pairs - 1}."
-        )
-    if 0 < value < 1:
-        return "That is a share. The question is how many planes."
-    if value != int(value):
-        return "A plane comes full circle or it does not: the answer is a whole number."
-    if not 0 < value < n.pairs:
-        return f"There are {n.pairs} planes, and some are slow."
-    return (
-        f"Not {value:,.0f}. Write down the angle of plane i at position {n.context:,}, set it "
-        "equal to 2π, and solve for i with logarithms."
+def _number(n: Numbers) -> NumberQuestion:
+    some = f"There are {n.pairs} planes, and some are slow."
+    return NumberQuestion(
+        answer=n.right,
+        unit="planes",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark(
+                f"That is where the planes stop coming full circle: plane {n.last_turning} still "
+                f"does, the next does not. Now count from there to plane {n.pairs - 1}.",
+                low=above(n.last_turning),
+                high=below(n.last_turning + 1),
+            ),
+            Remark(
+                "That is a share. The question is how many planes.", low=above(0), high=below(1)
+            ),
+            Remark(
+                "A plane comes full circle or it does not: the answer is a whole number.",
+                fractional=True,
+            ),
+            Remark(some, high=0),
+            Remark(some, low=n.pairs),
+            Remark(
+                "Not {value:,.0f}. Write down the angle of plane i at position "
+                f"{n.context:,}, set it equal to 2π, and solve for i with logarithms."
+            ),
+        ),
     )
 
 
@@ -123,8 +128,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="Many planes, many speeds",
         text=_text(n),
-        unit="planes",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             f"Plane i needs 2π · theta^(i / {n.pairs}) positions for a full rotation. For which "
             "i is that more than the context?",
@@ -136,8 +140,6 @@ def made(**numbers: Any) -> Exercise:
             f"Counting {n.head_dim} planes.",
             f"Losing one at either end: the planes are numbered 0 to {n.pairs - 1}.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

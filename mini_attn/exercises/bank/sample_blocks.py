@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain, times_too_many
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 CHOICES = {
     "size": (16, 32),
@@ -85,22 +85,18 @@ def _mistakes(n: Numbers) -> dict[int, str]:
     return mistakes
 
 
-def _same(value: float, number: float) -> bool:
-    return value == number
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), _same):
-        return idea
-    if value <= 0:
-        return "At least one block is held."
-    return (
-        f"{value:,.6g} is {times_too_many(value, n.right)}. Which blocks does nobody write into "
-        "after the fork, and how many has each sample behind them?"
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="blocks",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark("At least one block is held.", high=0),
+            Remark(
+                "{value:,.6g} is {times_too_many}. Which blocks does nobody write into after the "
+                "fork, and how many has each sample behind them?"
+            ),
+        ),
     )
 
 
@@ -120,8 +116,7 @@ def made(**numbers: Any) -> Exercise:
         section="Who holds a block",
         text=_text(n),
         starter="answer = ...  # your number of blocks",
-        unit="blocks",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "Which blocks does the prompt fill? Nobody writes into those any more.",
             f"A sample has {n.prompt + n.answer} tokens. How many blocks is that, and how many of "
@@ -132,8 +127,6 @@ def made(**numbers: Any) -> Exercise:
             "Letting each answer begin in a new block.",
             "Counting the shared blocks once for each sample.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

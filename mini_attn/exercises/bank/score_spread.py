@@ -6,10 +6,10 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 GPT2 = MODELS["gpt2"]
 CHOICES = {"heads": (6, 8, 10, 12, 14, 20, 24), "size": (64, 100, 144), "spread": (2, 3, 5)}
@@ -83,22 +83,19 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-_near = partial(math.isclose, rel_tol=0.005)
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if value <= 0:
-        return "A spread is above 0."
-    side, far = ("large", value / n.right) if value > n.right else ("small", n.right / value)
-    return (
-        f"{value:.4g} is too {side} by a factor of {far:.3g}. First the variance of one product, "
-        "then of the sum, then its root, then the division."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="(a number without a unit)",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=0.0051,
+        otherwise=(
+            Remark("A spread is above 0.", high=0),
+            Remark(
+                "{value:.4g} is too {large} by a factor of {factor:.3g}. First the variance of one "
+                "product, then of the sum, then its root, then the division."
+            ),
+        ),
     )
 
 
@@ -117,8 +114,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="The variance argument",
         text=_text(n),
-        unit="(a number without a unit)",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "Variances of independent terms add. How many terms does one dot product have?",
             f"One product has the variance 1² · {n.spread}² = {n.spread**2}. The sum of "
@@ -129,8 +125,6 @@ def made(**numbers: Any) -> Exercise:
             "Adding spreads instead of variances.",
             "Summing over d_model: a head's query has head_dim numbers.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

@@ -6,9 +6,9 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn, in_words
+from mini_attn.questions import LeadsTo, NumberQuestion, Remark, below, foreseen
 
 NAMES = {3: "fourth", 4: "fifth", 5: "sixth", 6: "seventh", 7: "eighth", 8: "ninth"}
 CHOICES = {"others": tuple(NAMES), "rest": (4, 5, 10, 20, 25, 50)}
@@ -80,25 +80,24 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-_near = partial(math.isclose, rel_tol=0.003)
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or the weight that another score would give."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if value < 0:
-        return (
-            f"With a score below 0 the {n.last} key gets less weight than each of the others. It "
-            "should get far more, so its score is above 0. Did a sign get lost?"
-        )
-    weight = 1 / (1 + n.others * math.exp(-min(value, 700.0)))
-    return (
-        f"A score of {value:.4g} gives the weight {weight:.3g}. Write the weight as a quotient of "
-        f"exponentials, put in {n.weight:g}, and solve for the score."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="(a number without a unit)",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=0.0031,
+        leads_to=LeadsTo("weight", n.others),
+        otherwise=(
+            Remark(
+                f"With a score below 0 the {n.last} key gets less weight than each of the others. "
+                "It should get far more, so its score is above 0. Did a sign get lost?",
+                high=below(0),
+            ),
+            Remark(
+                "A score of {value:.4g} gives the weight {leads_to:.3g}. Write the weight as a "
+                f"quotient of exponentials, put in {n.weight:g}, and solve for the score."
+            ),
+        ),
     )
 
 
@@ -117,8 +116,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="By hand, in four steps",
         text=_text(n),
-        unit="(a number without a unit)",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             f"Write down the softmax of the {in_words(n.others + 1)} scores: one "
             f"exponential over the sum of {in_words(n.others + 1)}.",
@@ -129,8 +127,6 @@ def made(**numbers: Any) -> Exercise:
             "Taking a score of 0 for a weight of 0.",
             f"Forgetting that the {in_words(n.others)} others share what is left.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from math import isclose
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import LeadsTo, NumberQuestion, Remark, below, foreseen
 
 CHOICES = {
     "stride": (16, 32, 64),
@@ -77,20 +76,23 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or what a query reads with that length."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), partial(isclose, rel_tol=1e-6)):
-        return idea
-    if value > n.right:
-        return f"{value:,.7g} tokens are enough, but not the shortest text."
-    if value < n.span:
-        return f"{value:,.6g} tokens: not one span is full, so there is no compressed key."
-    found = (value - n.span) // n.stride + 1
-    return (
-        f"{value:,.7g} tokens have {found:,.6g} compressed keys, but there are {n.others:,} others."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="tokens",
+        mistakes=foreseen(_mistakes(n)),
+        leads_to=LeadsTo("steps", n.stride, start=n.span),
+        otherwise=(
+            Remark("{value:,.7g} tokens are enough, but not the shortest text.", low=n.right),
+            Remark(
+                "{value:,.6g} tokens: not one span is full, so there is no compressed key.",
+                high=below(n.span),
+            ),
+            Remark(
+                "{value:,.7g} tokens have {leads_to:,.6g} compressed keys, but there are "
+                f"{n.others:,} others."
+            ),
+        ),
     )
 
 
@@ -110,8 +112,7 @@ def made(**numbers: Any) -> Exercise:
         section="Chosen for each query",
         text=_text(n),
         starter="answer = ...  # your number of tokens",
-        unit="tokens",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "How many keys does a query read that are not compressed ones? It does not depend on "
             "the length.",
@@ -123,8 +124,6 @@ def made(**numbers: Any) -> Exercise:
             "Counting a chosen block as one key.",
             "Stopping where there are as many of both.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

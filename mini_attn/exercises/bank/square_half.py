@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain, times_too_many
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn, in_words
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, foreseen
 
 MODEL = MODELS["llama-2-7b"]
 WIDTHS = [(3072, 8192), (5120, 13_824), (6144, 16_384), (6656, 17_920), (2560, 6912), (3584, 9472)]
@@ -89,18 +88,18 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if value <= 0:
-        return "A number of tokens is above zero."
-    return (
-        f"{value:,.6g} is {times_too_many(value, n.right)}. "
-        "FLOPs a token of all products with weights on one side, 4·n·d on the other."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="tokens",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark("A number of tokens is above zero.", high=0),
+            Remark(
+                "{value:,.6g} is {times_too_many}. FLOPs a token of all products with weights on "
+                "one side, 4·n·d on the other."
+            ),
+        ),
     )
 
 
@@ -119,8 +118,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="Where the square takes over",
         text=_text(n),
-        unit="tokens",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "Per token: every weight of the layer takes one multiply-add, every key takes "
             "one for each number in the score and one for each number in the weighted sum.",
@@ -130,8 +128,6 @@ def made(**numbers: Any) -> Exercise:
             "Forgetting the MLP, or taking two matrices where a gated one has three.",
             "Counting one of the two products that grow with the square.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

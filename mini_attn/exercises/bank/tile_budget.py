@@ -6,11 +6,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mini_attn import cost
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen, near
 
 EACH, SUMS, STEP = 2, 4, 16
+TOLERANCE = 0.005
+IN_BYTES = "The answer is in bytes: write the number out, or as 1.23e9."
 CHOICES = {
     "tokens": (8192, 10_240, 16_384),
     "size": (96, 128),
@@ -132,27 +134,25 @@ def _mistakes(n: Numbers) -> dict[float, str]:
         ),
         n.block_q: "Those are the queries of a block. The bytes that are read are asked for.",
     }  # fmt: skip
-    return {value: idea for value, idea in found.items() if not _near(value, n.right)}
+    off = TOLERANCE * n.right
+    return {value: idea for value, idea in found.items() if abs(value - n.right) > off}
 
 
-def _near(value: float, number: float) -> bool:
-    return abs(value - number) <= 0.005 * number
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if 0 < value < 1e5 or _near(1e3 * value, n.right) or _near(1024 * value, n.right):
-        return "The answer is in bytes: write the number out, or as 1.23e9."
-    far = max(value / n.right, n.right / value) if value > 0 else float("inf")
-    side = "large" if value > n.right else "small"
-    return (
-        f"{value:,.6g} bytes is {far:,.3g} times too {side}. First the queries of a block, then "
-        "how often keys and values are read, then their bytes."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="bytes",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=TOLERANCE,
+        otherwise=(
+            Remark(IN_BYTES, low=above(0), high=below(1e5)),
+            near(n.right / 1e3, IN_BYTES, TOLERANCE),
+            near(n.right / 1024, IN_BYTES, TOLERANCE),
+            Remark(
+                "{value:,.6g} bytes is {factor:,.3g} times too {large}. First the queries of a "
+                "block, then how often keys and values are read, then their bytes."
+            ),
+        ),
     )
 
 
@@ -172,8 +172,7 @@ def made(**numbers: Any) -> Exercise:
         section="How much it saves depends on the fast memory",
         text=_text(n),
         starter="answer = ...  # your number of bytes",
-        unit="bytes",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "How many bytes does one more query take in the fast memory, and how many do the keys "
             "and values of a tile take whatever the queries are?",
@@ -186,8 +185,6 @@ def made(**numbers: Any) -> Exercise:
             "Dividing by the keys of a tile instead of the queries.",
             "Not rounding: blocks are whole, and the last one reads all keys too.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from operator import eq
-
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.models import MODELS
+from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen
 
 TEXT = """
 With pencil and paper: Llama-3-8B has 32 query heads and 8 key/value heads. A program assigns the
@@ -40,20 +38,21 @@ MISTAKES = {
 }
 
 
-def judge(inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number."""
-    value = float(outputs["answer"])
-    if value == ANSWER:
-        return None
-    if idea := explain(value, MISTAKES.items(), eq):
-        return idea
-    if value != int(value) or not 0 <= value <= HEADS:
-        return f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
-    return (
-        f"It is not {value:.0f}. Query head h should read h // {GROUP} and reads h mod {KV_HEADS}: "
-        "count where the two agree."
-    )
-
+_WHOLE = f"A head is right or not: the answer is a whole number from 0 to {HEADS}."
+NUMBER = NumberQuestion(
+    answer=ANSWER,
+    unit="heads",
+    mistakes=foreseen(MISTAKES),
+    otherwise=(
+        Remark(_WHOLE, high=below(0)),
+        Remark(_WHOLE, low=above(HEADS)),
+        Remark(_WHOLE, fractional=True),
+        Remark(
+            f"It is not {{value:.0f}}. Query head h should read h // {GROUP} and reads h mod "
+            f"{KV_HEADS}: count where the two agree."
+        ),
+    ),
+)
 
 EXERCISE = Exercise(
     id="tiled_heads",
@@ -71,8 +70,7 @@ EXERCISE = Exercise(
         "In the example of this page, heads 0 and 3 of 4 were right all the same.",
         "With 2 key/value heads for 4 query heads, heads 0 and 3 are right all the same.",
     ),
-    unit="heads",
-    mistakes=MISTAKES,
+    number=NUMBER,
     hints=(
         "Two numbers for each query head: the key/value head that it should read, and the one "
         "that it gets.",
@@ -83,5 +81,4 @@ EXERCISE = Exercise(
         "Checking the first and the last head only.",
         "Taking 8 for the number of query heads that share a key/value head.",
     ),
-    judge=judge,
 )

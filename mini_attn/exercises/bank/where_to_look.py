@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import eq
 from typing import Any, NamedTuple
 
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
+from mini_attn.questions import NumberQuestion, Remark, above, below, foreseen
 
 CHOICES = {"period": tuple(range(21, 30)), "place": tuple(range(3, 18))}
 
@@ -58,18 +57,21 @@ def _mistakes(n: Numbers) -> dict[float, str]:
     }
 
 
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or where to begin."""
-    value = float(outputs["answer"])
-    if value == n.right:
-        return None
-    if idea := explain(value, _mistakes(n).items(), eq):
-        return idea
-    if value != int(value) or not 0 <= value <= n.own:
-        return f"The positions that can be looked at are the whole numbers from 0 to {n.own}."
-    return (
-        f"It is not {value:,.6g}. Write the row down with its positions. Find the word that is "
-        "read, then its earlier copy, then what came right after that."
+def _number(n: Numbers) -> NumberQuestion:
+    far = f"The positions that can be looked at are the whole numbers from 0 to {n.own}."
+    return NumberQuestion(
+        answer=n.right,
+        unit="(position)",
+        mistakes=foreseen(_mistakes(n)),
+        otherwise=(
+            Remark(far, high=below(0)),
+            Remark(far, low=above(n.own)),
+            Remark(far, fractional=True),
+            Remark(
+                "It is not {value:,.6g}. Write the row down with its positions. Find the word that "
+                "is read, then its earlier copy, then what came right after that."
+            ),
+        ),
     )
 
 
@@ -88,8 +90,7 @@ def made(**numbers: Any) -> Exercise:
         assessed=False,
         section="Which head does what",
         text=_text(n),
-        unit="(position)",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "What does an induction head look for, and does it look at that or beside it?",
             f"In the first copy the word stands at position {n.place}. One position further on "
@@ -99,8 +100,6 @@ def made(**numbers: Any) -> Exercise:
             "Looking at the earlier copy itself and not at what came after it.",
             "Giving the distance and not the position.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

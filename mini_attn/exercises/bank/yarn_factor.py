@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mini_attn.config import YaRN
-from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.spec import Exercise, Inputs, Outputs
+from mini_attn.exercises.spec import Exercise
 from mini_attn.exercises.variants import drawn
 from mini_attn.numpy.positions.rope import rope_frequencies
+from mini_attn.questions import LeadsTo, NumberQuestion, Remark, foreseen
 
 CHOICES = {"factor": (6, 8, 10, 12, 16, 20, 24, 32, 40, 64), "score": (2, 3, 5, 6, 7, 9)}
 
@@ -76,21 +76,20 @@ def _times(number: int) -> str:
     return "twice" if number == 2 else f"{number} times"
 
 
-_near = partial(math.isclose, rel_tol=0.003)
-
-
-def _judge(n: Numbers, inputs: Inputs, outputs: Outputs) -> str | None:
-    """The idea behind a foreseen wrong number, or how far off another one is."""
-    value = float(outputs["answer"])
-    if _near(value, n.right):
-        return None
-    if idea := explain(value, _mistakes(n).items(), _near):
-        return idea
-    if value <= 0:
-        return f"The score was {n.score} and gets a positive factor."
-    return (
-        f"{value:.4g} is {value / n.score:.4g} times the old score. First 0.1 · ln {n.factor} + 1, "
-        "then what it means for a product of a query and a key."
+def _number(n: Numbers) -> NumberQuestion:
+    return NumberQuestion(
+        answer=n.right,
+        unit="(a number without a unit)",
+        mistakes=foreseen(_mistakes(n)),
+        tolerance=0.0031,
+        leads_to=LeadsTo("over", n.score),
+        otherwise=(
+            Remark(f"The score was {n.score} and gets a positive factor.", high=0),
+            Remark(
+                "{value:.4g} is {leads_to:.4g} times the old score. First "
+                f"0.1 · ln {n.factor} + 1, then what it means for a product of a query and a key."
+            ),
+        ),
     )
 
 
@@ -110,8 +109,7 @@ def made(**numbers: Any) -> Exercise:
         section="The factor on the scores",
         definition="The factor on the scores",
         text=_text(n),
-        unit="(a number without a unit)",
-        mistakes=_mistakes(n),
+        number=_number(n),
         hints=(
             "The factor is put on cosine and sine, and so on every rotated query and every "
             "rotated key.",
@@ -122,8 +120,6 @@ def made(**numbers: Any) -> Exercise:
             "Multiplying the scores by the factor once.",
             "Taking the logarithm to base 10.",
         ),
-        right=lambda inputs: n.right,
-        judge=partial(_judge, n),
         draw=partial(drawn, made, CHOICES),
     )
 

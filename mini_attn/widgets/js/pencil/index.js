@@ -1,10 +1,10 @@
 // A pencil exercise is answered where it stands, like a prediction, and needs no Python; so is a
 // question in words. A script of its own for the pages that have one.
 import { escape } from "../core/text.js";
-import { parseAnswer } from "../prediction/judge.js";
 import { isAnswer } from "../progress/format.js";
 import { add, announce, keep, readKept, whenKept } from "../progress/store.js";
-import { judgeNumber } from "./judge.js";
+import { judge } from "../questions/judge.js";
+import { questionOf } from "./question.js";
 import { takePlace } from "./place.js";
 import { mountWords } from "./words.js";
 
@@ -19,14 +19,9 @@ const frame = ({ id, title, unit }) => `<div class="living-app predict" role="gr
   </form>
   <p class="predict-feedback" id="pencil-${id}-said" role="status"></p></div>`;
 
-// Of the two readings of a number such as 1,234 the right one was meant.
-function missing(data, { value, other }) {
-  if (other && judgeNumber(data, other.value) === null) return null;
-  return judgeNumber(data, value);
-}
-
 function mount(root) {
   const { data, live, key } = takePlace(root, frame);
+  const question = questionOf(data);
   const [input, said] = [live.querySelector("input"), live.querySelector(".predict-feedback")];
   const points = `${data.points} of ${data.points} points`;
 
@@ -51,10 +46,9 @@ function mount(root) {
   }
 
   function judged(typed) {
-    const read = parseAnswer(typed, data.unit, { signed: true });
-    if (read.error) return ["unread", "!", read.error];
-    const idea = missing(data, read);
-    return idea === null ? ["right", "✓", `Solved, ${points}.`] : ["wrong", "✗", `Not yet. ${idea}`];
+    const { verdict, message } = judge(question, typed);
+    if (verdict === "unread") return [verdict, "!", message];
+    return verdict === "right" ? [verdict, "✓", `Solved, ${points}.`] : ["wrong", "✗", `Not yet. ${message}`];
   }
 
   function check(event) {

@@ -4,7 +4,7 @@ import { validate } from "../core/schema.js";
 import { escape } from "../core/text.js";
 import { isAttempt } from "../progress/format.js";
 import { announce, forget, keep as store, readKept, whenKept } from "../progress/store.js";
-import { format, judge } from "./judge.js";
+import { format, judge } from "../questions/judge.js";
 import { attempt as ATTEMPT } from "./schema.json"; // the list of all keys stays out
 
 const schema = { attempt: ATTEMPT };
