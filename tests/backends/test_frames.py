@@ -89,7 +89,7 @@ def test_tables_and_masks_are_made_once_for_all_layers():
     names = calls(lambda: model(np.array([[1, 2, 3]]), caches=model.new_caches(1, 8)))
     assert names.count("turns") == 1
     assert names.count("compare_positions") == 1
-    assert names.count("attend") == 3
+    assert names.count("attend_in_full") == 3
 
 
 @pytest.mark.parametrize("form", ["expanded", "absorbed"])

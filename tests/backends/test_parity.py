@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import types
@@ -175,3 +176,44 @@ def test_a_docstring_of_its_own_is_its_example_and_what_it_notes():
     assert "torch.ones(1)" in made
     assert "slow" not in made
     assert docstrings.rewritten(NUMPY_SIDE, made) == made
+
+
+# The same idea in each backend's own types, or PyTorch's own contract.
+OWN_TYPES = {
+    "Module.load_state_dict": ("None", "Any"),  # PyTorch's says which keys were missing
+    "draw_sinks": ("Array", "nn.Parameter"),
+    "KVCache._integers": ("Array", "Integers"),  # NumPy's, on the host
+}
+
+
+def returned(backend):
+    """(File, name) -> what a function says that it gives, private ones too."""
+    folder, found = Path(backend.__file__).parent, {}
+
+    def walk(file, body, prefix):
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                walk(file, node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+                found[file, prefix + node.name] = ast.unparse(node.returns)
+
+    for path in folder.rglob("*.py"):
+        walk(path.relative_to(folder), ast.parse(path.read_text(encoding="utf-8")).body, "")
+    return found
+
+
+def in_numpys_words(kind):
+    return kind.replace("Tensor", "Array").replace("torch.dtype", "np.dtype[Any]")
+
+
+def test_what_has_one_name_gives_one_kind_in_both():
+    """A helper that gives a tuple here and an array there misleads who reads both."""
+    ours, theirs = returned(mini_attn.numpy), returned(mini_attn.torch)
+    both = ours.keys() & theirs.keys()
+    assert len(both) > 300
+    different = {
+        key[1]: (ours[key], theirs[key])
+        for key in both
+        if ours[key] != in_numpys_words(theirs[key])
+    }
+    assert different == OWN_TYPES

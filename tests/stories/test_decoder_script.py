@@ -155,14 +155,14 @@ def test_attention_maps_are_numpys(case, monkeypatch):
     model, ids, got = case
     seen = []
     for module in (numpy_heads, numpy_latent):
-        attend = module.attend
+        attend = module.attend_in_full
 
         def noted(*given, attend=attend, **named):
             result = attend(*given, **named)
             seen.append(result.weights[0])
             return result
 
-        monkeypatch.setattr(module, "attend", noted)
+        monkeypatch.setattr(module, "attend_in_full", noted)
     wide(model)(ids)
     assert len(seen) == len(got["weights"]) == model.config.n_layers
     for expected, maps in zip(seen, got["weights"], strict=True):

@@ -29,7 +29,7 @@ class Attended(NamedTuple):
     scores: Array  # (batch, n_heads, q_len, kv_len), -inf where a key is hidden
 
 
-def attend(
+def attend_in_full(
     q: Array,
     k: Array,
     v: Array,
@@ -39,7 +39,7 @@ def attend(
     softcap: float | None = None,
     sinks: Array | None = None,
 ) -> Attended:
-    """Attention without checks: all sizes fit, and a bias has four axes."""
+    """Return attention without checks: all sizes fit, and a bias has four axes."""
     mask = visibility.whole()
     q_wide = q.astype(np.promote_types(q.dtype, np.float32), copy=False)
     scores = score(q_wide * scale, k, softcap, bias, mask)
@@ -239,7 +239,7 @@ def scaled_dot_product_attention(
     rule = (mask, causal, window, sink_tokens, q_positions, kv_positions)
     visibility = check_visibility(sizes, *rule)
     bias = None if bias is None else fit_bias(bias, sizes)
-    found = attend(q, k, v, visibility, scale, bias, softcap, sinks)
+    found = attend_in_full(q, k, v, visibility, scale, bias, softcap, sinks)
     answer = [found.out]
     if return_weights:
         answer.append(found.weights.astype(q.dtype, copy=False))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mini_attn.config import NativeSparseConfig
 from mini_attn.numpy.attention._row_blocks import RowBlocks
 from mini_attn.numpy.attention._visibility import Visibility
-from mini_attn.numpy.attention.dot_product import attend
+from mini_attn.numpy.attention.dot_product import attend_in_full
 from mini_attn.numpy.layers.indexed import best
 
 Array = NDArray[Any]
@@ -45,8 +45,8 @@ class Branches:
         weights = np.zeros((batch, n_heads, q_len, 0), np.float32)
         if n:
             complete = Visibility(q_len, n, mask=None if free else np.all(seen, axis=4)[..., :n])
-            found = self._attend(*means, complete)
-            out, weights = found.out, found.weights
+            asked = self.q, *means, complete, self.scale, None, self.config.softcap
+            out, weights, _ = attend_in_full(*asked)
         if blocks.n_blocks <= self.config.n_blocks:
             return out, None
         return out, self._choice(weights, np.asarray(seen.any(axis=4)))
@@ -67,7 +67,7 @@ class Branches:
         """The branch of the chosen blocks, which a lone token gathers and several mask."""
         blocks = self.blocks
         if chosen is None:
-            return self._attend(self.k, self.v, self.whole).out
+            return self._attend(self.k, self.v, self.whole)
         if lone:
             order = chosen[:, :, 0, :, None] * blocks.size + np.arange(blocks.size)
             order = order.reshape(*order.shape[:2], chosen.shape[3] * blocks.size)
@@ -80,13 +80,13 @@ class Branches:
         read = np.repeat(read, self.config.group_size, axis=1)
         mask = self.whole.whole()
         both = Visibility(*read.shape[2:], mask=read if mask is None else read & mask)
-        return self._attend(self.k, self.v, both).out
+        return self._attend(self.k, self.v, both)
 
     def window(self, lone: bool) -> Array:
         """The branch of the last keys."""
         blocks, width = self.blocks, min(self.config.window, self.blocks.kv_len)
         if not lone:
-            return self._attend(self.k, self.v, self.near).out
+            return self._attend(self.k, self.v, self.near)
         if not blocks.gapless:
             order = blocks.tokens - width + np.arange(width)
             return self._gathered(order[:, None], self.near.whole())
@@ -95,7 +95,7 @@ class Branches:
         if mask is False:
             mask = np.zeros((1, 1, 1, width), bool)
         seen = Visibility(1, width, mask=mask)
-        return self._attend(self.k[:, :, last], self.v[:, :, last], seen).out
+        return self._attend(self.k[:, :, last], self.v[:, :, last], seen)
 
     def _gathered(self, order: Array, mask: Array | None) -> Array:
         """Attention to a row's tokens by their number (1 or batch, 1 or n_kv_heads, keys)."""
@@ -107,8 +107,8 @@ class Branches:
             mask = np.take_along_axis(mask, slots[:, :, None], axis=3) & there[:, :, None]
         elif not self.blocks.gapless:
             mask = there[:, :, None]
-        return self._attend(k, v, Visibility(1, k.shape[2], mask=mask)).out
+        return self._attend(k, v, Visibility(1, k.shape[2], mask=mask))
 
-    def _attend(self, k: Array, v: Array, seen: Visibility) -> Any:
-        """One softmax: output and weights."""
-        return attend(self.q, k, v, seen, self.scale, None, self.config.softcap)
+    def _attend(self, k: Array, v: Array, seen: Visibility) -> Array:
+        """Return what one softmax gathers."""
+        return attend_in_full(self.q, k, v, seen, self.scale, None, self.config.softcap).out

@@ -13,7 +13,7 @@ from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy.attention._sinks import draw_sinks
 from mini_attn.numpy.attention._visibility import check_visibility
-from mini_attn.numpy.attention.dot_product import attend
+from mini_attn.numpy.attention.dot_product import attend_in_full
 from mini_attn.numpy.attention.mask import check_window
 from mini_attn.numpy.caches.cache import KVCache
 from mini_attn.numpy.caches.cache_ring import SlidingWindowCache
@@ -278,7 +278,7 @@ class GroupedQueryAttention(Module):
         keys = forward_pass.positions if cached is None else cached.positions
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
-        found = attend(*asked)
+        found = attend_in_full(*asked)
         if getattr(cache, "watches", False):  # it forgets by what each key has got
             cache._observe(found.weights, forward_pass.transaction)
         return self.o_proj._run(merge(found.out))
@@ -309,7 +309,9 @@ class GroupedQueryAttention(Module):
         q, k, v = self.project(x, context)
         sizes = {"batch": len(q), "n_heads": q.shape[1], "q_len": q.shape[2], "kv_len": k.shape[2]}
         visibility = check_visibility(sizes, mask, False, None, 0, None, None)
-        out = attend(q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks).out
+        out = attend_in_full(
+            q, k, v, visibility, self._scale, None, self.config.softcap, self.sinks
+        ).out
         return self.o_proj._run(merge(out))
 
     def project(self, x: Array, context: Array) -> tuple[Array, Array, Array]:

@@ -11,7 +11,7 @@ from mini_attn.config import IndexedConfig
 from mini_attn.errors import ConfigError, DTypeError
 from mini_attn.numpy._module import Module, check_floating
 from mini_attn.numpy.attention._visibility import Visibility
-from mini_attn.numpy.attention.dot_product import attend
+from mini_attn.numpy.attention.dot_product import attend_in_full
 from mini_attn.numpy.caches.cache_indexed import IndexedCache
 from mini_attn.numpy.layers._heads import merge, split
 from mini_attn.numpy.layers._pass import Pass
@@ -329,7 +329,7 @@ class IndexedAttention(GroupedQueryAttention):
             k, v, keys, visibility = self._chosen(k, v, keys, visibility, scores)
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
-        return self.o_proj._run(merge(attend(*asked).out))
+        return self.o_proj._run(merge(attend_in_full(*asked).out))
 
     def _chosen(
         self, k: Array, v: Array, keys: Array, visibility: Visibility, scores: Array

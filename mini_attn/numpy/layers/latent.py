@@ -12,7 +12,7 @@ from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_tokens
 from mini_attn.numpy.attention._sinks import draw_sinks
-from mini_attn.numpy.attention.dot_product import attend
+from mini_attn.numpy.attention.dot_product import attend_in_full
 from mini_attn.numpy.caches.cache_latent import LatentCache
 from mini_attn.numpy.layers._heads import merge, split
 from mini_attn.numpy.layers._pass import Pass, begin_pass
@@ -201,7 +201,7 @@ class MultiHeadLatentAttention(Module):
             q, k = q_nope @ w_uk, latent[:, None]
             v = k
         visibility = forward_pass.visibility(q, k, cached, cache, None)
-        out = attend(q, k, v, visibility, self._scale, bias, sinks=self.sinks).out
+        out = attend_in_full(q, k, v, visibility, self._scale, bias, sinks=self.sinks).out
         if form == "absorbed":
             w_uv = up.reshape(n_heads, -1, latent.shape[2])[:, nope:]  # (n_heads, v, rank)
             out = out @ w_uv.swapaxes(-1, -2)

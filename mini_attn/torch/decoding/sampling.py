@@ -14,8 +14,8 @@ from mini_attn.torch.attention.softmax import softmax
 __all__ = ["filter_logits", "sample_token"]
 
 
-def check_logits(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits and the greatest of each row (batch, 1) in float64; refuse what is no number."""
+def exact_logits(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Return logits and the greatest of each row (batch, 1) in float64; refuse what is none."""
     sizes = named_shapes(Tensor, logits=(logits, "batch vocab_size"))
     if str(logits.dtype).removeprefix("torch.") not in DTYPES:
         raise DTypeError(f"logits must be floating point, got {logits.dtype}")
@@ -102,7 +102,7 @@ def filter_logits(
     >>> filter_logits(torch.tensor([[1.0, 3.0, 2.0]]), top_k=2)
     tensor([[-inf, 3., 2.]])
     """
-    exact, top = check_logits(logits)
+    exact, top = exact_logits(logits)
     check_sampling(temperature, top_k, top_p)
     dtype = torch.promote_types(logits.dtype, torch.float32)
     divisor = top.new_tensor(temperature)  # a GPU multiplies by a plain number's reciprocal
@@ -162,7 +162,7 @@ def sample_token(
     >>> sample_token(torch.tensor([[0.0, 50.0], [50.0, 0.0]]))
     tensor([1, 0])
     """
-    exact, top = check_logits(logits)
+    exact, top = exact_logits(logits)
     check_sampling(temperature, top_k, top_p)
     if generator is not None and not isinstance(generator, torch.Generator):
         raise DTypeError(f"generator must be a torch.Generator or None, got {generator!r:.60}")
