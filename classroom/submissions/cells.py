@@ -73,4 +73,7 @@ def read_cells(content: bytes) -> tuple[list[Cell], dict[str, str], list[str]] |
         return "saved in notebook format 3: open it in a current Jupyter and save it again"
     if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
         return "this file is no notebook (it has no cells)"
-    return [cell for cell in map(_cell, data["cells"]) if cell is not None], _said(data), odd
+    given = [cell for cell in data["cells"] if isinstance(cell, dict)]
+    if lost := sum(not isinstance(cell.get("source", ""), str | list) for cell in given):
+        odd.append(f"the source of {lost} cell{'s' if lost > 1 else ''} is no text")
+    return [cell for cell in map(_cell, given) if cell is not None], _said(data), odd

@@ -259,7 +259,10 @@ DEEP = b"[" * 100_000  # below the limit of parts
         (b'{"cells": 3}', "no cells"),
         (b'{"worksheets": [{"cells": []}]}', "format 3"),
         (b'{"cells": []}', "no exercise"),
-        (b'{"cells": [1, null, {}, {"cell_type": "code", "source": {"a": 1}}]}', "no exercise"),
+        (
+            b'{"cells": [1, null, {}, {"cell_type": "code", "source": {"a": 1}}]}',
+            "the source of 1 cell is no text",
+        ),
         (b'{"cells": [' + b"{}," * 400_000 + b"{}]}", "more parts than a notebook"),
         (b"x" * (archives.NOTEBOOK_BYTES + 1), "larger than 20 MB"),
     ],
