@@ -17,12 +17,8 @@ from mini_attn.torch.attention.dot_product import attend
 def each_head(x: Tensor, weight: Tensor) -> Tensor:
     """Tokens (batch, n_heads, seq, a) by each head's own matrix (n_heads, a, b), not copied."""
     rows = x.transpose(0, 1).flatten(1, 2)  # (n_heads, batch * seq, a)
-    if rows.shape[1] <= 4 and weight.stride(1) == 1:
-        # A CPU reads a matrix along its rows twice as fast, which counts if it is read for few.
-        out = torch.bmm(weight.transpose(1, 2), rows.transpose(1, 2)).transpose(1, 2)
-    else:
-        out = torch.bmm(rows, weight)
-    return out.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)  # type: ignore[no-untyped-call]
+    out = torch.bmm(rows, weight).unflatten(1, (x.shape[0], x.shape[2]))  # type: ignore[no-untyped-call]
+    return out.transpose(0, 1)
 
 
 def _shared_scores(q: Tensor, keys: Tensor) -> Tensor:
