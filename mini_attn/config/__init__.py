@@ -3,14 +3,14 @@
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
 from mini_attn.config.coding import Coding, codings, scale_type
 from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
-from mini_attn.config.eviction import (
+from mini_attn.config.experts import ExpertConfig, check_chosen
+from mini_attn.config.indexed import IndexedConfig
+from mini_attn.config.keep_policies import (
     KeepHeavyHitters,
     KeepObserved,
     KeepRecent,
     check_policy,
 )
-from mini_attn.config.experts import ExpertConfig, check_chosen
-from mini_attn.config.indexed import IndexedConfig
 from mini_attn.config.nsa import NativeSparseConfig
 from mini_attn.config.rope import (
     DynamicNTK,

@@ -25,7 +25,7 @@ from mini_attn.torch.caches.cache_nsa import NativeSparseCache
 from mini_attn.torch.caches.cache_paged import PagedKVCache
 from mini_attn.torch.caches.cache_quantized import QuantizedKVCache
 from mini_attn.torch.caches.cache_ring import SlidingWindowCache
-from mini_attn.torch.caches.eviction import kept_keys, kv_head_weights, pool_weights
+from mini_attn.torch.caches.kept_keys import kept_keys, kv_head_weights, pool_weights
 from mini_attn.torch.compression.conversion import pool_kv_heads, prune_heads
 from mini_attn.torch.compression.pruning import (
     feature_norms,

@@ -13,7 +13,7 @@ from mini_attn.config import KeepHeavyHitters, KeepObserved, check_policy
 from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.numpy._module import check_floating
 from mini_attn.numpy.caches.cache import KVCache
-from mini_attn.numpy.caches.eviction import per_group, pool_weights, rank
+from mini_attn.numpy.caches.kept_keys import per_group, pool_weights, rank
 from mini_attn.shapes import DType, check_heads, named_shapes
 
 __all__ = ["EvictingCache"]

@@ -14,7 +14,7 @@ from mini_attn.errors import ConfigError, ShapeError
 from mini_attn.shapes import DType, check_heads, named_shapes
 from mini_attn.torch._module import check_floating
 from mini_attn.torch.caches.cache import KVCache
-from mini_attn.torch.caches.eviction import per_group, pool_weights, rank
+from mini_attn.torch.caches.kept_keys import per_group, pool_weights, rank
 
 __all__ = ["EvictingCache"]
 
