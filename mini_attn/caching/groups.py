@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from mini_attn.errors import CacheStateError
 from mini_attn.shapes import DType, check_count
 
 __all__ = ["Groups", "Sealed"]
+
+Tile = tuple[slice, Callable[[], tuple[Any, Any]]]  # slots, and how to read them
 
 
 @dataclass(slots=True)
@@ -78,6 +81,22 @@ class Groups(Slots):
     def _to_seal(self, state: Sealed, slots: int) -> int:
         """Groups that are no longer among the newest once so many slots are filled."""
         return max(0, slots - state.sealed - self.residual) // self.group_size
+
+    def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
+        """A few groups at a time, then the newest tokens as they came."""
+        step, size = max(1, block_k // self.group_size), self.group_size
+        for first in range(0, state.sealed // size, step):
+            groups = slice(first, min(first + step, state.sealed // size))
+            columns = slice(groups.start * size, groups.stop * size)
+            yield columns, lambda at=groups: self._decoded(state, at)  # type: ignore[misc]
+        for first in range(state.sealed, state.slots, block_k):
+            columns = slice(first, min(first + block_k, state.slots))
+            kept = slice(first - state.sealed, columns.stop - state.sealed)
+            yield columns, lambda at=kept: tuple(a[:, :, at] for a in state.arrays[:2])  # type: ignore
+
+    def _decoded(self, state: Any, groups: slice) -> tuple[Any, Any]:
+        """Keys and values of some groups, made anew from their codes."""
+        raise NotImplementedError
 
     def _crop(self, state: Any, n: int) -> None:
         before = self._cell[0][0]

@@ -9,7 +9,15 @@ from typing import Any
 from mini_attn.caching.transaction import Transaction
 from mini_attn.errors import ConfigError, ShapeError
 
-__all__ = ["check_cache", "check_caches", "check_is_cache", "joined", "need_caches"]
+__all__ = [
+    "check_cache",
+    "check_caches",
+    "check_is_cache",
+    "check_range",
+    "fitting_caches",
+    "joined",
+    "need_caches",
+]
 
 
 def check_is_cache(name: str, cache: Any) -> None:
@@ -61,6 +69,27 @@ def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> lis
                 f"caches[{first}] and {cache.slots} in caches[{i}]"
             )
     return list(caches)
+
+
+def fitting_caches(caches: Sequence[Any] | None, layers: Any, batch: int, dtype: Any) -> list[Any]:
+    """One cache or None for each layer of a decoder; refuses one that does not fit its layer."""
+    cached = check_caches(caches, len(layers), batch)
+    for layer, cache in zip(layers, cached, strict=True):
+        if cache is not None:
+            check_cache(cache, layer.self_attn, batch, dtype)
+    return cached
+
+
+def check_range(positions: Any, new: int, cache: Any, last: int) -> None:
+    """Refuse positions of new tokens beyond the last that has an embedding."""
+    if positions is None and (cache is None or getattr(cache, "contiguous", False)):
+        low = 0 if cache is None else cache.slots  # known without asking a device
+        high = low + new - 1
+    else:
+        positions = cache.next_positions(new) if positions is None else positions
+        low, high = int(positions.min()), int(positions.max())
+    if low < -1 or high >= last:
+        raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")
 
 
 def need_caches(caches: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.validation import check_cache, check_caches
+from mini_attn.caching.validation import check_cache, check_range, fitting_caches
 from mini_attn.config import DecoderConfig
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
@@ -305,23 +305,10 @@ class Decoder(Module):
         """The caches, one for each layer, after every check that needs no computing."""
         check_token_ids(tokens)
         self.embed_tokens._check_index(tokens)
-        cached = check_caches(caches, self.config.n_layers, len(tokens))
         dtype = self.embed_tokens.weight.dtype
-        for layer, cache in zip(self.layers, cached, strict=True):
-            if cache is not None:
-                check_cache(cache, layer.self_attn, len(tokens), dtype)
+        cached = fitting_caches(caches, self.layers, len(tokens), dtype)
         if positions is not None:
             check_new_positions(positions, tokens.shape)
         if self.config.positions != "none":
-            self._check_range(tokens, cached[0], positions)
+            check_range(positions, tokens.shape[1], cached[0], self.config.max_positions)
         return cached
-
-    def _check_range(self, tokens: Array, cache: Any, positions: Array | None) -> None:
-        """Refuse positions beyond the last that has an embedding."""
-        last = self.config.max_positions
-        if positions is None:
-            new = tokens.shape[1]
-            positions = np.arange(new) if cache is None else cache.next_positions(new)
-        low, high = int(positions.min()), int(positions.max())
-        if low < -1 or high >= last:
-            raise ConfigError(f"positions lie in [-1, max_positions = {last}), got {low} … {high}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
@@ -96,9 +96,9 @@ class Reading:
     _dtype: Any
     _state: Any
 
-    def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
-        """Which slots, and how to read them, in order."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # which slots, and how to read them, in order
+
+        def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]: ...
 
     def _cached_positions(self, state: Any) -> Tensor | None:
         """Positions of the filled slots, None where they count."""

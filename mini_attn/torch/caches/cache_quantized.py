@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from mini_attn.caching import Cached, Groups, Sealed, Transaction
 from mini_attn.shapes import DType
 from mini_attn.torch._module import dtype_of
 from mini_attn.torch.attention._reading import Reading
-from mini_attn.torch.attention.online import Tile
 from mini_attn.torch.caches._codes import decode, encode
 from mini_attn.torch.caches.cache import KVCache
 
@@ -236,18 +234,6 @@ class QuantizedKVCache(Reading, Groups, KVCache):
             x = x.reshape(self.batch, self.n_kv_heads, groups, self.group_size, coding.width)
             for array, made in zip(arrays, encode(name, x, coding, self._kind), strict=True):
                 array[...] = made
-
-    def _tiles(self, state: Any, block_k: int) -> Iterator[Tile]:
-        """A few groups at a time, then the newest tokens as they came."""
-        step, size = max(1, block_k // self.group_size), self.group_size
-        for first in range(0, state.sealed // size, step):
-            groups = slice(first, min(first + step, state.sealed // size))
-            columns = slice(groups.start * size, groups.stop * size)
-            yield columns, lambda at=groups: self._decoded(state, at)  # type: ignore[misc]
-        for first in range(state.sealed, state.slots, block_k):
-            columns = slice(first, min(first + block_k, state.slots))
-            kept = slice(first - state.sealed, columns.stop - state.sealed)
-            yield columns, lambda at=kept: tuple(a[:, :, at] for a in state.arrays[:2])  # type: ignore
 
     def _decoded(self, state: Any, groups: slice) -> tuple[Tensor, Tensor]:
         """Keys and values of some groups, made anew from their codes."""
