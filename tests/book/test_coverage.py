@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 
-from tools import HTML
+from tests.pages import built_page
 
 TABLE = tomllib.loads(Path(__file__).with_name("coverage.toml").read_text(encoding="utf-8"))
 TOPICS = [tuple(topic) for part in TABLE.values() for topic in part["topics"]]
@@ -19,15 +18,13 @@ TOPICS = [tuple(topic) for part in TABLE.values() for topic in part["topics"]]
 @cache
 def sections(page: str) -> dict[str, tuple[str, str]]:
     """Anchor and text of every section of a built page, by its title."""
-    soup = BeautifulSoup((HTML / f"book/{page}.html").read_text(encoding="utf-8"), "html.parser")
     found = {}
-    for section in soup.select("article section"):
+    for section in built_page(f"book/{page}.html").select("article section"):
         heading = section.find(re.compile("^h[1-6]$"))
-        for sign in heading.select(".headerlink"):
-            sign.decompose()
+        title = heading.get_text().removesuffix(heading.select_one(".headerlink").get_text())
         # Mathematics stands twice in the markup: set, and as its source.
         text = " ".join(section.get_text().split())
-        found[" ".join(heading.get_text().split())] = (section.get("id", ""), text)
+        found[" ".join(title.split())] = (section.get("id", ""), text)
     return found
 
 

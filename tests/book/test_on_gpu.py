@@ -34,6 +34,7 @@ def test_a_dry_run_has_every_row_of_the_gpu(monkeypatch):
     assert list(gpu.rows("cpu")) == NAMES
 
 
+@pytest.mark.exhaustive
 def test_a_dry_run_measures_every_row_and_keeps_it(tmp_path):
     assert on_gpu.main(["--dry", "--out", str(tmp_path), "--seconds", "500"]) == 0
     record = record_in(tmp_path)

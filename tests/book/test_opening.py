@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
 from playwright.sync_api import Page, expect
 
+from tests.pages import built_page
 from tests.scripts import script
 from tests.site import change
-from tools import HTML, ROOT
+from tools import ROOT
 
 STEMS = [chapter["page"] for chapter in script("book/_ext/outline.py").outline(ROOT)]
 SCREENS = {"wide": (1440, 800), "phone": (390, 844)}
@@ -55,8 +55,7 @@ def test_the_minutes_of_a_chapter_are_all_in_their_sum(deeper: int, tasks: int, 
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_page_folds_what_is_not_its_question(stem: str) -> None:
     """Goals, needs, set-up and the links to run it: in one closed box, before the first section."""
-    page = BeautifulSoup((HTML / f"book/{stem}.html").read_text(encoding="utf-8"), "html.parser")
-    article = page.select_one("article > section")
+    article = built_page(f"book/{stem}.html").select_one("article > section")
     about = article.find("details", class_="about-page", recursive=False)
     assert not about.has_attr("open")
     told = r"(\d+) min to read · (\d+) min to predict and try( · \d+ min deeper)? ·\s(\d+) min of"

@@ -6,11 +6,11 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
+from tests.pages import built_page
 from tests.scripts import script
-from tools import HTML, ROOT
+from tools import ROOT
 from tools.site import Visit
 
 MOST = 25  # minutes to read what stands open
@@ -23,15 +23,10 @@ ASKED = {
 }  # fmt: skip
 
 
-def read(name: str) -> BeautifulSoup:
-    """A built page."""
-    return BeautifulSoup((HTML / name).read_text(encoding="utf-8"), "html.parser")
-
-
 def test_terms_lead_to_their_entries_once_a_page() -> None:
-    anchors = {tag["id"] for tag in read("book/glossary.html").select("dt[id]")}
+    anchors = {tag["id"] for tag in built_page("book/glossary.html").select("dt[id]")}
     for stem in STEMS:
-        links = read(f"book/{stem}.html").select("a.term-link")
+        links = built_page(f"book/{stem}.html").select("a.term-link")
         assert len(links) >= 6, stem
         targets = [link["href"].removeprefix("glossary.html#") for link in links]
         assert len(set(targets)) == len(targets), stem
@@ -128,7 +123,7 @@ def test_what_stands_open_takes_no_longer_than_promised(stem: str) -> None:
     """The boxes tell their minutes, begin behind what comes out, and hold nothing to be asked."""
     chapter = CHAPTERS[stem]
     assert chapter.reading <= MOST
-    boxes = read(f"book/{stem}.html").select("article details.deeper")
+    boxes = built_page(f"book/{stem}.html").select("article details.deeper")
     told = [int(box.summary.get_text().split("Go deeper")[1].split()[0]) for box in boxes]
     assert told == [chapter.minutes[cell] for cell in sorted(chapter.minutes) if cell >= 0]
     for box in boxes:
@@ -145,7 +140,7 @@ def test_what_there_is_to_try_has_its_minutes(stem: str) -> None:
     tries = sum(map(tags.count, ("prediction", "widget", "living-plot")))
     assert 5 <= chapter.trying <= tries <= chapter.trying + chapter.deeper
     assert chapter.visit == chapter.reading + chapter.trying
-    card = read("book/index.html").select_one(f".chapter-card[data-chapter={stem}] small")
+    card = built_page("book/index.html").select_one(f".chapter-card[data-chapter={stem}] small")
     assert f"{chapter.reading} min to read, {chapter.trying} to try" in card.get_text()
 
 
