@@ -22,7 +22,7 @@ LAYERS = [
     {"shapes"},
     {"config"},
     {"variants", "example"},
-    {"cost", "models", "caching", "plain", "weights", "equivalences"},
+    {"cost", "models", "caching", "plain", "weights", "equivalences", "questions"},
     {"decoding"},
     {"numpy", "torch"},
     {"stories"},
