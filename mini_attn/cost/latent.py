@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.listed import listed
 from mini_attn.cost.memory import keys_at_hand, numbers_held
 from mini_attn.cost.roofline import Device, roofline_seconds
 from mini_attn.cost.work import computed_pairs
@@ -25,6 +26,7 @@ _FORMS = variant("mla").forms
 
 def _sizes(sizes: Any) -> tuple[int, int, int, int, int, int, int]:
     """Sizes by position, each a whole number; the query's rank is 0 where there is none."""
+    sizes = listed(sizes)
     names = ("d_model", "n_heads", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim")
     d_model, heads, rank, nope, rope = (check_count(n, getattr(sizes, n)) for n in names)
     q_rank = check_count("q_lora_rank", sizes.q_lora_rank or 0, least=0)
@@ -70,8 +72,8 @@ def latent_flops(
 
     Parameters
     ----------
-    sizes : LatentConfig or ModelConfig
-        Whatever has the seven sizes of latent attention by name.
+    sizes : LatentConfig, ModelConfig or str
+        Whatever has the seven sizes of latent attention by name, or a listed model's name.
     q_len, kv_len, batch : int
         New tokens, tokens they attend to (the new ones included), sequences.
     form : {"expanded", "absorbed", "merged"} or None
@@ -144,8 +146,8 @@ def latent_bytes(
 
     Parameters
     ----------
-    sizes : LatentConfig or ModelConfig
-        Whatever has the seven sizes of latent attention by name.
+    sizes : LatentConfig, ModelConfig or str
+        Whatever has the seven sizes of latent attention by name, or a listed model's name.
     q_len, kv_len, batch : int
         New tokens, tokens they attend to (the new ones included), sequences.
     form : {"expanded", "absorbed", "merged"} or None
@@ -211,8 +213,8 @@ def latent_seconds(
 
     Parameters
     ----------
-    sizes : LatentConfig or ModelConfig
-        Whatever has the seven sizes of latent attention by name.
+    sizes : LatentConfig, ModelConfig or str
+        Whatever has the seven sizes of latent attention by name, or a listed model's name.
     device : Device
         Its rates.
     q_len, kv_len, batch : int
@@ -256,6 +258,7 @@ def latent_seconds(
     >>> round(step[0] / step[1], 1)
     2.1
     """
+    sizes = listed(sizes)
     form = _form(sizes, form, q_len, kv_len)
     options: Any = {"q_len": q_len, "kv_len": kv_len, "batch": batch, "form": form}
     flops = latent_flops(sizes, **options, causal="exact")
@@ -288,8 +291,8 @@ def cheaper_form(sizes: Any, *, q_len: int, kv_len: int) -> str:
 
     Parameters
     ----------
-    sizes : LatentConfig or ModelConfig
-        Whatever has the seven sizes of latent attention by name.
+    sizes : LatentConfig, ModelConfig or str
+        Whatever has the seven sizes of latent attention by name, or a listed model's name.
     q_len, kv_len : int
         New tokens, and tokens they attend to, the new ones included.
 
@@ -321,7 +324,7 @@ def cheaper_form(sizes: Any, *, q_len: int, kv_len: int) -> str:
     """
     _check_lengths(q_len, kv_len)
     _sizes(sizes)
-    return pick_form(sizes, q_len, kv_len)
+    return pick_form(listed(sizes), q_len, kv_len)
 
 
 def pick_form(sizes: Any, q_len: int, kv_len: int) -> str:
@@ -339,8 +342,8 @@ def latent_crossover(sizes: Any, *, kv_len: int) -> int | None:
 
     Parameters
     ----------
-    sizes : LatentConfig or ModelConfig
-        Whatever has the seven sizes of latent attention by name.
+    sizes : LatentConfig, ModelConfig or str
+        Whatever has the seven sizes of latent attention by name, or a listed model's name.
     kv_len : int
         Tokens attended to, the new ones included.
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from mini_attn.cost.listed import listed
 from mini_attn.cost.storage import Contiguous, Evicting, Paged, Quantized, Ring
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
@@ -97,8 +98,8 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes; windowed layers count as long as their window is not full.
+    model : ModelConfig or str
+        Sizes, or a listed model's name. Windowed layers count as long as their window is not full.
     dtype_bytes : float
         Bytes of a number: 0.5, 1, 2, 4 or 8; groups with their scales 0.375 to 1.03125.
 
@@ -119,6 +120,7 @@ def cache_bytes_per_token(model: Any, *, dtype_bytes: float = 2) -> int:
     >>> cache_bytes_per_token(MODELS["llama-3-8b"])
     131072
     """
+    model = listed(model)
     each = numbers_per_token(model)
     if each.denominator == 1:
         return whole_bytes(model.n_layers * each.numerator, dtype_bytes)
@@ -140,8 +142,8 @@ def cache_bytes(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     batch, context : int
         Sequences, and tokens in each.
     dtype_bytes : float
@@ -177,6 +179,7 @@ def cache_bytes(
     >>> cache_bytes(MODELS["gpt2"], batch=1, context=100, dtype_bytes=4)
     7372800
     """
+    model = listed(model)
     check_count("batch", batch)
     check_count("context", context, least=0)
     if isinstance(storage, Quantized):
@@ -205,8 +208,8 @@ def cache_formula(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     batch, context : int
         Sequences, and tokens in each.
     dtype_bytes : float
@@ -233,6 +236,7 @@ def cache_formula(
     ...     MODELS["gpt2"], batch=1, context=100, dtype_bytes=4)[0]]
     [('numbers a token', 1536), ('layers', 12), ('tokens', 100), ('sequences', 1), ('bytes', 4)]
     """
+    model = listed(model)
     cache_bytes(  # checks all
         model, batch=batch, context=context, dtype_bytes=dtype_bytes, storage=storage
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.listed import listed
 from mini_attn.variants import variant
 
 __all__ = ["active_parameter_count", "parameter_count"]
@@ -65,8 +66,8 @@ def parameter_count(model: Any) -> int:
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
 
     Returns
     -------
@@ -75,6 +76,8 @@ def parameter_count(model: Any) -> int:
 
     Raises
     ------
+    ConfigError
+        If no listed model has that name.
     AttributeError
         If the object lacks a size.
 
@@ -84,6 +87,7 @@ def parameter_count(model: Any) -> int:
     >>> parameter_count(MODELS["gpt2"])
     124439808
     """
+    model = listed(model)
     return _with_experts(model, model.n_experts)
 
 
@@ -94,8 +98,8 @@ def active_parameter_count(model: Any) -> int:
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
 
     Returns
     -------
@@ -105,6 +109,8 @@ def active_parameter_count(model: Any) -> int:
 
     Raises
     ------
+    ConfigError
+        If no listed model has that name.
     AttributeError
         If the object lacks a size.
 
@@ -118,4 +124,5 @@ def active_parameter_count(model: Any) -> int:
     >>> round(active_parameter_count(MODELS["mixtral-8x7b"]) / 1e9, 1)
     12.9
     """
+    model = listed(model)
     return _with_experts(model, model.experts_per_token)

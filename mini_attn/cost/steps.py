@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from mini_attn.cost.experts import expected_experts, expert_bounds
+from mini_attn.cost.listed import listed
 from mini_attn.cost.memory import (
     check_dtype_bytes,
     layer_kinds,
@@ -58,8 +59,8 @@ def step_bytes(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     kv_len, q_len, batch : int
         Tokens attended to, the new ones included; new tokens (1 in a decode step, the prompt in
         a prefill); sequences.
@@ -100,6 +101,7 @@ def step_bytes(
     >>> step_bytes(MODELS["gpt2"], kv_len=100, dtype_bytes=4)["cache read"]
     7372800
     """
+    model = listed(model)
     check_choice("experts", experts, ("expected", "least", "most"))
     check_count("batch", batch)
     check_count("kv_len", kv_len, least=check_count("q_len", q_len))
@@ -138,8 +140,8 @@ def activation_bytes(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     q_len, kv_len, batch : int
         New tokens, tokens they attend to (the new ones included), sequences.
     dtype_bytes : int
@@ -172,6 +174,7 @@ def activation_bytes(
     >>> square // (4 * 2 * 12)  # numbers of one layer
     12000000
     """
+    model = listed(model)
     check_count("batch", batch)
     check_count("kv_len", kv_len, least=check_count("q_len", q_len))
     check_count("logit_rows", logit_rows, least=0)
@@ -200,8 +203,8 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     dtype_bytes : float
         Bytes of a cached number.
 
@@ -232,6 +235,7 @@ def cache_intensity(model: Any, *, dtype_bytes: float = 2) -> float:
     >>> cache_intensity(MODELS["llama-3-8b"]), round(cache_intensity(MODELS["deepseek-v3"]), 1)
     (4.0, 241.8)
     """
+    model = listed(model)
     check_dtype_bytes(dtype_bytes)
     met = sum(variant(model.attention).costs().dims_per_pair(model))
     return float(2 * model.n_heads * met / (dtype_bytes * numbers_per_token(model)))
@@ -254,8 +258,8 @@ def step_operations(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     kv_len, q_len, batch : int
         As in `step_bytes`.
     dtype_bytes, cache_dtype_bytes : float, float or None
@@ -293,6 +297,7 @@ def step_operations(
     >>> {name: round(flops / size, 1) for name, (flops, size) in step.items()}
     {'products': 16.0, 'attention': 4.0, 'logits': 16.0}
     """
+    model = listed(model)
     sizes: dict[str, Any] = {"q_len": q_len, "kv_len": kv_len, "batch": batch}
     moved = step_bytes(
         model, **sizes, dtype_bytes=dtype_bytes, cache_dtype_bytes=cache_dtype_bytes,
@@ -334,8 +339,8 @@ def step_seconds(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     device : Device
         Its rates.
     kv_len, q_len, batch : int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mini_attn.cost.listed import listed
 from mini_attn.cost.memory import keys_at_hand, layer_kinds
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count
@@ -218,8 +219,8 @@ def matmul_flops(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     q_len, kv_len, batch : int
         New tokens, tokens they attend to (the new ones included), sequences.
     causal : {"full", "exact"}
@@ -252,6 +253,7 @@ def matmul_flops(
     >>> matmul_flops(MODELS["gpt2"], q_len=1, kv_len=100)["projections"]
     42467328
     """
+    model = listed(model)
     check_count("batch", batch)
     check_count("logit_rows", logit_rows, least=0)
     sizes = {"q_len": q_len, "kv_len": kv_len, "batch": batch, "causal": causal}
@@ -273,8 +275,8 @@ def elementwise_ops(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     q_len, kv_len, batch : int
         New tokens, tokens they attend to, sequences.
     causal : {"full", "exact"}
@@ -298,6 +300,7 @@ def elementwise_ops(
     >>> elementwise_ops(MODELS["gpt2"], q_len=1, kv_len=100)["softmax"]
     72000
     """
+    model = listed(model)
     rows = check_count("batch", batch) * check_count("q_len", q_len)
     check_count("kv_len", kv_len)
     costs = variant(model.attention).costs()
@@ -322,8 +325,8 @@ def decode_step_flops(model: Any, *, kv_len: int, batch: int = 1) -> int:
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     kv_len, batch : int
         Tokens attended to, the new one included; sequences.
 
@@ -355,8 +358,8 @@ def generation_flops(
 
     Parameters
     ----------
-    model : ModelConfig
-        Sizes.
+    model : ModelConfig or str
+        Sizes, or a listed model's name.
     prompt_len, n_new : int
         Tokens given and chosen.
     cached : bool

@@ -7,6 +7,7 @@ tests expect is computed from these fields alone, never by `mini_attn.cost`.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from pathlib import Path
 
@@ -312,6 +313,51 @@ def test_known_cache_figures():
     assert cost.cache_bytes_per_token(MODELS["llama-3-8b"], dtype_bytes=2) == 131_072
     assert cost.cache_bytes_per_token(MODELS["llama-2-7b"], dtype_bytes=2) == 524_288
     assert cost.cache_bytes_per_token(MODELS["deepseek-v3"], dtype_bytes=2) == 2 * 576 * 61
+
+
+USES = {  # of every cost function that takes a model
+    "cache_bytes": {"batch": 2, "context": 9},
+    "cache_bytes_per_token": {},
+    "cache_formula": {"batch": 2, "context": 9},
+    "parameter_count": {},
+    "active_parameter_count": {},
+    "step_bytes": {"kv_len": 9},
+    "activation_bytes": {"q_len": 1, "kv_len": 9},
+    "cache_intensity": {},
+    "step_operations": {"kv_len": 9},
+    "step_seconds": {"device": cost.DEVICES["h100"], "kv_len": 9},
+    "matmul_flops": {"q_len": 1, "kv_len": 9},
+    "elementwise_ops": {"q_len": 1, "kv_len": 9},
+    "decode_step_flops": {"kv_len": 9},
+    "generation_flops": {"prompt_len": 2, "n_new": 2, "cached": True},
+    "latent_flops": {"q_len": 1, "kv_len": 9},
+    "latent_bytes": {"q_len": 1, "kv_len": 9},
+    "latent_seconds": {"device": cost.DEVICES["h100"], "q_len": 1, "kv_len": 9},
+    "latent_crossover": {"kv_len": 9},
+    "cheaper_form": {"q_len": 1, "kv_len": 9},
+}
+
+
+@pytest.mark.parametrize("function", USES)
+def test_costs_take_a_listed_name(function):
+    count, use = getattr(cost, function), USES[function]
+    latent = "latent" in function or function == "cheaper_form"
+    name = "deepseek-v3" if latent else "mixtral-8x7b"
+    if function == "activation_bytes":
+        name = "gpt2"
+    assert count(name, **use) == count(MODELS[name], **use)
+    with pytest.raises(ConfigError, match=r"gpt2, .*got 'gpt5'"):
+        count("gpt5", **use)
+    for other in (None, 12, MODELS["gpt2"].decoder(), ["gpt2"]):
+        with pytest.raises(ConfigError, match="ModelConfig or the name of a listed one"):
+            count(other, **use)
+
+
+def test_every_cost_of_a_model_is_tried_with_a_name():
+    first = {name: inspect.signature(getattr(cost, name)) for name in cost.__all__
+             if inspect.isfunction(getattr(cost, name))}  # fmt: skip
+    takes = {name for name, shape in first.items() if {"model", "sizes"} & set(shape.parameters)}
+    assert takes == set(USES)
 
 
 def test_a_name_that_is_not_listed():
