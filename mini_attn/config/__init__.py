@@ -2,7 +2,13 @@
 
 from mini_attn.config.attention import AttentionConfig, LatentConfig, score_factor
 from mini_attn.config.coding import Coding, codings, scale_type
-from mini_attn.config.decoder import DecoderConfig, check_room, check_sampling, check_stop
+from mini_attn.config.decoder import (
+    DecoderConfig,
+    check_decoder,
+    check_room,
+    check_sampling,
+    check_stop,
+)
 from mini_attn.config.experts import ExpertConfig, check_chosen
 from mini_attn.config.indexed import IndexedConfig
 from mini_attn.config.keep_policies import (
@@ -53,6 +59,7 @@ __all__ = [
     "WeightFormat",
     "YaRN",
     "check_chosen",
+    "check_decoder",
     "check_policy",
     "check_room",
     "check_sampling",

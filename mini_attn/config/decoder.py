@@ -10,7 +10,7 @@ from mini_attn.config.experts import ExpertConfig
 from mini_attn.errors import CacheOverflowError, ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_number, check_positive
 
-__all__ = ["DecoderConfig", "check_room", "check_sampling", "check_stop"]
+__all__ = ["DecoderConfig", "check_decoder", "check_room", "check_sampling", "check_stop"]
 
 
 class LayerNorms(NamedTuple):
@@ -171,6 +171,35 @@ class DecoderConfig:
     def norm_names(self) -> LayerNorms:
         """Names of a layer's norms, None where there is none."""
         return NORMS[self.norm_placement]
+
+
+def check_decoder(config: Any) -> None:
+    """Refuse what is no decoder's configuration, and say how one gets it from what came.
+
+    Parameters
+    ----------
+    config : DecoderConfig
+        What a decoder was given.
+
+    Raises
+    ------
+    ConfigError
+        If it is of another kind.
+
+    Examples
+    --------
+    >>> check_decoder("gpt2")
+    Traceback (most recent call last):
+    mini_attn.errors.ConfigError: config must be a DecoderConfig, got 'gpt2'; of a listed model ...
+    """
+    if isinstance(config, DecoderConfig):
+        return
+    if callable(getattr(config, "decoder", None)):
+        hint = f"got the model {getattr(config, 'name', config)!r:.60}: pass its decoder()"
+    else:
+        listed = "; of a listed model take MODELS[name].decoder(), from mini_attn.models"
+        hint = f"got {config!r:.60}{listed if isinstance(config, str) else ''}"
+    raise ConfigError(f"config must be a DecoderConfig, {hint}")
 
 
 def check_room(

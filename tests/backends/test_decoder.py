@@ -17,6 +17,7 @@ from mini_attn.errors import (
     DTypeError,
     ShapeError,
 )
+from mini_attn.models import MODELS
 
 ATTENTION = AttentionConfig(d_model=8, n_heads=4, head_dim=3, n_kv_heads=2, bias=True)
 NEAR, FAR = RopeConfig("half", theta=20.0), RopeConfig("half", theta=500.0)
@@ -479,3 +480,15 @@ def test_one_norm_of_all_heads_lets_them_differ_in_size(lib):
         for part in (q, k):  # (1, heads, 4, 6)
             assert np.allclose((part * part).mean(axis=-1), 1) == alike
             np.testing.assert_allclose((part * part).mean(axis=(1, 3)), 1, atol=1e-9)
+
+
+def test_a_listed_model_in_place_of_its_decoder_says_what_to_do(lib):
+    for make in (lib.Decoder, lib.DecoderLayer):
+        with pytest.raises(ConfigError, match=r"got the model 'gpt2': pass its decoder\(\)"):
+            make(MODELS["gpt2"])
+        with pytest.raises(
+            ConfigError, match=r"got 'gpt2'; of a listed .* MODELS\[name\]\.decoder"
+        ):
+            make("gpt2")
+        with pytest.raises(ConfigError, match=r"must be a DecoderConfig, got None$"):
+            make(None)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mini_attn.caching import Transaction
 from mini_attn.caching.validation import check_cache, check_range, fitting_caches
-from mini_attn.config import DecoderConfig
+from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table_dtype
 from mini_attn.numpy.layers._pass import Pass, begin_pass, check_new_positions, run_layer
@@ -77,8 +77,7 @@ class DecoderLayer(Module):
     def __init__(
         self, config: DecoderConfig, *, layer: int = 0, seed: int = 0, dtype: DType = "float32"
     ) -> None:
-        if not isinstance(config, DecoderConfig):
-            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_decoder(config)
         check_count("layer", layer, least=0)
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
@@ -174,8 +173,7 @@ class Decoder(Module):
     """
 
     def __init__(self, config: DecoderConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
-        if not isinstance(config, DecoderConfig):
-            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_decoder(config)
         self.config = config
         self.embed_tokens = Embedding(config.vocab_size, config.d_model, seed=seed, dtype=dtype)
         if config.positions == "learned":

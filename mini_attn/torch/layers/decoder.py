@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mini_attn.caching import Transaction
 from mini_attn.caching.validation import check_cache, check_range, fitting_caches
-from mini_attn.config import DecoderConfig
+from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import DType, check_count, check_flag
 from mini_attn.torch._module import Module, check_token_ids, check_tokens
@@ -90,8 +90,7 @@ class DecoderLayer(Module):
         device: Any = None,
     ) -> None:
         super().__init__()
-        if not isinstance(config, DecoderConfig):
-            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_decoder(config)
         check_count("layer", layer, least=0)
         if layer >= config.n_layers:
             raise ConfigError(f"layer must lie in 0 … {config.n_layers - 1}, got {layer}")
@@ -193,8 +192,7 @@ class Decoder(Module):
         self, config: DecoderConfig, *, seed: int = 0, dtype: DType = "float32", device: Any = None
     ) -> None:
         super().__init__()
-        if not isinstance(config, DecoderConfig):
-            raise ConfigError(f"config must be a DecoderConfig, got {config!r:.60}")
+        check_decoder(config)
         self.config = config
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.embed_tokens = Embedding(config.vocab_size, config.d_model, seed=seed, **kind)
