@@ -314,7 +314,7 @@ def _held_rows(rows: int, seed: int) -> tuple[NDArray[Any], NDArray[Any], NDArra
 def losses_of(
     logits_of: Callable[[NDArray[Any]], NDArray[Any]], *, rows: int = 8, seed: int = 1
 ) -> Losses:
-    """What a model loses on stories and on copying, on rows that it has not seen.
+    """Measure a model's losses on stories and on copying, on rows that it has not seen.
 
     ``-mean of log softmax(logits)[next word]``
 

@@ -110,7 +110,7 @@ def named_shapes(kind: type | None = None, /, **arrays: tuple[Any, str]) -> dict
 
 
 def _disagreement(name: str, axis: str, arrays: dict[str, tuple[Any, str]]) -> str:
-    """Which array has another size on an axis than the first one that names it."""
+    """Say which array has another size on an axis than the first one that names it."""
     owner = next(other for other, (_, axes) in arrays.items() if axis in axes.split())
     size, expected = (
         arrays[key][0].shape[arrays[key][1].split().index(axis)] for key in (name, owner)

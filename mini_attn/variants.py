@@ -214,7 +214,7 @@ class Variant:
         return _in_backend(self.cache_class, backend)
 
     def costs(self) -> Any:
-        """What counts its FLOPs, parameters and numbers moved, imported now."""
+        """Import what counts its FLOPs, parameters and numbers moved."""
         return _named(self.cost)()
 
     @property
@@ -233,13 +233,13 @@ class Variant:
 
 
 def _named(path: str) -> Any:
-    """What stands under a dotted path."""
+    """Import what a dotted path names."""
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
 
 def _in_backend(path: str, backend: str) -> Any:
-    """What stands under a path of one backend, or outside where the path says ``{backend}``."""
+    """Import a path of one backend, or from outside where it says ``{backend}``."""
     outside = "{backend}" in path
     return _named((path if outside else f"mini_attn.{{backend}}.{path}").format(backend=backend))
 

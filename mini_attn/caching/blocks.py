@@ -84,7 +84,7 @@ class Blocks(Versioned):
         return self._state
 
     def references(self, block: int) -> int:
-        """How many hold a block.
+        """Count the references to a block.
 
         ``0 = free``
 
@@ -123,7 +123,7 @@ class Blocks(Versioned):
         return self._held_by(block)
 
     def _held_by(self, block: int) -> int:
-        """How many hold a block, as the step that is running sees it."""
+        """Count the references to a block as the step that is running sees them."""
         return self._blocks[block].references
 
     def take(self) -> int:

@@ -45,7 +45,7 @@ class Evicting(Slots):
 
     @property
     def contiguous(self) -> bool:
-        """Whether every row holds positions 0, 1, 2, … in this order, as before it evicts."""
+        """Return whether every row holds positions 0, 1, 2, … in this order, until it evicts."""
         state = self._state
         return state.counted and self._held(state) == state.slots
 

@@ -114,7 +114,7 @@ def follow(state: Filled, given: Array | None, batch: int, new: int) -> Array:
 
 
 def counted_on(state: Filled, fresh: Array) -> Filled:
-    """What is known of each row once it has got tokens that do not just count on."""
+    """Return what is known of each row once it has tokens that do not just count on."""
     ends, lengths = counts(state, len(fresh))
     real = fresh >= 0
     return replace(
@@ -127,7 +127,7 @@ def counted_on(state: Filled, fresh: Array) -> Filled:
 
 
 def read(rows: Array) -> dict[str, Any]:
-    """What positions (batch, slots) say of themselves."""
+    """Derive what a state knows from positions (batch, slots)."""
     if bool((rows == np.arange(rows.shape[1])).all()):
         return {"counted": True, "padded": False, "ends": None, "lengths": None}
     real = rows >= 0

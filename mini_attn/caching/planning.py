@@ -158,7 +158,7 @@ class Planning:
         return max(0, fresh) + self._is_shared(run)
 
     def _is_shared(self, run: Run) -> bool:
-        """Whether others hold the block that it writes into next, too."""
+        """Return whether others hold the block that it writes into next, too."""
         size = self._blocks.block_size
         inside = run.done % size > 0
         return inside and self._blocks._held_by(run.table[run.done // size]) > 1

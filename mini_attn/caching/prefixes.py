@@ -207,7 +207,7 @@ class Prefixes:
             self._held[block] = None
 
     def holds(self, block: int) -> Known | None:
-        """What a block is known to hold."""
+        """Return what a block is known to hold."""
         return self._held[block]
 
     def _key(self, parent: Known | None, tokens: tuple[int, ...]) -> int:
@@ -227,7 +227,7 @@ def _check_tokens(tokens: Sequence[int]) -> None:
 
 
 def _same(known: Known, parent: Known | None, tokens: tuple[int, ...]) -> bool:
-    """Whether a block holds these tokens behind this parent: tokens decide, numbers never."""
+    """Return whether a block holds these tokens behind this parent: tokens decide, not numbers."""
     if known.tokens != tokens:
         return False
     one, other = known.parent, parent

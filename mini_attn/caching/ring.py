@@ -36,13 +36,13 @@ class Ring(Slots):
 
     @property
     def contiguous(self) -> bool:
-        """Whether every row holds positions 0, 1, 2, … in this order, as before the ring wraps."""
+        """Return whether rows hold positions 0, 1, 2, … in this order, as before the ring wraps."""
         state = self._state
         return state.counted and state.slots <= self._size
 
     @property
     def last_sees_all(self) -> bool:
-        """Whether no slot is padding or too far back for a lone newest token."""
+        """Return whether no slot is padding or too far back for a lone newest token."""
         return self._state.counted
 
     @property
@@ -94,7 +94,7 @@ class Ring(Slots):
         return [slice(oldest), slice(oldest + 1, self._size)]
 
     def _landing(self, first: int, new: int) -> tuple[Any, Any]:
-        """Which of the new tokens stay, and their slots."""
+        """Find which of the new tokens stay, and their slots."""
         end, ring = first + new, self._size - self._firsts
         if end <= self._size:
             return slice(None), self._at(first, new)

@@ -226,7 +226,7 @@ class Scheduler(Versioned):
     # A step.
 
     def plan(self) -> Step:
-        """What the next step runs.
+        """Plan what the next step runs.
 
         Returns
         -------

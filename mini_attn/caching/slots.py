@@ -55,7 +55,7 @@ class Slots(Sizes):
         return array[index]
 
     def _cached(self, state: Filled) -> Cached:
-        """What a state holds."""
+        """Return what a state holds."""
         raise NotImplementedError
 
     # Public properties.
@@ -67,12 +67,12 @@ class Slots(Sizes):
 
     @property
     def contiguous(self) -> bool:
-        """Whether every row holds positions 0, 1, 2, … in this order."""
+        """Return whether every row holds positions 0, 1, 2, … in this order."""
         return self._state.counted
 
     @property
     def last_sees_all(self) -> bool:
-        """Whether no slot is padding, so that a lone newest token may attend to every key."""
+        """Return whether no slot is padding: a lone newest token may attend to every key."""
         return not self._state.padded
 
     @property

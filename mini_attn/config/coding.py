@@ -83,7 +83,7 @@ def codings(
     group_size: int,
     key_axis: str,
 ) -> tuple[Coding, Coding]:
-    """How keys and how values become codes; all options are checked.
+    """Describe how keys and how values become codes; check all options.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class KeepRecent:
 
     @property
     def watches(self) -> bool:
-        """Whether the cache must be told the weights of each step."""
+        """Return whether the cache must be told the weights of each step."""
         return False
 
 
@@ -96,7 +96,7 @@ class KeepHeavyHitters:
 
     @property
     def watches(self) -> bool:
-        """Whether the cache must be told the weights of each step."""
+        """Return whether the cache must be told the weights of each step."""
         return True
 
 
@@ -156,7 +156,7 @@ class KeepObserved:
 
     @property
     def watches(self) -> bool:
-        """Whether the cache must be told the weights of each step."""
+        """Return whether the cache must be told the weights of each step."""
         return True
 
 

@@ -78,7 +78,7 @@ class WeightFormat:
 
     @property
     def whole_numbers(self) -> bool:
-        """Whether codes stand for whole numbers."""
+        """Return whether codes stand for whole numbers."""
         return self.numbers in INTEGERS
 
     @property
@@ -104,7 +104,7 @@ class WeightFormat:
 
     @property
     def two_scales(self) -> bool:
-        """Whether the whole matrix has a scale beside those of its groups."""
+        """Return whether the whole matrix has a scale beside those of its groups."""
         return self.scales == "e4m3"
 
     @property

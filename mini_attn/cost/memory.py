@@ -42,7 +42,7 @@ _RING = Ring()
 
 
 def layer_kinds(model: Any) -> list[tuple[int, int | None]]:
-    """How many layers keep how many keys, first tokens and window together; None keeps all.
+    """Count layers by the keys they keep, first tokens and window together; None keeps all.
 
     Counted, first tokens and a window are a window of both: who sees fewer sees all there are.
     """

@@ -169,7 +169,7 @@ class Quantized:
         check_flag("allocated", self.allocated)
 
     def _codings(self, *widths: int) -> tuple[Coding, Coding]:
-        """How keys and values become codes."""
+        """Describe how keys and values become codes."""
         bits = {"bits": self.bits, "k_bits": self.k_bits, "v_bits": self.v_bits}
         return codings(
             (widths[0], widths[1]), **bits, group_size=self.group_size, key_axis=self.key_axis

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def token_passes(prompt_len: int, n_new: int, *, cached: bool) -> int:
-    """How often a token runs through the model while ``n_new`` tokens are chosen.
+    """Count how often a token runs through the model while ``n_new`` tokens are chosen.
 
     ``cached: prompt_len + n_new - 1;  else: sum of prompt_len … prompt_len + n_new - 1``
 

@@ -254,7 +254,7 @@ class ModelConfig(_Described):
 
     @property
     def layer_norms(self) -> bool:
-        """Whether norms have a bias."""
+        """Return whether norms have a bias."""
         return self.norm == "layer_norm"
 
     @property

@@ -11,7 +11,7 @@ __all__ = ["ENTRIES"]
 
 
 def _latent(mscale: float, **rest: Any) -> dict[str, Any]:
-    """What the three latent models share: 512 numbers and a rotated key of 64 for each token."""
+    """Return what the three latent models share: 512 numbers and a rotated key of 64 a token."""
     scaling = YaRN(40.0, original_max_positions=4096, mscale=mscale, mscale_all_dim=mscale)
     return {
         "family": "DeepSeek",

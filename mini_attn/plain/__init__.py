@@ -27,7 +27,7 @@ def softmax(scores):
 
 
 def visible(q_positions, kv_positions, window=np.inf):
-    """Where a query may attend: to tokens, not of the future, within the window."""
+    """Mark where a query may attend: to tokens, not of the future, within the window."""
     q, kv = q_positions[..., :, None], kv_positions[..., None, :]
     return (kv >= 0) & (kv <= q) & (q - kv < window)  # (q_len, kv_len)
 
@@ -254,7 +254,7 @@ def decoder_layer(x, W, attend, positions, cache=None):
 
 
 def logits_of(tokens, W, attend, positions, caches):
-    """How well each word of the vocabulary would follow each token."""
+    """Score how well each word of the vocabulary would follow each token."""
     x = W["embedding"][tokens]  # (batch, seq, d_model)
     for layer, cache in zip(W["layers"], caches, strict=True):
         x = decoder_layer(x, layer, attend, positions, cache)

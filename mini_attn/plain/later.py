@@ -90,7 +90,7 @@ def normed_as_one(x, W, n_heads, n_kv_heads):
 
 
 def layer_with_norms_after(x, W, attend, positions, cache=None):
-    """What a block adds to the stream is normalised, not what it reads: OLMo 2."""
+    """Normalise what a block adds to the stream, not what it reads: OLMo 2."""
     x = x + rms_norm(attend(x, W, positions, cache), W["attention_norm_after"])
     return x + rms_norm(gated_mlp(x, W), W["mlp_norm_after"])
 
@@ -128,7 +128,7 @@ def layer_norm(x, weight, bias, eps=1e-6):
 
 
 def route(x, W, experts_per_token):
-    """Which experts each token takes, and its share of each: they sum to 1.
+    """Choose the experts each token takes, and its share of each: they sum to 1.
 
     The largest logits are chosen, of equal ones the first, and only then made
     shares. The softmax of all, cut to the chosen and divided by its sum, is the
@@ -171,7 +171,7 @@ def mixture_of_experts(x, W, experts_per_token, unit):
 
 
 def wanda_scores(W, x):
-    """How much a weight counts: what the output loses without it alone."""
+    """Score each weight by what the output loses without it alone."""
     return np.abs(W) * np.sqrt((x * x).sum(axis=0))  # x is (tokens, in)
 
 

@@ -31,14 +31,14 @@ def gathered(weights, n_kv_heads):
 
 
 def heavy_hitters(weights, before):
-    """What each key has received from all queries; the new keys come last."""
+    """Sum what each key has received from all queries; the new keys come last."""
     totals = weights.sum(axis=2)  # (batch, n_kv_heads, kv_len)
     totals[..., : before.shape[-1]] += before
     return totals
 
 
 def observed(weights, observe, kernel):
-    """What the last queries look at before them, each key with its neighbours."""
+    """Pool what the last queries look at before them, each key with its neighbours."""
     looks = weights[:, :, -observe:, :-observe].sum(axis=2)
     side = kernel // 2
     padded = np.pad(looks, ((0, 0), (0, 0), (side, side)))
@@ -70,14 +70,14 @@ def evict(k, v, kv_positions, slots):
 
 
 def index_scores(q, k, head_weights):
-    """How much a token wants a key: small heads, weighted, which share one key."""
+    """Score keys for a token: small heads, weighted, which share one key."""
     products = np.maximum(q @ k.swapaxes(-1, -2), 0)  # (…, heads, q_len, kv_len)
     products = head_weights[..., None] * products
     return products.sum(axis=1)  # (batch, q_len, kv_len)
 
 
 def chosen(scores, count):
-    """Where the largest numbers of each row stand; of equal ones the earlier."""
+    """Mark the largest numbers of each row; of equal ones the earlier."""
     order = np.argsort(-scores, axis=-1, kind="stable")[..., :count]
     found = np.zeros(scores.shape, bool)
     np.put_along_axis(found, order, True, axis=-1)
@@ -111,7 +111,7 @@ def indexed_key_attention(
 
 
 def in_blocks(kv_positions, block_size):
-    """Which tokens lie in which block; an empty slot lies in none."""
+    """Mark which tokens lie in which block; an empty slot lies in none."""
     blocks = np.arange(kv_positions.shape[-1] // block_size + 1)
     block = kv_positions[..., None, :] // block_size  # -1 where there is no token
     return (block == blocks[:, None]).astype(float)  # (…, blocks, kv_len)

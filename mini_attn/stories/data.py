@@ -14,7 +14,7 @@ __all__ = ["language"]
 
 
 def _slot(m: Machine, node: int, edge: int) -> tuple[tuple[str, Any], ...]:
-    """What an edge says and which registers move, as items of a mapping."""
+    """Return what an edge says and which registers move, as items of a mapping."""
     word, drawn = int(m.word[node, edge]), int(m.drawn[node, edge])
     found: dict[str, Any] = {"order": int(m.order[node, edge])}
     if word >= 0:

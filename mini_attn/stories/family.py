@@ -81,7 +81,7 @@ def load(name: str, *, backend: str = "numpy") -> Any:
 
 
 def stored(name: str) -> tuple[DecoderConfig, dict[str, Any]]:
-    """What the package holds of a member: the configuration, and the file's codes and scales.
+    """Read what the package holds of a member: configuration, and the file's codes and scales.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def stored(name: str) -> tuple[DecoderConfig, dict[str, Any]]:
 
 
 def film() -> dict[str, Any]:
-    """What was measured in the film of the first member's training.
+    """Read what was measured in the film of the first member's training.
 
     Returns
     -------

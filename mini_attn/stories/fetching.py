@@ -86,7 +86,7 @@ def _download(name: str, version: str) -> bytes:
 
 
 def fetched(folder: Path, name: str) -> Path:
-    """Where a file lies, once it is there and holds what was written.
+    """Return a file's path, once it is there and holds what was written.
 
     Parameters
     ----------

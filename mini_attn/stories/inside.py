@@ -148,7 +148,7 @@ def word_losses(model: ma.Decoder, rows: Array) -> Array:
 
 
 def matrix_inputs(model: ma.Decoder, tokens: Array) -> dict[str, Array]:
-    """What each matrix of a decoder is multiplied with while it reads some tokens.
+    """Return what each matrix of a decoder is multiplied with while it reads some tokens.
 
     ``y = x @ weight.T``
 

@@ -144,7 +144,7 @@ def nodes_of(states: dict[str, tuple[Line, ...]]) -> list[list[Edge]]:
 
 
 def _order(moves: str) -> list[int]:
-    """Which register each one takes its word from."""
+    """Return which register each one takes its word from."""
     taken = dict(move.split("=") for move in moves.split())
     return [REGISTERS.index(taken.get(register, register)) for register in REGISTERS]
 

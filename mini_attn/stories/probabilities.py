@@ -220,7 +220,7 @@ def floor(
 
 
 def who_has(ids: Any) -> Recall:
-    """Where the next word follows from who has what, or from what was put where.
+    """Find where the next word follows from who has what, or from what was put where.
 
     ``"now tom had the" -> "ball"``
 

@@ -64,7 +64,7 @@ class StoryReader:
         return np.where(m.word[node] >= 0, m.word[node], m.forms[m.form[node], held])
 
     def _free(self, rows: Array, drawn: Array) -> Array:
-        """Which words of a class no register holds, (rows, vocab)."""
+        """Mark the words of a class that no register holds, (rows, vocab)."""
         free = self.machine.classes[drawn]
         np.put_along_axis(free, self.held[rows], False, axis=1)
         return free

@@ -24,7 +24,7 @@ REQUIRED = object()
 
 
 def entry(config: Mapping[str, Any], name: str, default: Any = REQUIRED) -> Any:
-    """What stands under a name; None too, where there is a default."""
+    """Return a name's entry; None too, where there is a default."""
     value = config.get(name, default)
     if value is REQUIRED or (value is None and default is REQUIRED):
         raise ConfigError(f"the configuration of {config.get('model_type')} has no {name!r}")

@@ -68,7 +68,7 @@ def _check_entry(file: str, name: str, entry: Any) -> None:
 
 
 def _wholes(numbers: Any) -> bool:
-    """Whether it is a list of sizes."""
+    """Return whether it is a list of sizes."""
     return isinstance(numbers, list) and all(
         type(number) is int and 0 <= number <= MOST_NUMBERS for number in numbers
     )

@@ -58,5 +58,5 @@ def refuse_unknown(config: Mapping[str, Any], read: Collection[str]) -> None:
 
 
 def _here(name: str) -> str:
-    """What this package's decoder would compute without a key, if that is known."""
+    """Say what this package's decoder computes without a key, if that is known."""
     return f", and this decoder would compute {WITHOUT[name]}" if name in WITHOUT else ""

@@ -10,7 +10,7 @@ from mini_attn.errors import ConfigError
 
 
 def has_own_head(state: Mapping[str, Any]) -> bool:
-    """Whether weights hold embeddings and a head that differs from them."""
+    """Return whether weights hold embeddings and a head that differs from them."""
     head = state.get("lm_head.weight")
     names = (name for name in state if name.endswith(("embed_tokens.weight", "wte.weight")))
     embeddings = next((state[name] for name in names), None)

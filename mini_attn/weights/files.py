@@ -134,7 +134,7 @@ def load_safetensors(path: str | os.PathLike[str], *, backend: str = "numpy") ->
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What a safetensors file says about its weights.
+    """Read what a safetensors file says about its weights.
 
     ``metadata = header["__metadata__"]``
 

@@ -153,7 +153,7 @@ def _yarn(numbers: Mapping[str, Any], latent: bool) -> YaRN:
 
 
 def _factor(numbers: Mapping[str, Any]) -> float:
-    """How much longer the context became; a context grows."""
+    """Return how much longer the context became; a context grows."""
     if "factor" in numbers:
         return PositionInterpolation(numbers["factor"]).factor
     trained, longest = check_count(TRAINED, numbers[TRAINED]), numbers[LONGEST]

@@ -19,7 +19,7 @@ def rope_rows(
     target: str,
     first: int = 0,
 ) -> list[int] | None:
-    """Where each row of a projection comes from when its rotary layout changes.
+    """Return where each row of a projection comes from when its rotary layout changes.
 
     ``half[i], half[i + pairs] = interleaved[2 i], interleaved[2 i + 1]``
 

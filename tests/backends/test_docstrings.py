@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -218,3 +219,37 @@ def test_the_length_check_can_fail():
     assert too_long({"a.py": f"def f(\n    a,\n):\n{body}"}) == {"a.py:f": 41}
     assert too_long({"a.py": f"def f():\n{body[:-10]}"}) == {}
     assert too_long({"a.py": "import os\n" * 301}) == {"a.py": 301}
+
+
+# What a docstring of a function does not begin with: it says what the function does, with a verb.
+NO_VERBS = re.compile(r"(What|How|Whether|That|Who|Where|Which|When)\b")
+
+
+def first_lines(source: str) -> dict[str, str]:
+    """Return the first line of each function's docstring; properties may be noun phrases."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            attribute = any("property" in ast.unparse(each) for each in node.decorator_list)
+            text = ast.get_docstring(node)
+            if text and not (attribute and not text.startswith("Whether")):
+                found[f"{node.name}:{node.lineno}"] = text.partition("\n")[0]
+    return found
+
+
+def test_docstrings_of_functions_begin_with_a_verb():
+    seen, wrong = 0, []
+    for path in sorted(Path(mini_attn.__file__).parent.rglob("*.py")):
+        lines = first_lines(path.read_text(encoding="utf-8"))
+        seen += len(lines)
+        wrong += [f"{path.name} {at} {line}" for at, line in lines.items() if NO_VERBS.match(line)]
+    assert seen > 1500
+    assert wrong == []
+
+
+@pytest.mark.parametrize("line", ["What it holds.", "How many.", "Whether it is.", "Which one."])
+def test_a_docstring_without_a_verb_is_found(line):
+    (found,) = first_lines(f'def f():\n    """{line}"""\n').values()
+    assert NO_VERBS.match(found)
+    assert first_lines(f'@property\ndef f(self):\n    """{line}"""\n').keys() <= {"f:2"}
+    assert not NO_VERBS.match("Return what it holds.")

@@ -82,7 +82,7 @@ def _mistakes(n: Numbers) -> dict[float, str]:
 
 
 def _guesses(n: Numbers) -> dict[float, str]:
-    """Where the wrong words are guessed, or too many or too few."""
+    """Return losses of guesses at the wrong words, at too many or too few."""
     period, length, one = n.period, n.length, math.log(n.words)
     return {
         2 * period * one / length: (

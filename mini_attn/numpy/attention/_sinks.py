@@ -47,7 +47,7 @@ def share(a: Array, b: Array) -> Array:
 
 
 def fraction_for_keys(scores: Array, sinks: Array) -> Array:
-    """What a sink leaves to the keys of each row, a factor of their weights."""
+    """Return the fraction that a sink leaves to the keys of each row, a factor of their weights."""
     lse = logsumexp(scores)
     return share(lse, column(sinks, lse))[..., None]
 

@@ -76,7 +76,7 @@ class Visibility:
         return placed if placed.any() else False
 
     def _known(self, rows: slice, columns: slice) -> bool | None:
-        """What numbers alone say of positions: all visible, none, or None where one must look."""
+        """Say by numbers alone if all is visible, or nothing; None where one must look."""
         if self._all or not self._counted:
             return self._all or None
         offset = self.kv_len - self.q_len  # of the positions that are not given
@@ -108,7 +108,7 @@ def check_visibility(
     q_positions: Array | None,
     kv_positions: Array | None,
 ) -> Visibility:
-    """Who sees whom as a caller of attention gave it, after every check."""
+    """Return the visibility that a caller of attention gave, after every check."""
     q_len, kv_len = sizes["q_len"], sizes["kv_len"]
     check_flag("causal", causal)
     check_window(causal, window, sink_tokens)

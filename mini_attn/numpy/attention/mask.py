@@ -51,7 +51,7 @@ def visible(
     window: int | None = None,
     sink_tokens: int = 0,
 ) -> Array:
-    """Which key each query may attend to.
+    """Return which keys each query may attend to.
 
     ``visible = kv_pos >= 0 and (not causal or kv_pos <= q_pos)
     and (window is None or q_pos - kv_pos < window or kv_pos < sink_tokens)``

@@ -100,7 +100,7 @@ class EvictingCache(Evicting, KVCache):
 
     @property
     def watches(self) -> bool:
-        """Whether the policy needs the weights of each step."""
+        """Return whether the policy needs the weights of each step."""
         return bool(self.policy.watches)
 
     def append(
@@ -241,14 +241,14 @@ class EvictingCache(Evicting, KVCache):
         self._stage(self._cut(after, scores), transaction)
 
     def _gathered(self, state: Kept, weights: Array) -> tuple[Array | None, Array | None]:
-        """What each key has got from all queries so far; it is kept for the next step."""
+        """Sum what each key has got from all queries so far; it is kept for the next step."""
         totals = weights.sum(axis=2)
         if state.totals is not None:
             totals[..., : state.totals.shape[2]] += state.totals
         return totals, totals
 
     def _observed(self, state: Kept, weights: Array) -> tuple[Array | None, Array | None]:
-        """What the last queries of the prompt give to the keys before them, pooled."""
+        """Pool what the last queries of the prompt give to the keys before them."""
         if state.slots > state.waiting:  # the prompt is behind
             return None, None
         observe = self.policy.observe
@@ -268,7 +268,7 @@ class EvictingCache(Evicting, KVCache):
         return replace(state, arrays=arrays, places=places, totals=totals)
 
     def _cached(self, state: Filled) -> Cached:
-        """What a state holds; its arrays are never written to."""
+        """Return what a state holds; its arrays are never written to."""
         assert isinstance(state, Kept)
         for view in (*state.arrays, state.places):
             view.flags.writeable = False

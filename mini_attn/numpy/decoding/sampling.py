@@ -42,7 +42,7 @@ def _relative(logits: Array, top: Array, temperature: float) -> Array:
 
 
 def _kept(logits: Array, relative: Array, top_k: int | None, top_p: float | None) -> Array:
-    """Which tokens are likely enough."""
+    """Return which tokens are likely enough."""
     kept = np.ones(logits.shape, bool)
     if top_k is not None and top_k < logits.shape[-1]:
         kept = logits >= np.partition(logits, -top_k, axis=-1)[:, -top_k][:, None]

@@ -63,7 +63,7 @@ class Pass:
     def visibility(
         self, q: Array, k: Array, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
     ) -> Visibility:
-        """Who sees whom, once for all layers for which it is the same.
+        """Return the visibility, made once for all layers for which it is the same.
 
         ``cached`` is what the cache has staged; without a cache the new tokens stand for both.
         """
@@ -94,7 +94,7 @@ class Pass:
 
 
 def _by_head(forward_pass: Pass, q: Array, kv_positions: Array, rule: Any) -> Visibility:
-    """Who sees whom where each key/value head holds keys of its own."""
+    """Return the visibility where each key/value head holds its own keys."""
     keys = np.repeat(kv_positions, q.shape[1] // kv_positions.shape[1], axis=1)
     queries = np.atleast_2d(forward_pass.positions)[:, None]  # (1 or batch, 1, q_len)
     mask = compare_positions(queries, keys, *rule)
@@ -106,7 +106,7 @@ def _by_head(forward_pass: Pass, q: Array, kv_positions: Array, rule: Any) -> Vi
 
 
 def _alike(a: Array | None, b: Array | None) -> bool:
-    """Whether two layers' keys lie at the same positions."""
+    """Return whether two layers' keys lie at the same positions."""
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 

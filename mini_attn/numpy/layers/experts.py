@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def route(logits: Array, experts_per_token: int, *, routing: str) -> tuple[Array, Array]:
-    """Which experts each token takes, and with which weights.
+    """Choose the experts that each token takes, and their weights.
 
     ``chosen = the experts_per_token largest logits;  weights = softmax(logits[chosen])``
 
@@ -257,14 +257,14 @@ class MixtureOfExperts(Module):
 
 
 def gated(gate: Array, up: Array, config: ExpertConfig) -> Array:
-    """What is inside an expert, (rows, d_ff)."""
+    """Return the gated values inside an expert, (rows, d_ff)."""
     if config.activation == "clamped_swiglu":
         return _clamped_swiglu(gate, up, config.swiglu_alpha, config.swiglu_limit)
     return np.asarray(_activate(gate, config.activation) * up)
 
 
 def feed_forward(config: DecoderConfig, layer: int, seed: int, dtype: DType) -> Any:
-    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
+    """Make what works on each token by itself: an MLP or a mixture of experts."""
     experts = config.layer_experts[layer]
     if experts is not None:
         return MixtureOfExperts(config.d_model, experts, seed=seed, dtype=dtype)

@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 def index_scores(q: Array, k: Array, head_weights: Array) -> Array:
-    """How much each token wants each key, by an indexer.
+    """Score each key for each token, as an indexer does.
 
     ``scores[i, j] = sum over heads h of head_weights[i, h] * relu(q[h, i] @ k[j]) /
     sqrt(index_n_heads * index_head_dim)``
@@ -94,7 +94,7 @@ def wanted(q: Array, k: Array, head_weights: Array) -> Array:
 
 
 def chosen_keys(scores: Array, count: int) -> Array:
-    """Where the largest scores of each row stand.
+    """Mark the largest scores of each row.
 
     ``chosen = rank of scores[..., j] in its row < count``
 

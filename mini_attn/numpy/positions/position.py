@@ -92,7 +92,7 @@ def waves(positions: Array, d_model: int, theta: float, dtype: DType) -> Array:
 
 
 def alibi_slopes(n_heads: int) -> Array:
-    """How fast each head's scores fall with the distance.
+    """Return how fast each head's scores fall with the distance.
 
     ``slopes[h] = 2 ** (-8 (h + 1) / n_heads)``
 
@@ -375,7 +375,7 @@ class RelativePositions(Module):
     def score_bias(
         self, q: Array, q_positions: Array, kv_positions: Array, *, scale: float | None = None
     ) -> Array:
-        """What the distances add to the scores.
+        """Return what the distances add to the scores.
 
         ``bias[i, j] = scale * q[i] @ keys[clip(kv_positions[j] - q_positions[i])]``
 
@@ -415,7 +415,7 @@ class RelativePositions(Module):
         )
 
     def value_sum(self, weights: Array, q_positions: Array, kv_positions: Array) -> Array:
-        """What the distances add to the output.
+        """Return what the distances add to the output.
 
         ``out[i] = sum over j of weights[i, j] * values[clip(kv_positions[j] - q_positions[i])]``
 

@@ -41,7 +41,7 @@ def rope_frequencies(
     scaling: RopeScaling | None = None,
     seq_len: int | None = None,
 ) -> RopeFrequencies:
-    """How fast each pair rotates.
+    """Return how fast each pair rotates.
 
     ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
 

@@ -15,7 +15,7 @@ Compute = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, ...]]
 def without_hidden(
     q: Tensor, k: Tensor, v: Tensor, visibility: Visibility, compute: Compute
 ) -> tuple[Tensor, ...]:
-    """What `compute` makes of queries, keys and values, whatever lies under the mask.
+    """Return what `compute` makes of queries, keys and values, whatever lies under the mask.
 
     On the host the results are looked at, or the arguments where a gradient will be asked for,
     and only NaN or infinity costs anything. On a device that would mean waiting for it: arrays

@@ -35,7 +35,7 @@ def attend_latents(
     scale: float,
     sinks: Tensor | None = None,
 ) -> Tensor:
-    """What each query gathers from the latents that it may see, (batch, n_heads, q_len, rank)."""
+    """Gather for each query from the latents it may see, (batch, n_heads, q_len, rank)."""
     kernel = _kernel(q, q_rope, latent) if visibility.mask is None else None
     if kernel is not None:
         try:
@@ -58,7 +58,7 @@ def attend_latents(
 
 
 def _graded(*tensors: Tensor) -> bool:
-    """Whether a gradient will be asked for."""
+    """Return whether a gradient will be asked for."""
     return torch.is_grad_enabled() and any(map(attrgetter("requires_grad"), tensors))
 
 

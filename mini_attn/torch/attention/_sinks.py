@@ -49,7 +49,7 @@ def share(a: Tensor, b: Tensor) -> Tensor:
 
 
 def fraction_for_keys(scores: Tensor, sinks: Tensor) -> Tensor:
-    """What a sink leaves to the keys of each row, a factor of their weights."""
+    """Return the fraction that a sink leaves to the keys of each row, a factor of their weights."""
     lse = logsumexp(scores)
     return share(lse, column(sinks, lse))[..., None]
 
@@ -66,7 +66,7 @@ def join(out: Tensor, lse: Tensor, sinks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def fits_a_key(q: Tensor, scale: float) -> bool:
-    """Whether `as_first_key` pays, and sinks divided by the factor of the scores are in range."""
+    """Return whether `as_first_key` pays, and sinks divided by the scores' factor are in range."""
     # For a single query it would copy all keys; a sink may be beyond what float16 can say.
     return q.shape[2] > 1 and q.dtype != torch.float16 and abs(scale) > 2.0**-16
 

@@ -46,13 +46,13 @@ class Visibility:
 
     @property
     def is_triangle(self) -> bool:
-        """Whether it is the mask that PyTorch's kernels draw themselves."""
+        """Return whether it is the mask that PyTorch's kernels draw themselves."""
         plain = self.causal and self.window is None and self.mask is None
         return plain and self.counted and self.q_len == self.kv_len
 
     @property
     def hides(self) -> bool:
-        """Whether some key may be hidden from some query, as far as one knows without looking."""
+        """Return whether some key may be hidden from some query, as far as is known unseen."""
         rows, columns = slice(0, self.q_len), slice(0, self.kv_len)
         return self.mask is not None or not self._known(rows, columns)
 
@@ -78,7 +78,7 @@ class Visibility:
         return self._whole
 
     def alive(self) -> Tensor:
-        """Which queries may attend to anything, (1 or batch, 1 or n_heads, q_len, 1)."""
+        """Mark queries that may attend to anything, (1 or batch, 1 or n_heads, q_len, 1)."""
         mask = self.whole()
         assert mask is not None
         if self._alive is None:
@@ -100,7 +100,7 @@ class Visibility:
         return False if self.on_host and not placed.any() else placed
 
     def _known(self, rows: slice, columns: slice) -> bool | None:
-        """What numbers alone say of positions: all visible, none, or None where one must look."""
+        """Say by numbers alone if all is visible, or nothing; None where one must look."""
         if self.all_placed or not self.counted:
             return self.all_placed or None
         offset = self.kv_len - self.q_len  # of the positions that are not given
@@ -125,7 +125,7 @@ class Visibility:
 def of_one_token(
     positions: Tensor, kv_positions: Tensor, window: int | None, sink_tokens: int = 0
 ) -> Visibility:
-    """What one token of each row sees of all slots of a cache, free ones too."""
+    """Return what one token of each row sees of all slots of a cache, free ones too."""
     return Visibility(
         1,
         kv_positions.shape[-1],
@@ -156,7 +156,7 @@ def check_visibility(
     q_positions: Tensor | None,
     kv_positions: Tensor | None,
 ) -> Visibility:
-    """Who sees whom as a caller of attention gave it, after every check."""
+    """Return the visibility that a caller of attention gave, after every check."""
     q_len, kv_len = sizes["q_len"], sizes["kv_len"]
     check_flag("causal", causal)
     check_window(causal, window, sink_tokens)

@@ -50,7 +50,7 @@ def decode(sealed: Sequence[Tensor], coding: Coding, kind: torch.dtype) -> Tenso
 
 
 def _at_hand(x: Tensor) -> bool:
-    """Whether a number can be looked at without waiting for a device."""
+    """Return whether a number can be looked at without waiting for a device."""
     return x.device.type == "cpu"
 
 

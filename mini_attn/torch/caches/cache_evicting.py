@@ -112,7 +112,7 @@ class EvictingCache(Evicting, KVCache):
 
     @property
     def watches(self) -> bool:
-        """Whether the policy needs the weights of each step."""
+        """Return whether the policy needs the weights of each step."""
         return bool(self.policy.watches)
 
     def append(
@@ -256,14 +256,14 @@ class EvictingCache(Evicting, KVCache):
             self._stage(self._cut(after, scores), transaction)
 
     def _gathered(self, state: Kept, weights: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """What each key has got from all queries so far; it is kept for the next step."""
+        """Sum what each key has got from all queries so far; it is kept for the next step."""
         totals = weights.sum(dim=2)
         if state.totals is not None:
             totals[..., : state.totals.shape[2]] += state.totals
         return totals, totals
 
     def _observed(self, state: Kept, weights: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """What the last queries of the prompt give to the keys before them, pooled."""
+        """Pool what the last queries of the prompt give to the keys before them."""
         if state.slots > state.waiting:  # the prompt is behind
             return None, None
         observe = self.policy.observe
@@ -284,7 +284,7 @@ class EvictingCache(Evicting, KVCache):
         return replace(state, arrays=arrays, places=state.places.gather(2, slots), totals=totals)
 
     def _cached(self, state: Filled) -> Cached:
-        """What a state holds; its arrays are never written to."""
+        """Return what a state holds; its arrays are never written to."""
         assert isinstance(state, Kept)
         counted = state.counted and self._held(state) == state.slots
         k, v = state.arrays

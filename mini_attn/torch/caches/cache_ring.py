@@ -197,7 +197,7 @@ class SlidingWindowCache(Ring, KVCache):
         return at if isinstance(at, slice) else self._array(at)
 
     def _put_aside(self, state: Filled, lost: Any, moved: Any) -> list[Any]:
-        """What stands in slots that are about to be overwritten."""
+        """Copy what slots hold that are about to be overwritten."""
         aside: list[Any] = []
         for slots in (lost, None if moved is None else slice(self._firsts)):
             if slots is not None:

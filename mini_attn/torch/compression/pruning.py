@@ -31,7 +31,7 @@ WITHIN = ("row", "matrix")
 
 
 def magnitude_scores(weight: Tensor) -> Tensor:
-    """How much a weight counts by its size alone.
+    """Score each weight by its size alone.
 
     ``scores[i, j] = |weight[i, j]|``
 
@@ -71,7 +71,7 @@ def magnitude_scores(weight: Tensor) -> Tensor:
 
 
 def wanda_scores(weight: Tensor, norms: Tensor) -> Tensor:
-    """How much a weight counts by its size and by how strong its input is.
+    """Score each weight by its size and by how strong its input is.
 
     ``scores[i, j] = |weight[i, j]| * norms[j],  norms[j] = sqrt(sum of x[:, j] ** 2)``
 
@@ -223,7 +223,7 @@ def n_of_m(weight: Tensor, scores: Tensor, *, n: int = 2, m: int = 4) -> Tensor:
 
 
 def feature_norms(model: Any, tokens: Tensor) -> dict[str, Tensor]:
-    """How strong each input of each matrix product is while a decoder reads some tokens.
+    """Measure how strong each input of each matrix is while a decoder reads some tokens.
 
     ``norms[j] = sqrt(sum over all tokens of x[j] ** 2)``
 
@@ -372,7 +372,7 @@ def prune_weights(
 
 
 def head_scores(model: Any, tokens: Tensor) -> Tensor:
-    """What each head is worth: how much loss rises when it is switched off.
+    """Score each head by how much the loss rises when it is switched off.
 
     ``scores[layer, h] = loss without head h of the layer - loss;  loss = mean of -ln p(next)``
 

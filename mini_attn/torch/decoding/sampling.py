@@ -35,7 +35,7 @@ def exact_logits(logits: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kept(logits: Tensor, relative: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Which tokens are likely enough."""
+    """Return which tokens are likely enough."""
     kept = torch.ones_like(logits, dtype=torch.bool)
     if top_k is not None and top_k < logits.shape[-1]:
         kept = logits >= logits.topk(top_k, dim=-1).values[:, -1:]

@@ -78,7 +78,7 @@ def by_own_kernel(
 
 
 def is_long_decode(q: Tensor, k: Tensor) -> bool:
-    """Whether a single query meets more keys than a CPU's caches hold (8 MB, as measured)."""
+    """Return whether a lone query meets more keys than a CPU's caches hold (8 MB, as measured)."""
     fits = k.nbytes <= 2**23 or k.dtype not in (torch.float32, torch.float64)
     return q.shape[2] == 1 and k.device.type == "cpu" and not fits
 

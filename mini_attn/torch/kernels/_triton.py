@@ -20,7 +20,7 @@ SHORTEST_SPAN = 256  # keys; what a span costs to merge stays small beside readi
 
 
 def takes(q: Tensor, k: Tensor, v: Tensor) -> bool:
-    """Whether the kernels take these arrays: their device, type, sizes, and no gradient asked."""
+    """Return whether the kernels take these arrays: device, type, sizes, and no gradient asked."""
     if q.device.type not in DEVICES or not HAS_TRITON or q.dtype not in DTYPES:
         return False
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
@@ -114,7 +114,7 @@ def _online_attention(
 
 @_online_attention.register_fake
 def _shapes(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    """What a compiler has to know of the result."""
+    """Return what a compiler has to know of the result."""
     return _empty(q, v)
 
 
@@ -131,7 +131,7 @@ def _parts(q: Tensor, v: Tensor, n_spans: int) -> tuple[Tensor, Tensor]:
 
 
 def _place_steps(q_places: Tensor | None, kv_places: Tensor | None) -> tuple[int, int]:
-    """How far apart two sequences' positions lie; 0 where all share them."""
+    """Return how far apart two sequences' positions lie; 0 where all share them."""
     steps = [
         0 if p is None or p.ndim == 1 or len(p) == 1 else p.stride(0) for p in (q_places, kv_places)
     ]

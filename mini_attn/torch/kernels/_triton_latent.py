@@ -98,7 +98,7 @@ def attend(
     programs: int = 256,
     least: int = 4,
 ) -> Tensor:
-    """What each query gathers, (batch, n_heads, q_len, rank).
+    """Return what each query gathers, (batch, n_heads, q_len, rank).
 
     ``places`` are the positions of the queries (batch, q_len) and of the keys (batch, kv_len),
     of which those at -1 are empty: attention is causal by them. Without, everything is seen.

@@ -31,7 +31,7 @@ def load_rows(
 
 @triton.jit
 def _seen(held, place, at, window, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
-    """Whether a query at `place` may attend to a key at `at`, if one is held there."""
+    """Return whether a query at `place` may attend to a key at `at`, if one is held there."""
     seen = held
     if CAUSAL:
         seen = seen & (at <= place)

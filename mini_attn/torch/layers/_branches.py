@@ -110,7 +110,7 @@ class Branches:
         return self._attend(k, v, self._seen(k.shape[2], mask))
 
     def _seen(self, keys: int, mask: Tensor | None) -> Visibility:
-        """Who of the queries sees which of some keys."""
+        """Return the visibility of some keys."""
         return Visibility(self.q.shape[2], keys, self.q.device, mask=mask)
 
     def _attend(self, k: Tensor, v: Tensor, seen: Visibility) -> Tensor:

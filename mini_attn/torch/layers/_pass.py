@@ -61,7 +61,7 @@ class Pass:
     def visibility(
         self, q: Tensor, k: Tensor, cached: Any, cache: Any, window: Any, sink_tokens: int = 0
     ) -> Visibility:
-        """Who sees whom, once for all layers for which it is the same.
+        """Return the visibility, made once for all layers for which it is the same.
 
         ``cached`` is what the cache has staged; without a cache the new tokens stand for both.
         """
@@ -93,7 +93,7 @@ class Pass:
 
 
 def _by_head(forward_pass: Pass, q: Tensor, kv_positions: Tensor, rule: Any) -> Visibility:
-    """Who sees whom where each key/value head holds keys of its own."""
+    """Return the visibility where each key/value head holds its own keys."""
     keys = kv_positions.repeat_interleave(q.shape[1] // kv_positions.shape[1], dim=1)
     queries = forward_pass.positions.reshape(-1, 1, q.shape[2])  # (1 or batch, 1, q_len)
     mask = compare_positions(queries, keys, *rule)
@@ -105,7 +105,7 @@ def _by_head(forward_pass: Pass, q: Tensor, kv_positions: Tensor, rule: Any) -> 
 
 
 def _alike(a: Tensor | None, b: Tensor | None) -> bool:
-    """Whether two layers' keys lie at the same positions, where asking costs nothing."""
+    """Return whether two layers' keys lie at the same positions, where asking costs nothing."""
     if a is None or b is None or a is b:
         return a is b
     return a.device.type == b.device.type == "cpu" and torch.equal(a, b)

@@ -28,7 +28,7 @@ Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
 def route(logits: Tensor, experts_per_token: int, *, routing: str) -> tuple[Tensor, Tensor]:
-    """Which experts each token takes, and with which weights.
+    """Choose the experts that each token takes, and their weights.
 
     ``chosen = the experts_per_token largest logits;  weights = softmax(logits[chosen])``
 
@@ -299,7 +299,7 @@ class MixtureOfExperts(Module):
         down: Tensor,
         down_bias: Tensor | None,
     ) -> Tensor:
-        """What one expert answers, or several by a product for each."""
+        """Return what one expert answers, or several by a product for each."""
         inside = gated(product(x, gate, gate_bias), product(x, up, up_bias), self.config)
         return product(inside, down, down_bias)
 
@@ -325,14 +325,14 @@ class MixtureOfExperts(Module):
 
 
 def gated(gate: Tensor, up: Tensor, config: ExpertConfig) -> Tensor:
-    """What is inside an expert, (..., d_ff)."""
+    """Return the gated values inside an expert, (..., d_ff)."""
     if config.activation == "clamped_swiglu":
         return _clamped_swiglu(gate, up, config.swiglu_alpha, config.swiglu_limit)
     return activate(gate, config.activation) * up
 
 
 def feed_forward(config: DecoderConfig, layer: int, seed: int, **kind: Any) -> Any:
-    """What works on each token of a layer by itself: an MLP or a mixture of experts."""
+    """Make what works on each token by itself: an MLP or a mixture of experts."""
     experts = config.layer_experts[layer]
     if experts is not None:
         return MixtureOfExperts(config.d_model, experts, seed=seed, **kind)

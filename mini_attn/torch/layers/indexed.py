@@ -25,7 +25,7 @@ __all__ = ["IndexedAttention", "Indexer", "chosen_keys", "index_scores"]
 
 
 def index_scores(q: Tensor, k: Tensor, head_weights: Tensor) -> Tensor:
-    """How much each token wants each key, by an indexer.
+    """Score each key for each token, as an indexer does.
 
     ``scores[i, j] = sum over heads h of head_weights[i, h] * relu(q[h, i] @ k[j]) /
     sqrt(index_n_heads * index_head_dim)``
@@ -90,7 +90,7 @@ def wanted(q: Tensor, k: Tensor, head_weights: Tensor) -> Tensor:
 
 
 def chosen_keys(scores: Tensor, count: int) -> Tensor:
-    """Where the largest scores of each row stand.
+    """Mark the largest scores of each row.
 
     ``chosen = rank of scores[..., j] in its row < count``
 

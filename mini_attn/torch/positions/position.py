@@ -104,7 +104,7 @@ def waves(positions: Tensor, d_model: int, theta: float, dtype: torch.dtype) -> 
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
-    """How fast each head's scores fall with the distance.
+    """Return how fast each head's scores fall with the distance.
 
     ``slopes[h] = 2 ** (-8 (h + 1) / n_heads)``
 
@@ -392,7 +392,7 @@ class RelativePositions(Module):
     def score_bias(
         self, q: Tensor, q_positions: Tensor, kv_positions: Tensor, *, scale: float | None = None
     ) -> Tensor:
-        """What the distances add to the scores.
+        """Return what the distances add to the scores.
 
         ``bias[i, j] = scale * q[i] @ keys[clip(kv_positions[j] - q_positions[i])]``
 
@@ -430,7 +430,7 @@ class RelativePositions(Module):
         return each.gather(3, index.expand(*each.shape[:3], -1))
 
     def value_sum(self, weights: Tensor, q_positions: Tensor, kv_positions: Tensor) -> Tensor:
-        """What the distances add to the output.
+        """Return what the distances add to the output.
 
         ``out[i] = sum over j of weights[i, j] * values[clip(kv_positions[j] - q_positions[i])]``
 

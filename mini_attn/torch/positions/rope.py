@@ -39,7 +39,7 @@ def rope_frequencies(
     scaling: RopeScaling | None = None,
     seq_len: int | None = None,
 ) -> RopeFrequencies:
-    """How fast each pair rotates.
+    """Return how fast each pair rotates.
 
     ``inv_freq[i] = theta ** (-2 i / rotary_dim)``
 
@@ -234,7 +234,7 @@ def _rotated(x: Tensor, cos: Tensor, sin: Tensor, layout: str, pairs: int) -> Te
 
 
 def _fit(x: Any, cos: Any, sin: Any) -> bool:
-    """Whether tables (seq, pairs) are all that they should be."""
+    """Return whether tables (seq, pairs) are all that they should be."""
     if not (isinstance(x, Tensor) and isinstance(cos, Tensor) and isinstance(sin, Tensor)):
         return False
     if x.ndim != 4 or cos.ndim != 2 or cos.shape != sin.shape or cos.dtype != sin.dtype:

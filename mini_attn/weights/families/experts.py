@@ -162,7 +162,7 @@ def _experts(config: Mapping[str, Any], family: _Own, activation: str) -> Expert
 
 
 def _sparse(config: Mapping[str, Any], n_layers: int) -> list[bool]:
-    """Whether each layer has experts; only Qwen3-MoE can leave some out."""
+    """Return whether each layer has experts; only Qwen3-MoE can leave some out."""
     if config["model_type"] != "qwen3_moe":
         return [True] * n_layers
     step, dense = count(config, "decoder_sparse_step", 1), entry(config, "mlp_only_layers", None)

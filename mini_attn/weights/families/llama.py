@@ -166,7 +166,7 @@ def gated(
 
 
 def _turning(config: Mapping[str, Any], n_layers: int) -> list[bool]:
-    """Whether each layer turns its queries and keys: SmolLM3 leaves every fourth as it is."""
+    """Return whether each layer turns its queries and keys: SmolLM3 leaves every fourth."""
     turned = entry(config, "no_rope_layers", None)  # 1 where they are turned
     if turned is None:
         every = count(config, "no_rope_layer_interval", 4) or 4
