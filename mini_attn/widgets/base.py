@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import json
-from functools import cache
 from itertools import count
 from numbers import Integral, Real
 from pathlib import Path
@@ -15,31 +14,13 @@ import anywidget
 import traitlets
 
 from mini_attn.errors import WidgetStateError
+from mini_attn.widgets.schema import load_schema
 
 __all__ = ["Checked", "LivingWidget", "carried", "load_schema"]
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 _numbers = count(1)
-
-
-@cache
-def load_schema(name: str) -> dict[str, dict[str, Any]]:
-    """The schema of a widget's state, from the file that its JavaScript reads too.
-
-    Parameters
-    ----------
-    name : str
-        Name of the widget.
-
-    Returns
-    -------
-    dict
-        Per key its type, bounds or values, and default.
-    """
-    text = (HERE / "js" / name / "schema.json").read_text(encoding="utf-8")
-    schema: dict[str, dict[str, Any]] = json.loads(text)
-    return schema
 
 
 def fault(entry: dict[str, Any], value: Any) -> str | None:

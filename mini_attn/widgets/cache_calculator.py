@@ -11,7 +11,8 @@ from mini_attn import cost
 from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
 from mini_attn.variants import REGISTRY, variant
-from mini_attn.widgets.base import LivingWidget, load_schema
+from mini_attn.widgets.base import LivingWidget
+from mini_attn.widgets.schema import load_schema
 
 __all__ = ["CacheCalculator", "calculate"]
 

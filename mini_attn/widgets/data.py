@@ -19,7 +19,6 @@ from mini_attn.stories.data import language
 from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
-from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.bits_dial_data import bits_dial
 from mini_attn.widgets.cache_calculator import BITS, OWN
 from mini_attn.widgets.comparison_data import comparison
@@ -29,6 +28,7 @@ from mini_attn.widgets.key_budget_data import key_budget
 from mini_attn.widgets.page_pool_data import page_pool
 from mini_attn.widgets.questions import QUESTIONS
 from mini_attn.widgets.roofline_data import roofline
+from mini_attn.widgets.schema import load_schema
 
 __all__ = ["FOLDER", "generate", "schemas", "write", "write_schemas"]
 
