@@ -18,12 +18,12 @@ BIN = Path(sys.executable).parent
 Step = list[str | Path]
 PYTEST: Step = [BIN / "pytest", "--quiet", "-n", "2"]
 NBVAL: Step = ["-p", "no:python", "--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=60"]
-# A file or a class stays on one worker, which shares its fixtures. The longest files come first:
+# A file or a class stays on one worker, which shares its fixtures. The longest rooms come first:
 # at the end, when one worker has nothing left to take, only short ones are left.
-LONGEST: list[str] = []
+LONGEST = {"classroom", "oracles", "backends"}
 SPREAD: Step = ["--dist", "loadscope", "--no-loadscope-reorder"]
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/*/test_*.py"))
-FILES.sort(key=lambda path: path not in LONGEST)
+FILES.sort(key=lambda path: path.split("/")[1] not in LONGEST)
 
 # To import them all takes half a minute of each worker. What only some runs select lies in files
 # that say so themselves, which `tests/conftest.py` sees to.

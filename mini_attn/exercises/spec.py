@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -272,8 +273,14 @@ def exercise_ids() -> list[str]:
     list of str
         Their ids, sorted.
     """
+    return list(_files_of_the_bank())
+
+
+@cache
+def _files_of_the_bank() -> tuple[str, ...]:
+    """Return the names of the bank's modules, sorted; the folder is read once a process."""
     folder = Path(__file__).with_name("bank")
-    return sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    return tuple(sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__"))
 
 
 def checked_ids() -> list[str]:
@@ -310,8 +317,8 @@ def exercise(exercise_id: str) -> Exercise:
     >>> exercise("cached_step").points
     4
     """
-    if exercise_id not in exercise_ids():
-        known = ", ".join(exercise_ids())
+    if exercise_id not in _files_of_the_bank():
+        known = ", ".join(_files_of_the_bank())
         raise ConfigError(f"there is no exercise {str(exercise_id)[:40]!r}; there are {known}")
     found: Exercise = import_module(f"mini_attn.exercises.bank.{exercise_id}").EXERCISE
     return found

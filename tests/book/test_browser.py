@@ -24,6 +24,7 @@ from tests.book.test_figures_browser import DRAWN, assert_words_of_figures_are_r
 from tests.book.test_opening import STEMS as OPENING
 from tests.book.test_opening import assert_first_screen_holds_question_and_picture
 from tests.exercises.test_open_browser import assert_questions_have_a_place_and_practice_a_model
+from tests.sampling import sampled
 from tests.site import (
     THEMES,
     WIDTHS,
@@ -41,6 +42,8 @@ pytestmark = pytest.mark.browser
 
 PAGES = sorted(p.relative_to(HTML).as_posix() for p in HTML.glob("book/*.html"))
 STEMS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
+# Pages that are made of docstrings look alike: in a sample three stand for all.
+SAMPLE = sampled(PAGES, lambda name: "api" if Path(name).stem.startswith("api-") else name, 3)
 CHAPTERS = [name for name in PAGES if Path(name).stem in STEMS]
 CHAPTER = "book/kv-cache.html"
 STILL = 0.02  # layout shift of a page that opens
@@ -84,7 +87,7 @@ def assert_exercises_have_boxes_that_open(page: Page, name: str) -> None:
 
 
 # A page is loaded once over each protocol, and asked all that looks at it and keeps nothing.
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", SAMPLE)
 def test_page_over_http(visit: Visit, name: str) -> None:
     page = visit.look(name)
     assert layout_shift(page) < STILL
@@ -148,7 +151,7 @@ def test_a_barrier_is_found_among_what_looks_alike(visit: Visit) -> None:
     assert serious_findings(page, colours=True) == [found]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", SAMPLE)
 def test_page_from_a_folder(visit: Visit, name: str) -> None:
     page = visit.look(name, protocol="file", width=WIDTHS[1])
     assert layout_shift(page) < STILL

@@ -33,7 +33,8 @@ LITE = HTML / "lite"
 PYODIDE = LITE / "static/pyodide"
 WEIGHTS = LITE / "weights"
 NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
-WHOLE = ("attention", "start")  # opened as notebooks; of all others the cells are run
+# Opened as notebooks, the second one in test-all; of all others the cells are run.
+WHOLE: dict[str, Any] = {"attention": (), "start": pytest.mark.exhaustive}
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
 # The longest, figures, trained weights, a plain text and a measurement stand for the others, whose
 # cells run with the machine's Python in every run.
@@ -270,7 +271,7 @@ def run_all(page: Page, seconds: int) -> None:
     page.wait_for_function("window.ended", timeout=1000 * seconds)
 
 
-@pytest.mark.parametrize("stem", WHOLE)
+@pytest.mark.parametrize("stem", [pytest.param(stem, marks=mark) for stem, mark in WHOLE.items()])
 def test_chapter_runs_to_its_end(visit: Visit, stem: str) -> None:
     """No dialog, no error in a cell, no outside request; widgets and checks come to life."""
     page = opened(visit, stem)
