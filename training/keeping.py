@@ -15,6 +15,7 @@ from mini_attn.config import AttentionConfig, DecoderConfig, LatentConfig, codin
 from mini_attn.cost import Quantized, cache_bytes
 from mini_attn.errors import ConfigError
 from mini_attn.models import ModelConfig
+from mini_attn.variants import variant
 
 __all__ = ["Keeping", "Reading", "bytes_per_token"]
 
@@ -168,12 +169,11 @@ def bytes_per_token(config: DecoderConfig, keeping: Keeping, *, context: int = 2
 def _sizes(config: DecoderConfig) -> ModelConfig:
     """Return a member's sizes for the cost formulas."""
     one = _attention(config)
-    names = "n_kv_heads head_dim v_head_dim kv_lora_rank qk_rope_head_dim window sink_tokens"
-    sizes = {name: getattr(one, name) for name in names.split() if hasattr(one, name)}
-    if isinstance(one, LatentConfig):
-        sizes |= {"n_kv_heads": one.n_heads, "head_dim": one.qk_nope_head_dim}
+    entry = variant(one.variant)
+    known = {name: getattr(one, name, None) for name in ("n_heads", "head_dim", *entry.sizes)}
+    sizes = {name: size for name, size in (known | entry.fix(known)).items() if size is not None}
     return ModelConfig(
         "member", "Member of the family", "mini_attn.stories", one.variant,
-        n_layers=config.n_layers, d_model=config.d_model, n_heads=one.n_heads, d_ff=config.d_ff,
+        n_layers=config.n_layers, d_model=config.d_model, d_ff=config.d_ff,
         vocab_size=config.vocab_size, max_context=config.max_positions, **sizes,
     )  # fmt: skip
