@@ -12,18 +12,12 @@ from mini_attn.errors import WidgetStateError
 from mini_attn.models import MODELS, ModelConfig
 from mini_attn.variants import REGISTRY, variant
 from mini_attn.widgets.base import LivingWidget
+from mini_attn.widgets.cache_calculator_data import BITS, OWN
 from mini_attn.widgets.schema import load_schema
 
 __all__ = ["CacheCalculator", "calculate"]
 
 NAME = "cache_calculator"
-OWN = "own"
-# Bits of a number; in groups with their scales: 2 and 4 bits in groups of 32 with a float16 scale
-# and zero, NVFP4 and MXFP4.
-BITS = {
-    "float32": 32, "bfloat16": 16, "float16": 16, "float8": 8, "int8": 8, "int4": 4,
-    "nvfp4": 4.5, "mxfp4": 4.25, "int4-grouped": 5, "int2-grouped": 3,
-}  # fmt: skip
 BLOCK_SIZE = 16
 GB = 10**9
 

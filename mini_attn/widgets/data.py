@@ -20,7 +20,7 @@ from mini_attn.stories.family import film
 from mini_attn.stories.vocabulary import WORDS
 from mini_attn.variants import REGISTRY
 from mini_attn.widgets.bits_dial_data import bits_dial
-from mini_attn.widgets.cache_calculator import BITS, OWN
+from mini_attn.widgets.cache_calculator_data import calculator_schema
 from mini_attn.widgets.comparison_data import comparison
 from mini_attn.widgets.equal_bytes_data import equal_bytes
 from mini_attn.widgets.inside_data import inside_model
@@ -152,32 +152,6 @@ def _questions(schema: dict[str, Any]) -> dict[str, Any]:
     return schema | {"question": schema["question"] | {"values": list(QUESTIONS)}}
 
 
-def _calculator(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the calculator's schema: every model, variant, type, device and size of a cache."""
-    values = {
-        "model": [*MODELS, OWN],
-        "attention": list(REGISTRY),
-        "dtype": list(BITS),
-        "weight_dtype": list(BITS),
-        "device": [*cost.DEVICES, OWN],
-    }
-    asked = {size.name: (entry, size) for entry in REGISTRY.values() for size in entry.cache_sizes}
-    sizes = {
-        name: {
-            "type": "int",
-            "min": 1,
-            "max": size.most,
-            "default": dict(entry.compared).get(name, 1),
-        }
-        for name, (entry, size) in asked.items()
-    }
-    keys = list(schema)
-    first, last = keys.index("v_head_dim") + 1, keys.index("full_every")
-    told = {key: schema[key] | {"values": values[key]} for key in values}
-    before, behind = ({key: schema[key] for key in part} for part in (keys[:first], keys[last:]))
-    return before | sizes | behind | told
-
-
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas that name what the package knows, by widget.
 
@@ -186,7 +160,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     dict
         Those of ``prediction`` and ``cache_calculator``; what is not generated in them is kept.
     """
-    made = {"prediction": _questions, "cache_calculator": _calculator}
+    made = {"prediction": _questions, "cache_calculator": calculator_schema}
     return {name: make(load_schema(name)) for name, make in made.items()}
 
 

@@ -1,0 +1,45 @@
+"""What the cache calculator can be set to: models, variants, types, devices, and their sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mini_attn import cost
+from mini_attn.models import MODELS
+from mini_attn.variants import REGISTRY
+
+__all__ = ["BITS", "OWN", "calculator_schema"]
+
+OWN = "own"
+# Bits of a number; in groups with their scales: 2 and 4 bits in groups of 32 with a float16 scale
+# and zero, NVFP4 and MXFP4.
+BITS = {
+    "float32": 32, "bfloat16": 16, "float16": 16, "float8": 8, "int8": 8, "int4": 4,
+    "nvfp4": 4.5, "mxfp4": 4.25, "int4-grouped": 5, "int2-grouped": 3,
+}  # fmt: skip
+
+
+def calculator_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the calculator's schema: every model, variant, type, device and size of a cache."""
+    values = {
+        "model": [*MODELS, OWN],
+        "attention": list(REGISTRY),
+        "dtype": list(BITS),
+        "weight_dtype": list(BITS),
+        "device": [*cost.DEVICES, OWN],
+    }
+    asked = {size.name: (entry, size) for entry in REGISTRY.values() for size in entry.cache_sizes}
+    sizes = {
+        name: {
+            "type": "int",
+            "min": 1,
+            "max": size.most,
+            "default": dict(entry.compared).get(name, 1),
+        }
+        for name, (entry, size) in asked.items()
+    }
+    keys = list(schema)
+    first, last = keys.index("v_head_dim") + 1, keys.index("full_every")
+    told = {key: schema[key] | {"values": values[key]} for key in values}
+    before, behind = ({key: schema[key] for key in part} for part in (keys[:first], keys[last:]))
+    return before | sizes | behind | told
