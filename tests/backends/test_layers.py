@@ -108,6 +108,17 @@ def test_few_rows_are_cut_into_parts_of_the_same_product(threads, batch, seq, wi
     torch.testing.assert_close(d_weight, d_expected)
 
 
+def test_a_product_of_few_rows_is_one_graph():
+    """A compiled decode step cannot ask how many threads there are."""
+    import torch
+
+    import mini_attn.torch as mt
+
+    layer, x = mt.Linear(192, 208, dtype="float64"), torch.randn(1, 1, 192, dtype=torch.float64)
+    compiled = torch.compile(layer, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(x), layer(x))
+
+
 def test_refusals(lib):
     x, ones = lib.array(np.ones((1, 2, 3))), lib.array(np.ones(3))
     with pytest.raises(ShapeError, match=r"weight must be \(d,\)"):

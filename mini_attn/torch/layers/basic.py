@@ -194,12 +194,14 @@ def activate(x: Tensor, name: str) -> Tensor:
 
 def _parts(x: Tensor, weight: Tensor) -> int:
     """Into how many products a product with few rows is cut; 1 leaves it whole."""
-    threads = torch.get_num_threads()
-    if x.device.type != "cpu" or threads == 1 or x.numel() > 16 * weight.shape[1]:
+    if x.device.type != "cpu" or x.numel() > 16 * weight.shape[1] or weight.numel() < 2**15:
         return 1
     if x.dtype not in (torch.float32, torch.float64) or not weight.is_contiguous():
         return 1
-    return 1 if weight.numel() < 2**15 else _equal_parts(len(weight), threads)
+    if torch.compiler.is_compiling():  # a graph cannot ask for threads
+        return 1
+    threads = torch.get_num_threads()
+    return 1 if threads == 1 else _equal_parts(len(weight), threads)
 
 
 @cache
