@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from classroom.grading.roster import read_roster
+from classroom.grading.people import read_roster
 from classroom.reports.sanitize import clean, file_names, folded
 from classroom.sheets.students import Student
 from mini_attn.errors import ConfigError

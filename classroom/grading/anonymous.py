@@ -1,19 +1,240 @@
-"""The grades of a class and its answers without names: to mark by hand, or to pass on."""
+"""Shows grades and answers of a class without names: to mark by hand, or to pass on.
+
+A secret beside the grades makes other names, the same at every run; whoever has it, or
+``names.csv``, has the way back. Names, paths and addresses go from what a student wrote, and what
+the code does stays.
+"""
 
 from __future__ import annotations
 
+import builtins
+import csv
+import hashlib
+import hmac
+import io
 import json
+import re
+import secrets
 import sys
-from collections.abc import Mapping, Sequence
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from classroom.grading.pseudonyms import name_table
-from classroom.grading.unnamed import Unnamed, unnamed_one
+import numpy as np
+
+from classroom.grading.run_folder import write_data
 from classroom.reports.report import reports
+from classroom.reports.sanitize import clean, for_spreadsheet
 from classroom.submissions.collect import Submission
+from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise
 
-__all__ = ["FOLDER", "anonymous"]
+__all__ = ["FOLDER", "KEY", "anonymous", "pseudonyms", "read_key", "secret_key", "unnamed_one"]
+
+KEY = "pseudonyms.json"
+LETTERS = "23456789BCDFGHJKMNPQRSTVWXZ"  # that make no words and are not taken for each other
+LENGTH = 8
+
+
+def read_key(out: Path) -> bytes | None:
+    """The secret of a folder of grades; None if it has none.
+
+    Raises
+    ------
+    ConfigError
+        If the file is broken: other pseudonyms would be made.
+    """
+    path = out / KEY
+    try:
+        key = json.loads(path.read_text(encoding="utf-8"))["secret"]
+        return bytes.fromhex(key) or None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        words = "holds no secret. Put back the file of the earlier run, or move it away"
+        raise ConfigError(f"{str(path)!r} is broken: it {words} for new pseudonyms") from None
+
+
+def secret_key(out: Path) -> bytes:
+    """The secret of a folder of grades, made where there is none."""
+    key = read_key(out)
+    if key is None:
+        key = secrets.token_bytes(32)
+        write_data(out / KEY, {"secret": key.hex()})
+    return key
+
+
+def _letters(key: bytes, name: str, length: int) -> str:
+    """So many letters that only the secret gives for a name."""
+    text = name.encode("utf-8", "surrogatepass")
+    number = int.from_bytes(hmac.new(key, text, hashlib.sha256).digest(), "big")
+    letters = []
+    for _ in range(length):
+        number, place = divmod(number, len(LETTERS))
+        letters.append(LETTERS[place])
+    return "".join(letters)
+
+
+def pseudonyms(key: bytes, sent: Sequence[Submission]) -> dict[str, str]:
+    """Another name for each student.
+
+    Parameters
+    ----------
+    key : bytes
+        The secret.
+    sent : sequence of Submission
+        Of a student with several attempts any of them.
+
+    Returns
+    -------
+    dict of str to str
+        By student. It depends on the name of the first attempt, so that a later one keeps it;
+        two that would be alike are longer.
+    """
+    first = {one.student: min([one.student, *one.aliases]) for one in sent}
+    short = {student: _letters(key, name, LENGTH) for student, name in first.items()}
+    count = Counter(short.values())
+    return {
+        s: t if count[t] == 1 else _letters(key, first[s], 2 * LENGTH) for s, t in short.items()
+    }
+
+
+def name_table(names: Mapping[str, str]) -> str:
+    """The way back, as a table."""
+    out = io.StringIO(newline="")
+    out.write("\ufeff")
+    table = csv.writer(out)
+    table.writerow(["pseudonym", "student"])
+    rows = sorted((other, student) for student, other in names.items())
+    table.writerows((other, for_spreadsheet(clean(student, 300))) for other, student in rows)
+    return out.getvalue()
+
+
+WORD = re.compile(r"[^\W\d_]{3,}")
+ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,4}\.[a-z]{2,12}\b")
+HOME = re.compile(r"(/(?:home|Users|root)/|\\Users\\+|/jovyan/)[^/\\\s\"']{1,64}")
+COMMENT = re.compile(r"#[^\n]*")
+WHOLE = 6  # characters of a classmate's name that is looked for
+TEXTS = ("COMMENT", "STRING", "FSTRING_MIDDLE")
+
+
+def _any_of(phrases: Iterable[str], *, careful: bool = False) -> re.Pattern[str] | None:
+    """A pattern for whole words or phrases, the longest first.
+
+    A careful one takes a short word only as it is written, and with a capital: a small one may be
+    what the code needs, as in mode="max", of a student called Max.
+    """
+    found = sorted({p for p in phrases if p.strip()}, key=lambda p: (-len(p), p))
+    if careful:
+        found = [p for p in found if len(p) >= WHOLE or p != p.lower()]
+    forms = [re.escape(p) if careful and len(p) < WHOLE else f"(?i:{re.escape(p)})" for p in found]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(forms)})(?![^\W_])") if forms else None
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """What is taken out of the texts of one student.
+
+    Parameters
+    ----------
+    name : str
+        The pseudonym that stands there instead.
+    places, prose, own : re.Pattern or None
+        Files; names in comments, docstrings and messages; the student's own names in other
+        strings, as they are written. A classmate's may be what the code needs.
+    words : frozenset of str
+        Words of the student's own names, in small letters.
+    """
+
+    name: str
+    places: re.Pattern[str] | None
+    prose: re.Pattern[str] | None
+    own: re.Pattern[str] | None
+    words: frozenset[str]
+
+    def text(self, text: str, *, computed: bool = False) -> str:
+        """A text without them; if code computes with it, without the student's own names."""
+        for pattern in (self.places, self.own if computed else self.prose):
+            text = pattern.sub(self.name, text) if pattern else text
+        return HOME.sub(rf"\g<1>{self.name}", ADDRESS.sub(f"{self.name}@…", text))
+
+    def source(self, source: str) -> tuple[str, bool]:
+        """Code with its comments and strings cleaned, and whether a name is left in the code."""
+        lines = source.splitlines(keepends=True)
+        starts = [0]
+        for line in lines:
+            starts.append(starts[-1] + len(line))
+        try:
+            tokens = list(tokenize.generate_tokens(io.StringIO(source, newline="").readline))
+        except (tokenize.TokenError, SyntaxError):  # comments alone can be told from the rest
+            return COMMENT.sub(lambda found: self.text(found[0]), source), True
+        parts, end, left = [], 0, False
+        alone = _standing_alone(tokens)
+        for token in tokens:
+            kind = tokenize.tok_name[token.type]
+            left = left or (kind == "NAME" and self._names(token.string))
+            if kind in TEXTS:
+                first = starts[token.start[0] - 1] + token.start[1]
+                last = starts[token.end[0] - 1] + token.end[1]
+                is_prose = kind == "COMMENT" or token.start in alone
+                new = self.text(source[first:last], computed=not is_prose)
+                parts += [source[end:first], new]
+                end = last
+        return "".join([*parts, source[end:]]), left
+
+    def _names(self, identifier: str) -> bool:
+        """Whether a name of Python's has a word of the student's in it."""
+        if hasattr(builtins, identifier) or hasattr(np, identifier):
+            return False
+        return not self.words.isdisjoint(WORD.findall(identifier.replace("_", " ").casefold()))
+
+
+def _standing_alone(tokens: Sequence[tokenize.TokenInfo]) -> set[tuple[int, int]]:
+    """Where strings begin that are a line of their own, as docstrings are."""
+    passed = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
+    told = [token for token in tokens if token.type not in passed]
+    ends = (tokenize.NEWLINE, tokenize.ENDMARKER)
+    before = [True, *(token.type in ends for token in told)]
+    return {
+        token.start
+        for token, begins, after in zip(told, before, told[1:], strict=False)
+        if token.type == tokenize.STRING and begins and after.type in ends
+    }
+
+
+def unnamed_one(
+    one: Submission, name: str, everybody: Sequence[str], exercises: Iterable[str]
+) -> Unnamed:
+    """What is to be taken out of the texts of a student.
+
+    Parameters
+    ----------
+    one : Submission
+        What was handed in.
+    name : str
+        The pseudonym.
+    everybody : sequence of str
+        Names of the whole class: those of classmates go too, where they stand as a whole.
+    exercises : iterable of str
+        Ids of exercises, whose words are nobody's name.
+    """
+    forms = [one.student, *one.aliases, *filter(None, [one.written_name])]
+    own = [form for form in forms if sum(map(str.isalpha, form)) > 1]
+    known = {word for key in exercises for word in key.split("_")}
+    words = {word for form in own for word in WORD.findall(form) if word.casefold() not in known}
+    others = [form for form in everybody if len(form) >= WHOLE]
+    places = [*one.files, *(part for place in one.files for part in place.split("/"))]
+    return Unnamed(
+        name,
+        _any_of(places),
+        _any_of([*own, *words, *others]),
+        _any_of([*own, *words], careful=True),
+        frozenset(word.casefold() for word in words),
+    )
+
 
 FOLDER = "anonymous"
 OURS = ("id", "title", "page", "kind", "state", "failed")  # texts that no student writes

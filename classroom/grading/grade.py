@@ -18,25 +18,29 @@ from filelock import FileLock, Timeout
 
 from classroom import ROOT
 from classroom.atomic import said_of
-from classroom.grading.again import RECORD as ASKED
-from classroom.grading.again import as_asked, to_grade_again
-from classroom.grading.anonymous import anonymous
+from classroom.grading.anonymous import anonymous, pseudonyms, read_key, secret_key
 from classroom.grading.attempts import CHOICES, counted, to_grade
 from classroom.grading.batch import grade_all
 from classroom.grading.credit import credited
 from classroom.grading.drawn import borrowed, draw_for
 from classroom.grading.infer_sheet import sheet_of_all
 from classroom.grading.judge import probe
-from classroom.grading.keep import write_kept
 from classroom.grading.late import Late, Times, read_late, take_off
 from classroom.grading.likeness import alike
 from classroom.grading.mark_provenance import RECORD, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.options import late_of, read_options, refuse_folder, sheet_of
-from classroom.grading.people import names_of
-from classroom.grading.pseudonyms import pseudonyms, read_key, secret_key
-from classroom.grading.resume import Settings, digest_of_graders, secret_seed, write_data
-from classroom.grading.roster import read_roster
+from classroom.grading.people import names_of, read_roster
+from classroom.grading.run_folder import (
+    ASKED,
+    Settings,
+    as_asked,
+    digest_of_graders,
+    secret_seed,
+    to_grade_again,
+    write_data,
+    write_kept,
+)
 from classroom.reports.isolation import spoken
 from classroom.reports.report import reports, who_is_missing
 from classroom.sheets.sheet import Sheet

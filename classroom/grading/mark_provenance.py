@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom.grading.marks import FILE, Mark, apply_marks
-from classroom.grading.resume import digest
+from classroom.grading.run_folder import digest
 from classroom.reports.sanitize import clean
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import gist

@@ -1,31 +1,194 @@
 """One grade from several sheets: ``make totals DIR="grades/week1 grades/week2"``.
 
-Each sheet is a share of its own points; the total is the mean of the shares by their weights.
+Each sheet is a share of its own points; the total is the mean of the shares by their weights. A
+platform gives the same student other numbers each time, so who is who is found first.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from itertools import combinations
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from classroom import ROOT
 from classroom.atomic import said_of
-from classroom.grading.identity import Person, same_students
-from classroom.grading.keep import write_kept
-from classroom.grading.people import named_one
-from classroom.grading.roster import name_columns
-from classroom.grading.shares import Grade, Rules, table_of_totals
+from classroom.grading.people import name_columns, named_one
+from classroom.grading.run_folder import write_kept
 from classroom.grading.tables import read_grades, rows_of, separator_of, text_of
-from classroom.reports.sanitize import clean
+from classroom.reports.sanitize import clean, folded
+from classroom.submissions.attempts import ATTEMPT, NUMBERED, canvas_ids
 from mini_attn.errors import ConfigError
 
-__all__ = ["Rules", "main", "write_totals"]
+__all__ = ["Grade", "Person", "Rules", "main", "same_students", "write_totals"]
+
+Person = dict[str, str]  # the name in each sheet's table of grades, by sheet
+
+
+def _titled(names: Sequence[str]) -> str:
+    """What Blackboard writes before the user names of one sheet: its title."""
+    before = {name[: found.start()] for name in names if (found := ATTEMPT.search(name))}
+    first, last = min(before, default=""), max(before, default="")
+    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+    return first[: first.rfind("_", 0, same) + 1]
+
+
+def _plain(name: str, title: str) -> tuple[str, bool]:
+    """A name without what changes from sheet to sheet, and whether a platform wrote that."""
+    if found := ATTEMPT.search(name):
+        return name[: found.start()].removeprefix(title), True
+    if ids := canvas_ids(name):
+        before = name[: name.index(f"_{ids[0]}_{ids[1]}")]
+        return f"{before.removesuffix('_late')}_{ids[0]}", True
+    numbered = NUMBERED.fullmatch(name)
+    return (numbered[1] if numbered else name), False
+
+
+def _refuse_twins(plain: str, sheets: Mapping[str, set[str]]) -> None:
+    """Two of one name whose numbers differ from sheet to sheet cannot be told apart."""
+    for (one, first), (other, second) in combinations(sheets.items(), 2):
+        if not first & second:
+            words = f"{clean(plain, 60)!r} are several students: who of {one} is who of {other}?"
+            raise ConfigError(f"{words} Make the names alike in both tables, grades.csv")
+
+
+def same_students(sheets: Mapping[str, Sequence[str]]) -> dict[str, Person]:
+    """The students of all sheets.
+
+    Parameters
+    ----------
+    sheets : dict of str to sequence of str
+        Names in the table of grades, by sheet.
+
+    Returns
+    -------
+    dict of str to dict
+        By the name to show, sorted: without Moodle's number, and with Canvas's and Blackboard's
+        as in the last sheet, by which the platform finds the student.
+
+    Raises
+    ------
+    ConfigError
+        If two students of one name cannot be told apart.
+    """
+    found: dict[str, dict[str, Person]] = {}  # names by plain name, sheet, and exact form
+    for sheet, names in sheets.items():
+        title = _titled(names)
+        for name in names:
+            plain, platform = _plain(name, title)
+            exact_forms = found.setdefault(folded(plain), {}).setdefault(sheet, {})
+            exact_forms[folded(name)] = name
+    people: dict[str, Person] = {}
+    single = {key: by for key, by in found.items() if all(len(n) == 1 for n in by.values())}
+    # Numbers that differ between sheets are Moodle's; those that do not are part of a name.
+    moved = any(len({exact for n in by.values() for exact in n}) > 1 for by in single.values())
+    for key, by_sheet in found.items():
+        if key not in single:
+            name = next(name for names in by_sheet.values() for name in names.values())
+            _refuse_twins(
+                _plain(name, "")[0], {sheet: {*names} for sheet, names in by_sheet.items()}
+            )
+        groups: dict[str, Person] = {}
+        for sheet, exact_names in by_sheet.items():
+            for exact, name in exact_names.items():
+                groups.setdefault(key if key in single else exact, {})[sheet] = name
+        for person in groups.values():
+            last = list(person.values())[-1]
+            plain, platform = _plain(last, "")
+            strip = key in single and moved and not platform
+            people[plain if strip else last] = person
+    return dict(sorted(people.items(), key=lambda item: (item[0].casefold(), item[0])))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How sheets become one grade.
+
+    Parameters
+    ----------
+    weights : dict of str to Decimal
+        Of sheets that count otherwise than once.
+    best : int or None
+        How many sheets count, those with the highest shares; None for all.
+    of : Decimal
+        Points of the total.
+    missing : str
+        Whether a sheet of which nothing came is ``0`` or ``excused``.
+    excused : Path or None
+        A table with the columns ``student`` and ``sheet``.
+    """
+
+    weights: Mapping[str, Decimal] = field(default_factory=dict)
+    best: int | None = None
+    of: Decimal = Decimal(100)
+    missing: str = "0"
+    excused: Path | None = None
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A row of a sheet's table of grades."""
+
+    written_name: str
+    points: Decimal
+    of: Decimal
+    came: bool
+
+    @property
+    def share(self) -> Decimal:
+        """Of the sheet's points, from 0 to 1."""
+        return self.points / self.of if self.of else Decimal(0)
+
+
+def _total(shares: Mapping[str, Decimal], rules: Rules) -> tuple[str, list[str]]:
+    """The total of the sheets that a student is asked, and which of them count."""
+    places = {sheet: place for place, sheet in enumerate(shares)}
+    ranked = sorted(shares, key=lambda sheet: (-shares[sheet], places[sheet]))
+    counting = sorted(ranked[: rules.best or len(ranked)], key=lambda sheet: places[sheet])
+    weights = {sheet: rules.weights.get(sheet, Decimal(1)) for sheet in counting}
+    if not sum(weights.values()):
+        return "", counting  # excused from everything
+    whole = sum((weights[s] * shares[s] for s in counting), Decimal(0))
+    mean = whole / sum(weights.values(), Decimal(0))
+    total = (mean * rules.of).quantize(Decimal("0.01"), ROUND_HALF_UP).normalize()
+    return f"{total:f}", counting
+
+
+def table_of_totals(
+    people: Mapping[str, Person],
+    sheets: Mapping[str, Mapping[str, Grade]],
+    excused: set[tuple[str, str]],
+    rules: Rules,
+) -> str:
+    """The table of totals, in the form of a table of grades."""
+    out = io.StringIO(newline="")
+    out.write("\ufeff")
+    table = csv.writer(out, quoting=csv.QUOTE_MINIMAL)
+    worth = {s: max((g.of for g in rows.values()), default=0) for s, rows in sheets.items()}
+    heads = [f"{sheet} (of {worth[sheet]:f})" for sheet in sheets]
+    table.writerow(["student", "written name", *heads, "total", "of", "counted", "feedback"])
+    for student, person in people.items():
+        grades = {s: sheets[s][name] for s, name in person.items()}
+        came = {s: grade for s, grade in grades.items() if grade.came}
+        free = {s for s in sheets if (student, s) in excused}
+        free |= {s for s in sheets if s not in came and rules.missing == "excused"}
+        shares = {s: came[s].share if s in came else Decimal(0) for s in sheets if s not in free}
+        cells = ["excused" if s in free else f"{came[s].points:f}" if s in came else "missing"
+                 for s in sheets]  # fmt: skip
+        total, counting = _total(shares, rules)
+        written = next((g.written_name for g in grades.values() if g.written_name), "")
+        table.writerow([student, written, *cells, total, f"{rules.of.normalize():f}",
+                        " ".join(counting), ""])  # fmt: skip
+    return out.getvalue()
+
 
 NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,20})?")
 MISSING = ("0", "excused")

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from classroom.grading.anonymous import KEY, LENGTH, pseudonyms, unnamed_one
+from classroom.grading.batch import grade_student
 from classroom.grading.grade import grade_folder
-from classroom.grading.pseudonyms import KEY, LENGTH, pseudonyms
-from classroom.grading.unnamed import unnamed_one
+from classroom.grading.run_folder import Settings
 from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
 from tests.classroom.test_grade import reference, tree
@@ -77,8 +78,6 @@ def test_no_name_is_left_and_the_way_back_is_the_teacher_s(tmp_path: Path) -> No
 
 def test_the_answers_do_what_they_did_and_can_be_graded(tmp_path: Path) -> None:
     """The real grader gives the exported answers the same points."""
-    from classroom.grading.student import grade_student
-
     right = {key: f"# by Ada\n{reference(key)}" for key in SHEET.exercises}
     save(tmp_path / "in/ada.ipynb", notebook(**right))
     run(tmp_path)
@@ -88,8 +87,6 @@ def test_the_answers_do_what_they_did_and_can_be_graded(tmp_path: Path) -> None:
     for key in SHEET.exercises:
         assert one.cells[key] == [text.replace("by Ada", f"by {one.student}", 1)
                                   for text in before.cells[key]]  # fmt: skip
-    from classroom.grading.resume import Settings
-
     answers = grade_student(one, Settings("pair", SHEET.exercises, "a", ""))["answers"]
     assert [a["state"] for a in answers] == ["solved", "solved"]
 
@@ -166,7 +163,7 @@ def test_another_folder_has_other_names_and_attempts_keep_theirs() -> None:
 
 
 def test_names_that_would_be_alike_are_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classroom.grading.pseudonyms.LENGTH", 1)
+    monkeypatch.setattr("classroom.grading.anonymous.LENGTH", 1)
     found = pseudonyms(b"a", [Submission(f"s{n}") for n in range(12)])
     assert len(set(found.values())) == 12
     assert {len(name) for name in found.values()} == {1, 2}

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from classroom.grading import grade
+from classroom.grading.anonymous import KEY
+from classroom.grading.batch import grade_student
 from classroom.grading.grade import grade_folder
 from classroom.grading.late import Late, Rule
-from classroom.grading.pseudonyms import KEY
-from classroom.grading.resume import Settings
+from classroom.grading.run_folder import Settings
 from classroom.submissions.attempts import attempt_of
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
@@ -287,8 +288,6 @@ def test_names_stand_between_semicolons(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_right_answer_of_a_second_attempt_is_right(tmp_path: Path, monkeypatch: Any) -> None:
     """The real grader, with the cases of that attempt."""
-    from classroom.grading.student import grade_student
-
     monkeypatch.setattr("classroom.grading.batch.grade_student", grade_student)
     send(tmp_path / "in", "ada_1")
     right = {key: reference(key) for key in SHEET.exercises}

@@ -124,7 +124,7 @@ def test_partial_or_not_is_chosen_again_at_each_run_without_grading(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("graded again")
 
-    monkeypatch.setattr("classroom.grading.student.judge", never)
+    monkeypatch.setattr("classroom.grading.batch.judge", never)
     part = grade_folder(folder, tmp_path, sheet=SHEET, partial=True)
     assert points(part) == {"ada": [4, 3, 7], "bo": [3, 0, 3], "cy": [0, 0, 0]}
     for name in ("summary.html", "summary.md", "feedback/bo.md", "feedback/bo.html"):

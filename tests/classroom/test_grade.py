@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from classroom.grading.batch import grade_student
 from classroom.grading.grade import grade_folder, main
 from classroom.grading.infer_sheet import sheet_of_all
-from classroom.grading.resume import Settings
-from classroom.grading.roster import read_roster
-from classroom.grading.student import grade_student
+from classroom.grading.people import read_roster
+from classroom.grading.run_folder import Settings
 from classroom.sheets.sheet import chosen, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
@@ -142,7 +142,7 @@ def test_a_second_run_grades_nothing_and_changes_nothing(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("graded again")
 
-    monkeypatch.setattr("classroom.grading.student.judge", never)
+    monkeypatch.setattr("classroom.grading.batch.judge", never)
     assert grade_folder(folder, out, sheet=SHEET) == results
     assert tree(out) == before
 

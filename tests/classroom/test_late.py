@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from classroom.grading import grade
-from classroom.grading.dates import duration, moment, told, zone_of
 from classroom.grading.grade import grade_folder
-from classroom.grading.late import Late, Rule
+from classroom.grading.late import Late, Rule, duration, moment, told, zone_of
 from mini_attn.errors import ConfigError
 from tests.classroom.test_marks import FILE, SHEET, mark, quick, send, table, written  # noqa: F401
 

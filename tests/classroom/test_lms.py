@@ -19,7 +19,7 @@ import pytest
 from classroom.adapters import lms
 from classroom.adapters.gradebook import read_gradebook
 from classroom.adapters.lms import write_lms
-from classroom.grading.keep import write_kept
+from classroom.grading.run_folder import write_kept
 from classroom.grading.tables import MARKS
 from classroom.reports.report import reports
 from classroom.submissions.attempts import canvas_ids

@@ -140,7 +140,7 @@ def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
             kept[folder, attempts] = read(folder, attempts=attempts)
         return deepcopy(kept[folder, attempts])
 
-    monkeypatch.setattr("classroom.grading.student.judge", _judged)
+    monkeypatch.setattr("classroom.grading.batch.judge", _judged)
     monkeypatch.setattr(grade, "read", once)
     monkeypatch.setattr(grade, "probe", lambda: dict.fromkeys(("landlock", "hook"), True))
 

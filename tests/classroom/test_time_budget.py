@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from classroom.grading import student
+from classroom.grading import batch
 from classroom.grading.grade import grade_folder
 from classroom.grading.judge import judge
 from classroom.sheets.sheet import chosen
@@ -51,8 +51,8 @@ def hand_in(folder: Path) -> Path:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little time that a test need not wait long."""
-    monkeypatch.setattr(student, "SECONDS", SECONDS)
-    monkeypatch.setattr(student, "SECONDS_EACH", 0)
+    monkeypatch.setattr(batch, "SECONDS", SECONDS)
+    monkeypatch.setattr(batch, "SECONDS_EACH", 0)
 
 
 @pytest.mark.usefixtures("short")
@@ -90,7 +90,7 @@ def test_a_class_that_goes_on_does_not_wait_again(
         judged.extend(cells)
         return judge(asked, cells, *rest, **more)
 
-    monkeypatch.setattr(student, "judge", counted)
+    monkeypatch.setattr(batch, "judge", counted)
     assert grade_folder(folder, out, sheet=SHEET, jobs=1) == first
     assert len(judged) == 2 * len(KEYS)
     assert not any("sleep(60)" in cell for cell in judged)
@@ -98,8 +98,8 @@ def test_a_class_that_goes_on_does_not_wait_again(
 
 def test_time_grows_with_the_sheet_and_is_enough_for_loops_without_end() -> None:
     """Six seconds of computing end each of them."""
-    assert student.seconds_for(KEYS) == 70
-    assert student.seconds_for(["a"] * 20) > 20 * 6
+    assert batch.seconds_for(KEYS) == 70
+    assert batch.seconds_for(["a"] * 20) > 20 * 6
 
 
 @pytest.mark.parametrize("cell", [right("chunk_mask"), "def chunk_mask(**given): return 1 / 0"])

@@ -14,8 +14,7 @@ import pytest
 
 from classroom.adapters.lms import write_lms
 from classroom.grading import totals
-from classroom.grading.identity import same_students
-from classroom.grading.totals import Rules, write_totals
+from classroom.grading.totals import Rules, same_students, write_totals
 from mini_attn.errors import ConfigError
 from tests.classroom.test_lms import CANVAS, graded
 
