@@ -87,9 +87,11 @@ def streamed(q: Tensor, k: Tensor, v: Tensor, scale: float, sinks: Tensor | None
     """One query over keys too many for the processor's caches: each is read once, in order."""
     group = q.shape[1] // k.shape[1]  # whose heads are the rows of one query
     rows = q.reshape(q.shape[0], k.shape[1], group, q.shape[3]) * scale
-    scores = k @ rows.transpose(-1, -2)  # keys first: the product reads them as they lie
-    # Turned before the softmax, which is several times faster over the last axis.
-    scores = scores.transpose(-1, -2).contiguous()
+    if group == 1:
+        scores = rows @ k.transpose(-1, -2)  # a row on the left: 1.4 times as fast on Intel's
+    else:  # for several rows keys first: slightly slower there, faster on others
+        # Turned before the softmax, which is several times faster over the last axis.
+        scores = (k @ rows.transpose(-1, -2)).transpose(-1, -2).contiguous()
     out = (torch.softmax(scores, dim=-1) @ v).reshape(*q.shape[:3], v.shape[3])
     if sinks is None:
         return out
