@@ -60,6 +60,7 @@ def in_notebook(*cells: str) -> dict[str, Any]:
     return space
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CELLS)
 def test_the_check_says_what_the_teacher_s_run_says(
     kind: str, capsys: pytest.CaptureFixture[str]

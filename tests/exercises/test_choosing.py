@@ -284,6 +284,7 @@ def test_numbers_are_shown_as_one_writes_them(
 
 
 # Of the pairs, which are many, every so many.
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("exercise_id", BY_RIGHT)
 def test_every_foreseen_mistake_is_named(exercise_id: str, every: int) -> None:

@@ -85,6 +85,7 @@ def test_both_streams_are_told_and_outlive_their_end(told: Told) -> None:
     assert told == [("stdout", "a\n"), ("stderr", "b")]
 
 
+@pytest.mark.slow
 def test_figures_come_as_pictures_and_are_closed(told: Told) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")

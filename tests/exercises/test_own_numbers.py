@@ -28,6 +28,7 @@ def test_every_pencil_exercise_is_drawn_or_listed() -> None:
     assert not [i for i in exercise_ids() if exercise(i).draw and i not in PENCIL]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise_id", DRAWN)
 def test_no_two_answers_that_can_be_named_meet(exercise_id: str) -> None:
     """In 1,000 draws: the right one, and each wrong one with its own idea."""

@@ -154,6 +154,7 @@ def prefix_chance(words):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_repeats_have_the_chances_of_their_definition(seed):
     ids = stories.sample_rows(1, 130, seed, kind="repeats")[0]

@@ -67,6 +67,7 @@ ROWS = [sample_rows(1, n, seed=n, kind=kind)[0] for n, kind in
         ((37, "stories"), (80, "repeats"), (LONGEST, "mixture"), (2, "stories"))]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_numbers_are_numpys(name: str) -> None:
     """Every shipped member: what comes next, what a text costs, with heads on and off."""
