@@ -75,7 +75,7 @@ class _Described:
 
 
 def _signature() -> inspect.Signature:
-    """The fields, and in place of ``own`` the sizes by name that go into it."""
+    """Return the fields and, in the place of ``own``, the sizes by name that go into it."""
     *described, _ = inspect.signature(_Described).parameters.values()
     return inspect.Signature(
         [*described, inspect.Parameter("sizes", inspect.Parameter.VAR_KEYWORD)]
@@ -171,7 +171,7 @@ class ModelConfig(_Described):
         self._check()
 
     def __getattr__(self, name: str) -> Any:
-        """A size that some variants alone have."""
+        """Return a size that some variants alone have."""
         own = dict(vars(self).get("own", ()))
         if name in own or name in (sizes := optional_sizes()):
             return own[name] if name in own else sizes[name]
@@ -346,7 +346,7 @@ class ModelConfig(_Described):
         )
 
     def _experts(self) -> ExpertConfig:
-        """The experts of each layer that has them."""
+        """Return the experts of a layer that has them."""
         return ExpertConfig(
             self.n_experts,
             self.experts_per_token,
