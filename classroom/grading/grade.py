@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from classroom.grading.infer_sheet import sheet_of_all
 from classroom.grading.judge import probe
 from classroom.grading.late import Late, Times, read_late, take_off
 from classroom.grading.likeness import alike
-from classroom.grading.mark_provenance import RECORD, lay_marks
+from classroom.grading.mark_provenance import RECORD, Marked, lay_marks
 from classroom.grading.marks import FILE, make_table, read_marks
 from classroom.grading.options import late_of, read_options, refuse_folder, sheet_of
 from classroom.grading.people import names_of, read_roster
@@ -53,7 +53,7 @@ __all__ = ["grade_folder", "main"]
 
 @contextmanager
 def _held(out: Path) -> Iterator[None]:
-    """The folder of the grades, for one run at a time; trouble with the disk is one line."""
+    """Yield the folder of the grades, for one run at a time; trouble with the disk is one line."""
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(out / ".lock", timeout=0):
@@ -78,10 +78,24 @@ class _Plan:
     drawn: bool
 
 
-def _results(
-    sent: list[Submission], out: Path, plan: _Plan, seed: str | None
-) -> tuple[list[dict[str, Any]], dict[str, Any], list[str], list[Submission]]:
-    """What the reports show, the record of marks, those that fit nothing, and what counts."""
+@dataclass(frozen=True)
+class _Graded:
+    """A class once it's graded.
+
+    Parameters
+    ----------
+    marked : Marked
+        The results that the reports show, and what the teacher's marks are about.
+    counting : list of Submission
+        The attempt of each student that counts.
+    """
+
+    marked: Marked
+    counting: list[Submission]
+
+
+def _graded(sent: list[Submission], out: Path, plan: _Plan, seed: str | None) -> _Graded:
+    """Grade what was sent, lay the teacher's marks over it, and take off what being late costs."""
     sheet = plan.sheet
     make_table(out / FILE)
     key = read_key(out)
@@ -94,9 +108,10 @@ def _results(
     graded = grade_all(chosen, settings, out / "work", plan.jobs, plan.again)
     credit = credited(graded, sheet, partial=plan.partial)
     counting, counted_ones = counted(sent, credit, plan.times, plan.attempts)
-    results, record, lost = lay_marks(out, marks, counting, sheet.exercises, counted_ones)
-    results = take_off(results, plan.times) if plan.times else results
-    return results, record, lost, counting
+    marked = lay_marks(out, marks, counting, sheet.exercises, counted_ones)
+    if plan.times:
+        marked = replace(marked, results=take_off(marked.results, plan.times))
+    return _Graded(marked, counting)
 
 
 def grade_folder(
@@ -167,11 +182,12 @@ def grade_folder(
     for line in spoken(in_force):
         print(f"[grade] {line}", file=sys.stderr, flush=True)
     with _held(out):
-        results, record, lost, counting = _results(sent, out, plan, seed)
+        graded = _graded(sent, out, plan, seed)
+        results, counting = graded.marked.results, graded.counting
         run = {
             "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
             "version": __version__, "isolation": in_force, "students": len(results),
-            "unfit": lost, "partial": plan.partial, "attempts": attempts,
+            "unfit": graded.marked.unfit, "partial": plan.partial, "attempts": attempts,
             "again": sorted(plan.again), "late": times.facts() if times else None,
             "alike": alike(counting, sheet.exercises),
             "borrowed": borrowed(sent, students, sheet.exercises),
@@ -180,7 +196,9 @@ def grade_folder(
         names = pseudonyms(secret_key(out), counting) if nameless else {}
         write_kept(out, files | (anonymous(run, results, counting, names) if names else {}))
         write_data(out / ASKED, choices)
-        write_data(out / RECORD, record)  # last: what was shown is what the teacher marks
+        write_data(
+            out / RECORD, graded.marked.record
+        )  # last: what was shown is what the teacher marks
     return results
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from classroom.reports.sanitize import clean
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import gist
 
-__all__ = ["RECORD", "lay_marks"]
+__all__ = ["RECORD", "Marked", "lay_marks"]
 
 RECORD = ".marked.json"
 Record = dict[str, dict[str, Any]]
 
 
 def _read_record(path: Path) -> Record:
-    """What the last run kept; nothing if there was none."""
+    """Return what the last run kept; nothing if there was none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         shown = {str(s): {str(k): str(v) for k, v in a.items()} for s, a in found["shown"].items()}
@@ -41,7 +42,7 @@ def _read_record(path: Path) -> Record:
 
 
 def _answers(sent: Submission, exercises: Sequence[str]) -> dict[str, str]:
-    """A digest of each answer, and of all together for a comment on the whole sheet."""
+    """Return a digest of each answer, and of all together for a comment on the whole sheet."""
     each = {key: digest(gist(sent.cells.get(key, []))) for key in exercises}
     return {**each, "": digest(each)}
 
@@ -49,7 +50,7 @@ def _answers(sent: Submission, exercises: Sequence[str]) -> dict[str, str]:
 def _newer_record(
     record: Record, marks: Sequence[Mark], sent: Sequence[Submission], exercises: Sequence[str]
 ) -> Record:
-    """The record once this run is shown; a student who is not there now may come again."""
+    """Return the record once this run is shown; a student who is not there now may come again."""
     now = {s.student: _answers(s, exercises) for s in sent}
     kept = {}
     for mark in marks:
@@ -77,7 +78,7 @@ def _changed_rows(record: Record, marks: Sequence[Mark]) -> set[int]:
 
 
 def _unfit(marks: Sequence[Mark], exercises: Sequence[str]) -> list[str]:
-    """Words for each mark that fits nothing of this run."""
+    """Return words for each mark that fits nothing of this run."""
     said = []
     for mark in marks:
         student = clean(mark.student, 80)
@@ -89,13 +90,32 @@ def _unfit(marks: Sequence[Mark], exercises: Sequence[str]) -> list[str]:
     return said
 
 
+@dataclass(frozen=True)
+class Marked:
+    """Results with the teacher's marks on them.
+
+    Parameters
+    ----------
+    results : list of dict
+        As `apply_marks` gives them.
+    record : dict
+        Which answers the marks are about: to be kept as `RECORD` once the results are shown.
+    unfit : list of str
+        Words for each mark that fits nothing of this run.
+    """
+
+    results: list[dict[str, Any]]
+    record: Record
+    unfit: list[str]
+
+
 def lay_marks(
     out: Path,
     marks: Sequence[Mark],
     sent: Sequence[Submission],
     exercises: Sequence[str],
     results: Sequence[dict[str, Any]],
-) -> tuple[list[dict[str, Any]], Record, list[str]]:
+) -> Marked:
     """Lay a teacher's marks over results, and say which are to be looked at again.
 
     Parameters
@@ -113,12 +133,8 @@ def lay_marks(
 
     Returns
     -------
-    results : list of dict
-        With the marks, as `apply_marks`.
-    record : dict
-        To be kept as `RECORD` once the results are shown.
-    lost : list of str
-        Words for each mark that fits nothing of this run.
+    Marked
+        What the reports show, and what is to be kept.
     """
     record = _newer_record(_read_record(out / RECORD), marks, sent, exercises)
     changed, lost = _changed_rows(record, marks), _unfit(marks, exercises)
@@ -128,4 +144,4 @@ def lay_marks(
         if mark.row in changed:
             who = f"row {mark.row}: {clean(mark.named, 80)} has changed the answer since then"
             print(f"[grade] {FILE}, {who}; it stands until you change it", file=sys.stderr)
-    return apply_marks(results, marks, changed), record, lost
+    return Marked(apply_marks(results, marks, changed), record, lost)
