@@ -34,11 +34,11 @@ def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> 
 
 
 def free_name(path: Path) -> Path:
-    """The place itself, or the first one like it ("x-2.csv") where nothing lies yet."""
+    """Return the place itself, or the first one like it ("x-2.csv") where nothing lies yet."""
     others = (path.with_name(f"{path.stem}-{n}{path.suffix}") for n in count(2))
     return next(one for one in chain([path], others) if not os.path.lexists(one))
 
 
 def said_of(error: OSError, place: Path) -> str:
-    """Where the disk refused something, and why; the place is for an error that names none."""
+    """Return where the disk refused something, and why; an error may name no place."""
     return f"{str(error.filename or place)!r}: {error.strerror or error}"

@@ -29,12 +29,12 @@ def seal(seed: str) -> str:
 
 
 def forms(names: Iterable[str]) -> set[str]:
-    """Names as they are compared: one line, small and capital letters alike."""
+    """Return names as they are compared: one line, small and capital letters alike."""
     return {folded(clean(name, NAME)) for name in names}
 
 
 def students_of(roster: Sequence[str], seed: str) -> list[Student]:
-    """Everybody who gets numbers.
+    """Return everybody who gets numbers.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ FIRST_DAY, UNIX = (1980, 1, 1, 0, 0, 0), 3
 
 
 def packed(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """A zip of files, by their names in it, in this order."""
+    """Return a zip of files, by their names in it, in this order."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files:

@@ -40,7 +40,7 @@ LENGTH = 8
 
 
 def read_key(out: Path) -> bytes | None:
-    """The secret of a folder of grades; None if it has none.
+    """Return the secret of a folder of grades; None if it has none.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def read_key(out: Path) -> bytes | None:
 
 
 def secret_key(out: Path) -> bytes:
-    """The secret of a folder of grades, made where there is none."""
+    """Return the secret of a folder of grades, made where there is none."""
     key = read_key(out)
     if key is None:
         key = secrets.token_bytes(32)
@@ -79,7 +79,7 @@ def _letters(key: bytes, name: str, length: int) -> str:
 
 
 def pseudonyms(key: bytes, sent: Sequence[Submission]) -> dict[str, str]:
-    """Another name for each student.
+    """Return another name for each student.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def pseudonyms(key: bytes, sent: Sequence[Submission]) -> dict[str, str]:
 
 
 def name_table(names: Mapping[str, str]) -> str:
-    """The way back, as a table."""
+    """Return the way back, as a table."""
     out = io.StringIO(newline="")
     out.write("\ufeff")
     table = csv.writer(out)
@@ -122,7 +122,7 @@ TEXTS = ("COMMENT", "STRING", "FSTRING_MIDDLE")
 
 
 def _any_of(phrases: Iterable[str], *, careful: bool = False) -> re.Pattern[str] | None:
-    """A pattern for whole words or phrases, the longest first.
+    """Return a pattern for whole words or phrases, the longest first.
 
     A careful one takes a short word only as it is written, and with a capital: a small one may be
     what the code needs, as in mode="max", of a student called Max.
@@ -156,7 +156,7 @@ class Unnamed:
     words: frozenset[str]
 
     def text(self, text: str, *, computed: bool = False) -> str:
-        """A text without them; if code computes with it, without the student's own names."""
+        """Return a text without them; if code computes with it, without the student's own names."""
         for pattern in (self.places, self.own if computed else self.prose):
             text = pattern.sub(self.name, text) if pattern else text
         return HOME.sub(rf"\g<1>{self.name}", ADDRESS.sub(f"{self.name}@…", text))
@@ -186,14 +186,14 @@ class Unnamed:
         return "".join([*parts, source[end:]]), left
 
     def _names(self, identifier: str) -> bool:
-        """Whether a name of Python's has a word of the student's in it."""
+        """Return whether a name of Python's has a word of the student's in it."""
         if hasattr(builtins, identifier) or hasattr(np, identifier):
             return False
         return not self.words.isdisjoint(WORD.findall(identifier.replace("_", " ").casefold()))
 
 
 def _standing_alone(tokens: Sequence[tokenize.TokenInfo]) -> set[tuple[int, int]]:
-    """Where strings begin that are a line of their own, as docstrings are."""
+    """Return where strings begin that are a line of their own, as docstrings are."""
     passed = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
     told = [token for token in tokens if token.type not in passed]
     ends = (tokenize.NEWLINE, tokenize.ENDMARKER)
@@ -208,7 +208,7 @@ def _standing_alone(tokens: Sequence[tokenize.TokenInfo]) -> set[tuple[int, int]
 def unnamed_one(
     one: Submission, name: str, everybody: Sequence[str], exercises: Iterable[str]
 ) -> Unnamed:
-    """What is to be taken out of the texts of a student.
+    """Return what is to be taken out of the texts of a student.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ OURS = ("id", "title", "page", "kind", "state", "failed")  # texts that no stude
 
 
 def _nameless(value: Any, unnamed: Unnamed) -> Any:
-    """A result in which every text of a student's or a teacher's is cleaned."""
+    """Return a result in which every text of a student's or a teacher's is cleaned."""
     if isinstance(value, str):
         return unnamed.text(value)
     if isinstance(value, list):
@@ -252,14 +252,14 @@ def _nameless(value: Any, unnamed: Unnamed) -> Any:
 
 
 def _result(result: dict[str, Any], unnamed: Unnamed) -> dict[str, Any]:
-    """A result under a pseudonym."""
+    """Return a result under a pseudonym."""
     files = [f"{unnamed.name}.ipynb"] if result["files"] else []
     about = {"student": unnamed.name, "written_name": None, "files": files}
     return _nameless(result, unnamed) | about
 
 
 def _notebook(one: Submission, exercises: Sequence[str], unnamed: Unnamed) -> tuple[str, bool]:
-    """The answers alone, and whether a name may be left in their code."""
+    """Return the answers alone, and whether a name may be left in their code."""
     cells: list[dict[str, Any]] = []
     left = False
     for key in exercises:

@@ -16,7 +16,7 @@ NAME = 60  # characters of a file's place
 
 
 def _by_student(sent: Sequence[Submission]) -> dict[str, list[Submission]]:
-    """All attempts of each student, in order."""
+    """Return all attempts of each student, in order."""
     found: dict[str, list[Submission]] = {}
     for one in sent:
         found.setdefault(one.student, []).append(one)
@@ -24,7 +24,7 @@ def _by_student(sent: Sequence[Submission]) -> dict[str, list[Submission]]:
 
 
 def to_grade(sent: Sequence[Submission], choice: str | None) -> list[Submission]:
-    """The attempts that must be graded to know which counts; None stands for one of each."""
+    """Return the attempts that must be graded to know which counts; None stands for one of each."""
     if choice == "best":
         return list(sent)
     place = 0 if choice == "first" else -1
@@ -32,14 +32,14 @@ def to_grade(sent: Sequence[Submission], choice: str | None) -> list[Submission]
 
 
 def _left(result: dict[str, Any], times: Times | None) -> float:
-    """An attempt's points, without what is taken off for being late."""
+    """Return an attempt's points, without what is taken off for being late."""
     about = times.of(result["student"], result["attempt"]) if times else None
     points: float = result["points"]
     return points * (100 - about["off"]) / 100 if about else points
 
 
 def _words(one: Submission, left: float | None) -> str:
-    """What is said of an attempt."""
+    """Return what is said of an attempt."""
     files = ", ".join(clean(place, NAME) for place in one.files[:2]) or "no notebook"
     points = "not graded" if left is None else f"{round(left, 2):g} points"
     return f"attempt {one.attempt}: {points} ({files})"
@@ -51,7 +51,7 @@ def counted(
     times: Times | None,
     choice: str | None,
 ) -> tuple[list[Submission], list[dict[str, Any]]]:
-    """One attempt of each student.
+    """Return one attempt of each student.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def seconds_for(exercises: Sequence[str]) -> int:
 
 
 def _where(asked: Exercise, message: str, sent: Submission) -> str:
-    """Where a name stands that an answer lacks here and had in the notebook."""
+    """Return where a name stands that an answer lacks here and had in the notebook."""
     given = sent.checked.get(asked.id, asked.name)
     if message.startswith("The cells define no") and given != asked.name:
         return f" The check in the notebook was given {given}: keep the name {asked.name}."
@@ -108,7 +108,7 @@ def _grade_answer(
 
 
 def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
-    """The result of one student.
+    """Return the result of one student.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _bar(total: int) -> Callable[[int], None]:
 
 
 def _kept(work: Path) -> Kept:
-    """All results that are there, by student and attempt."""
+    """Return all results that are there, by student and attempt."""
     found: Kept = {}
     for path in kept_results(work):
         result = read_result(path)
@@ -175,7 +175,7 @@ def _kept(work: Path) -> Kept:
 def _of_before(
     sent: Sequence[Submission], kept: Kept, again: frozenset[str], exercises: Sequence[str]
 ) -> Kept:
-    """The results of those who are not graded again, as they are; refuses if there are none."""
+    """Return the results of those who aren't graded again; refuse if there are none."""
     found: Kept = {}
     for key in ((one.student, one.attempt) for one in sent if one.student not in again):
         if key not in kept or [a["id"] for a in kept[key][1]["answers"]] != list(exercises):

@@ -11,20 +11,20 @@ __all__ = ["credited", "total"]
 
 
 def _share(earned: int, of: int, worth: int) -> float:
-    """Points on the sheet, with two digits at most."""
+    """Return points on the sheet, with two digits at most."""
     points = round(worth * earned / of, 2)
     return int(points) if points == int(points) else points
 
 
 def total(answers: Iterable[dict[str, Any]]) -> float:
-    """The points of all answers of a student, with two digits at most."""
+    """Return the points of all answers of a student, with two digits at most."""
     return round(sum(answer["points"] for answer in answers), 2)
 
 
 def credited(
     results: Sequence[dict[str, Any]], sheet: Sheet, *, partial: bool
 ) -> list[dict[str, Any]]:
-    """The results with the points that they earn on a sheet.
+    """Return the results with the points that they earn on a sheet.
 
     Parameters
     ----------

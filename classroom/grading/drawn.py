@@ -90,7 +90,7 @@ def draw_for(
 
 
 def _found(one: Submission, by_form: dict[str, Student]) -> Student | None:
-    """Who on the roster this is; a copy's number and Moodle's are no part of a name."""
+    """Return who on the roster this is; a copy's number and Moodle's are no part of a name."""
     numberless = moodle_name(one.student, [*one.files, *one.problems])
     for name in (one.student, COPY.sub("", one.student), numberless or ""):
         for form in forms({name}):
@@ -102,7 +102,7 @@ def _found(one: Submission, by_form: dict[str, Student]) -> Student | None:
 def borrowed(
     sent: Sequence[Submission], students: Sequence[Student], exercises: Sequence[str]
 ) -> list[str]:
-    """What has the numbers of somebody else, for the teacher: notebooks, and single answers.
+    """Return what has the numbers of somebody else, for the teacher: notebooks, and single answers.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _right_for_others(key: str, sent: Sequence[Submission], names: dict[str, str
 
 
 def number_in(cells: Sequence[str]) -> float | None:
-    """The number that an answer writes down, if it is nothing but that; nothing is run."""
+    """Return the number that an answer writes down, if it is nothing but that; nothing is run."""
     found = NUMBER.fullmatch("\n".join(cells).strip()[:NUMBER_LENGTH])
     value = float(found[1].replace("_", "")) if found else math.nan
     return value if math.isfinite(value) else None

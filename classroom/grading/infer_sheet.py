@@ -24,7 +24,7 @@ def _few(keys: list[str]) -> str:
 
 
 def sheet_of_all(sent: list[Submission]) -> Sheet:
-    """The exercises that more than half of the class handed in, in the order of the book.
+    """Return the exercises that more than half of the class handed in, in the order of the book.
 
     Parameters
     ----------

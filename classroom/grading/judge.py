@@ -53,7 +53,7 @@ class Judged:
 
 def _examine(task: Exercise, process: AnswerProcess, cells: list[str], name: str, *,
              seed: int) -> tuple[Report, list[str]]:  # fmt: skip
-    """The report on an answer, and what its cells complained about."""
+    """Return the report on an answer, and what its cells complained about."""
     process.start()
     found = process.prepare(cells, name)
     notes, value = found["notes"], found["value"]

@@ -40,7 +40,7 @@ OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A time zone by name ("Europe/Berlin"), offset ("+02:00") or "Z"; None if there is none."""
+    """Return a time zone by name ("Europe/Berlin"), offset ("+02:00") or "Z", or None."""
     if name in ("Z", "UTC"):
         return UTC
     try:
@@ -53,7 +53,7 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def _read(text: str) -> tuple[datetime, str | None] | None:
-    """The numbers of a date, and the zone that it names."""
+    """Return the numbers of a date, and the zone that it names."""
     iso, long = ISO.fullmatch(text), LONG.fullmatch(text)
     try:
         if iso:
@@ -70,7 +70,7 @@ def _read(text: str) -> tuple[datetime, str | None] | None:
 
 
 def moment(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """A date with a time and a zone.
+    """Return a date with a time and a zone.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def moment(text: str, zone: tzinfo | None = None) -> datetime | None:
 
 
 def told(when: datetime, zone: tzinfo) -> str:
-    """A date as it is shown, in a zone."""
+    """Return a date as it is shown, in a zone."""
     there = when.astimezone(zone)
     return f"{there:%Y-%m-%d %H:%M} {there.tzname()}"
 
 
 def duration(seconds: float) -> str:
-    """A time in its two largest units, as in "1 day 4 hours"."""
+    """Return a time in its two largest units, as in "1 day 4 hours"."""
     words, rest = [], int(seconds)
     for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
         count, rest = divmod(rest, size)
@@ -140,7 +140,7 @@ def _entries(
     headers: tuple[str, ...],
     roster: Sequence[str],
 ) -> Iterator[Entry]:
-    """The rows that say something under one of the headers; refuses what names nobody."""
+    """Yield the rows that say something under one of the headers; refuses what names nobody."""
     others = {folded(clean(name, 300)) for name in roster}
     text = text_of(path)
     rows = rows_of(path, text, separator_of(text.split("\n", 1)[0]))
@@ -309,7 +309,7 @@ class Rule:
 
     @classmethod
     def read(cls, text: str) -> Rule:
-        """The rule that a text like `EXAMPLE` gives.
+        """Return the rule that a text like `EXAMPLE` gives.
 
         Raises
         ------
@@ -388,7 +388,7 @@ class Times:
     rule: Rule
 
     def of(self, student: str, attempt: int) -> dict[str, Any] | None:
-        """What is taken off an attempt, with the reason; None if nothing was handed in."""
+        """Return what is taken off an attempt, with the reason; None if nothing was handed in."""
         found = self.handed_in.get((student, attempt))
         if found is None:
             return None
@@ -411,7 +411,7 @@ class Times:
 
 
 def _due(text: str) -> tuple[datetime, tzinfo]:
-    """The due date, and the zone that it names."""
+    """Return the due date, and the zone that it names."""
     due = moment(text)
     zone = zone_of(text.split()[-1]) or (due.tzinfo if due else None)
     if due is None or zone is None:
@@ -449,7 +449,7 @@ def read_late(late: Late, sent: Sequence[Submission], roster: Sequence[str] = ()
 
 
 def take_off(results: Sequence[dict[str, Any]], times: Times) -> list[dict[str, Any]]:
-    """The results with what is left of their totals; answers keep their points.
+    """Return the results with what is left of their totals; answers keep their points.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ KNOWN = {*dir(builtins), "np", "math", "numpy"}  # names that nobody chose
 
 
 def _tree(text: str) -> list[ast.stmt]:
-    """An answer's statements; none, if it cannot be read or is no ordinary answer."""
+    """Return an answer's statements; none, if it cannot be read or is no ordinary answer."""
     if len(text) > CHARACTERS:
         return []
     try:
@@ -56,7 +56,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, list[ast.AST]]
 
 
 def _token(node: ast.AST) -> str:
-    """A node as one word; a name that a student chose begins with a colon."""
+    """Return a node as one word; a name that a student chose begins with a colon."""
     kind = type(node).__name__
     if isinstance(node, ast.Name):
         return node.id if node.id in KNOWN else f":{node.id}"
@@ -72,7 +72,7 @@ def _token(node: ast.AST) -> str:
 
 
 def _tokens(statement: ast.stmt, parts: list[ast.AST]) -> list[str]:
-    """A statement's tokens, in the order in which it is written."""
+    """Return a statement's tokens, in the order in which it is written."""
     found, waiting = [type(statement).__name__], list(reversed(parts))
     while waiting and len(found) < TOKENS:
         node = waiting.pop()
@@ -83,13 +83,13 @@ def _tokens(statement: ast.stmt, parts: list[ast.AST]) -> list[str]:
 
 
 def _renamed(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The same with chosen names by the order in which they come."""
+    """Return the same with chosen names by the order in which they come."""
     names: dict[str, str] = {}
     return tuple(names.setdefault(t, f":{len(names)}") if t[0] == ":" else t for t in tokens)
 
 
 def _runs(text: str) -> set[int]:
-    """An answer as the runs that it has."""
+    """Return an answer as the runs that it has."""
     found: set[int] = set()
     total = 0
     try:
@@ -114,7 +114,7 @@ def _given(exercise_id: str) -> frozenset[int]:
 
 
 def _pairs(exercise_id: str, texts: dict[str, str], many: int) -> dict[tuple[str, str], float]:
-    """How near the answers of two students are, for those that are near."""
+    """Return how near the answers of two students are, for those that are near."""
     runs = {student: _runs(text) - _given(exercise_id) for student, text in texts.items()}
     having: dict[int, list[str]] = defaultdict(list)
     for student, own in runs.items():

@@ -69,7 +69,7 @@ def make_table(path: Path) -> None:
 
 
 def _places(path: Path, header: list[str]) -> list[int]:
-    """Where each of the columns stands."""
+    """Return where each of the columns stands."""
     names = [cell.strip().casefold() for cell in header]
     for column in COLUMNS:
         if names.count(column) != 1:
@@ -91,7 +91,7 @@ def _plain(value: float) -> float:
 
 
 def _points(where: str, text: str) -> tuple[float | None, tuple[float, ...]]:
-    """The points, and those of each criterion where there are several."""
+    """Return the points, and those of each criterion where there are several."""
     if not text:
         return None, ()
     parts = tuple(_number(where, part.strip()) for part in text.split("+")[: 2 * MOST_CRITERIA])
@@ -99,7 +99,7 @@ def _points(where: str, text: str) -> tuple[float | None, tuple[float, ...]]:
 
 
 def _by_criteria(where: str, mark: Mark, worth: float | None) -> Mark:
-    """A mark whose parts are laid over the rubric, with its points on this sheet."""
+    """Return a mark whose parts are laid over the rubric, with its points on this sheet."""
     if mark.exercise not in exercise_ids():  # of another sheet, perhaps of a later version
         return mark
     rubric = exercise(mark.exercise).rubric
@@ -118,7 +118,7 @@ def _by_criteria(where: str, mark: Mark, worth: float | None) -> Mark:
 
 
 def _mark(path: Path, number: int, cells: list[str]) -> Mark:
-    """One row, of which the text alone is known."""
+    """Return one row, of which the text alone is known."""
     where = f"{path}: row {number}"
     student, about, points, comment = cells
     if not student:
@@ -133,7 +133,7 @@ def _mark(path: Path, number: int, cells: list[str]) -> Mark:
 
 
 def _read(path: Path) -> list[Mark]:
-    """All rows that say something."""
+    """Return all rows that say something."""
     text = text_of(path)
     rows = rows_of(path, text, separator_of(text.split("\n", 1)[0]))
     places = _places(path, rows[0] if rows else [])
@@ -200,7 +200,7 @@ def read_marks(
 def apply_marks(
     results: Sequence[dict[str, Any]], marks: Sequence[Mark], changed: set[int]
 ) -> list[dict[str, Any]]:
-    """The results with what the teacher decided; those that are kept stay as they are.
+    """Return the results with what the teacher decided; those that are kept stay as they are.
 
     Parameters
     ----------

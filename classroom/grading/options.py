@@ -41,7 +41,7 @@ def refuse_folder(folder: Path, out: Path) -> None:
 
 
 def read_options(about: str | None) -> argparse.Namespace:
-    """What the command was given."""
+    """Return what the command was given."""
     parser = argparse.ArgumentParser(prog="make grade", description=about)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path)
@@ -63,7 +63,7 @@ def read_options(about: str | None) -> argparse.Namespace:
 
 
 def late_of(asked: argparse.Namespace) -> Late | None:
-    """The due date and what goes with it."""
+    """Return the due date and what goes with it."""
     if not asked.due:
         if asked.late or asked.times or asked.extensions:
             raise ConfigError("LATE, TIMES and EXTENSIONS go with DUE=, the due date")
@@ -73,7 +73,7 @@ def late_of(asked: argparse.Namespace) -> Late | None:
 
 
 def sheet_of(asked: argparse.Namespace) -> Sheet | None:
-    """The sheet that was chosen, if one was."""
+    """Return the sheet that was chosen, if one was."""
     if sum(map(bool, (asked.sheet, asked.chapter, asked.exercises))) > 1:
         raise ConfigError("choose a sheet, a chapter or a list of exercises, not several")
     if asked.sheet and asked.points:

@@ -19,12 +19,12 @@ FIRST, LAST = ("first name", "firstname", "given name"), ("last name", "lastname
 
 
 def _place(header: list[str], names: tuple[str, ...]) -> int | None:
-    """The column with the first of these names that is there."""
+    """Return the column with the first of these names that is there."""
     return next((header.index(name) for name in names if name in header), None)
 
 
 def name_columns(first: list[str]) -> list[int] | None:
-    """The columns that make a name, by the header."""
+    """Return the columns that make a name, by the header."""
     header = [cell.strip().casefold().replace("_", " ") for cell in first]
     whole = _place(header, WHOLE[:2])
     given, family = _place(header, FIRST), _place(header, LAST)
@@ -35,7 +35,7 @@ def name_columns(first: list[str]) -> list[int] | None:
 
 
 def _is_table(path: Path, lines: list[str], separator: str) -> bool:
-    """Whether the lines have columns; "Lovelace, Ada" in a list is one name."""
+    """Return whether the lines have columns; "Lovelace, Ada" in a list is one name."""
     if separator not in "".join(lines):
         return False
     a_list = separator == "," and path.suffix.lower() != ".csv"
@@ -43,7 +43,7 @@ def _is_table(path: Path, lines: list[str], separator: str) -> bool:
 
 
 def read_roster(path: Path) -> list[str]:
-    """The names of a roster.
+    """Return the names of a roster.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def read_roster(path: Path) -> list[str]:
 def names_of(
     sent: Sequence[Submission], pseudonyms: Mapping[str, str] | None = None
 ) -> dict[str, list[str]]:
-    """All ways to name each student: as found, as shown, by every attempt, by a pseudonym."""
+    """Return each student's names: as found, as shown, of every attempt, a pseudonym."""
     places: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
     for one in sent:
@@ -100,7 +100,7 @@ def names_of(
 
 
 def named_one(names: Mapping[str, Sequence[str]], written: str) -> str | None:
-    """The one student whom a name fits: as it stands in the table of grades, or nearly so."""
+    """Return the one student whom a name fits: as it's in the table of grades, or nearly so."""
     for same in (str, lambda name: folded(clean(name, 300))):
         fits = [s for s, forms in names.items() if same(written) in map(same, forms)]
         if fits:

@@ -46,14 +46,14 @@ _running: set[AnswerProcess] = set()
 
 
 def _told(text: Any) -> str:
-    """A text of an answer's, cut, without addresses, which differ from run to run."""
+    """Return a text of an answer's, cut, without addresses, which differ from run to run."""
     if not isinstance(text, str):  # to write a deep list as text takes more stack than there is
         raise TypeError
     return ADDRESS.sub("0x…", text[:TEXT])
 
 
 def _signal(number: int) -> str:
-    """The name of a signal, or its number: Python names 32, 33 and those of real time not."""
+    """Return the name of a signal, or its number: Python has no names for some."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -61,7 +61,7 @@ def _signal(number: int) -> str:
 
 
 def _ending(status: int, late: bool) -> str:
-    """What to say of a process that ended with this status."""
+    """Return what to say of a process that ended with this status."""
     # One sentence for both limits of time: which comes first depends on the machine.
     if late or -status in TIME_SIGNALS:
         return ENDLESS
@@ -122,7 +122,7 @@ class AnswerProcess:
                 pipe.close()  # type: ignore[union-attr]
 
     def _why(self) -> str:
-        """Why it has gone."""
+        """Return why it has gone."""
         if hasattr(os, "waitid"):  # first look, so that its group is still its own when it ends
             with contextlib.suppress(ChildProcessError):  # the timer has ended and fetched it
                 os.waitid(os.P_PID, self.worker.pid, os.WEXITED | os.WNOWAIT)
@@ -159,7 +159,7 @@ class AnswerProcess:
         return {"known": known, "callable": function, "value": value, "notes": notes}
 
     def call(self, inputs: Inputs, *, measured: bool = False) -> Run:
-        """One case."""
+        """Return one case."""
         blobs: list[bytes] = []
         entries = {name: protocol.encode(value, blobs) for name, value in inputs.items()}
         message, back = self.ask({"inputs": entries, "measured": measured}, blobs)

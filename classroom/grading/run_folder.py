@@ -47,7 +47,7 @@ class Settings:
     drawn: bool = False  # whether pencil exercises have numbers by student
 
     def case_seed(self, exercise_id: str, attempt: int = 1) -> int:
-        """All students of a run get the same cases, and others at each attempt."""
+        """Return all students of a run get the same cases, and others at each attempt."""
         more = [attempt] if attempt > 1 else []
         return int(digest(self.seed, exercise_id, *more)[:16], 16)
 
@@ -74,7 +74,7 @@ def write_data(path: Path, data: Any) -> None:
 
 
 def _kept_seed(path: Path) -> str | None:
-    """The seed of an earlier run, if there was one."""
+    """Return the seed of an earlier run, if there was one."""
     if not path.exists():
         return None
     try:
@@ -90,7 +90,7 @@ def _kept_seed(path: Path) -> str | None:
 
 
 def secret_seed(out: Path, given: str | None) -> str:
-    """The seed of the run: as asked for, as in an earlier run, or new."""
+    """Return the seed of the run: as asked for, as in an earlier run, or new."""
     path = out / "seed.json"
     kept = _kept_seed(path)
     seed = given or kept or secrets.token_hex(16)
@@ -100,17 +100,17 @@ def secret_seed(out: Path, given: str | None) -> str:
 
 
 def result_path(folder: Path, settings: Settings, sent: Submission) -> Path:
-    """Where the result of a student is kept."""
+    """Return where the result of a student is kept."""
     return folder / f"{digest(asdict(settings), sent.graded())}.json"
 
 
 def kept_results(folder: Path) -> list[Path]:
-    """All results that are kept there; what else lies in the folder is the teacher's."""
+    """Return all results that are kept there; what else lies in the folder is the teacher's."""
     return [path for path in folder.glob("*.json") if RESULT.fullmatch(path.name)]
 
 
 def read_result(path: Path) -> dict[str, Any] | None:
-    """A result of an earlier run, if it is whole."""
+    """Return a result of an earlier run, if it is whole."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found if found["student"] is not None else None
@@ -124,7 +124,7 @@ ASKED = ".run.json"
 def as_asked(
     sheet: Sheet, *, partial: bool, attempts: str | None, late: Late | None, draw: str | None
 ) -> dict[str, str]:
-    """The choices on which everybody's points depend, under the names of ``make``."""
+    """Return the choices on which everybody's points depend, under the names of ``make``."""
     return {
         "SHEET": json.dumps(sheet.as_data(), sort_keys=True),
         "PARTIAL": "1" if partial else "",
@@ -136,7 +136,7 @@ def as_asked(
 
 
 def _before(path: Path) -> dict[str, str]:
-    """The choices of the last run; nothing if none came to its end."""
+    """Return the choices of the last run; nothing if none came to its end."""
     try:
         return {str(key): str(value) for key, value in json.loads(path.read_bytes()).items()}
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -146,7 +146,7 @@ def _before(path: Path) -> dict[str, str]:
 def to_grade_again(
     written: Sequence[str], names: Mapping[str, Sequence[str]], out: Path, now: Mapping[str, str]
 ) -> frozenset[str]:
-    """The students who are to be graded again.
+    """Return the students who are to be graded again.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _digest(content: bytes) -> str:
 
 
 def _read_record(out: Path) -> Record:
-    """What earlier runs wrote; nothing if there is no record, and every file is the teacher's."""
+    """Return what earlier runs wrote; without a record, every file is the teacher's."""
     try:
         found = json.loads((out / WRITTEN).read_text(encoding="utf-8"))
         return {str(name): [str(one) for one in digests] for name, digests in found.items()}

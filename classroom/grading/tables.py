@@ -66,17 +66,17 @@ def decoded(path: Path) -> tuple[bytes, str, str]:
 
 
 def text_of(path: Path) -> str:
-    """A file's text, as `decoded`."""
+    """Return a file's text, as `decoded`."""
     return decoded(path)[2]
 
 
 def separator_of(header: str) -> str:
-    """What stands between the columns: a tab, a semicolon or a comma."""
+    """Return what stands between the columns: a tab, a semicolon or a comma."""
     return max("\t;,", key=header.count)
 
 
 def rows_of(path: Path, text: str, separator: str) -> list[list[str]]:
-    """The rows of a table; a line without any cell is an empty row.
+    """Return the rows of a table; a line without any cell is an empty row.
 
     Raises
     ------

@@ -34,7 +34,7 @@ Person = dict[str, str]  # the name in each sheet's table of grades, by sheet
 
 
 def _titled(names: Sequence[str]) -> str:
-    """What Blackboard writes before the user names of one sheet: its title."""
+    """Return what Blackboard writes before the user names of one sheet: its title."""
     before = {name[: found.start()] for name in names if (found := ATTEMPT.search(name))}
     first, last = min(before, default=""), max(before, default="")
     same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
@@ -42,7 +42,7 @@ def _titled(names: Sequence[str]) -> str:
 
 
 def _plain(name: str, title: str) -> tuple[str, bool]:
-    """A name without what changes from sheet to sheet, and whether a platform wrote that."""
+    """Return a name without what changes from sheet to sheet, and whether a platform wrote that."""
     if found := ATTEMPT.search(name):
         return name[: found.start()].removeprefix(title), True
     if ids := canvas_ids(name):
@@ -61,7 +61,7 @@ def _refuse_twins(plain: str, sheets: Mapping[str, set[str]]) -> None:
 
 
 def same_students(sheets: Mapping[str, Sequence[str]]) -> dict[str, Person]:
-    """The students of all sheets.
+    """Return the students of all sheets.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Grade:
 
 
 def _total(shares: Mapping[str, Decimal], rules: Rules) -> tuple[str, list[str]]:
-    """The total of the sheets that a student is asked, and which of them count."""
+    """Return the total of the sheets that a student is asked, and which of them count."""
     places = {sheet: place for place, sheet in enumerate(shares)}
     ranked = sorted(shares, key=lambda sheet: (-shares[sheet], places[sheet]))
     counting = sorted(ranked[: rules.best or len(ranked)], key=lambda sheet: places[sheet])
@@ -168,7 +168,7 @@ def table_of_totals(
     excused: set[tuple[str, str]],
     rules: Rules,
 ) -> str:
-    """The table of totals, in the form of a table of grades."""
+    """Return the table of totals, in the form of a table of grades."""
     out = io.StringIO(newline="")
     out.write("\ufeff")
     table = csv.writer(out, quoting=csv.QUOTE_MINIMAL)
@@ -202,7 +202,7 @@ def _number(text: str, where: str) -> Decimal:
 
 
 def _sheet(folder: Path) -> dict[str, Grade]:
-    """The grades of one sheet, by the name in its table."""
+    """Return the grades of one sheet, by the name in its table."""
     found, waiting = {}, 0
     for number, row in enumerate(read_grades(folder), 2):
         where, student = f"{folder / 'grades.csv'}: row {number}", row.student
@@ -223,7 +223,7 @@ def _sheet(folder: Path) -> dict[str, Grade]:
 def _excused(
     path: Path, people: Mapping[str, Person], sheets: Sequence[str]
 ) -> set[tuple[str, str]]:
-    """Who need not hand in what."""
+    """Return who need not hand in what."""
     text = text_of(path)
     rows = rows_of(path, text, separator_of(text.split("\n", 1)[0]))
     header = [cell.strip().casefold() for cell in rows[0]] if rows else []
@@ -249,7 +249,7 @@ def _excused(
 
 
 def _check(folders: Sequence[Path], out: Path, rules: Rules) -> list[str]:
-    """The names of the sheets; refuses what cannot be meant."""
+    """Return the names of the sheets; refuses what cannot be meant."""
     names = [folder.resolve().name for folder in folders]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

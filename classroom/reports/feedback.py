@@ -53,14 +53,14 @@ def place_of(exercise_id: str, page: str) -> dict[str, str]:
 
 
 def shortened(texts: Sequence[str], limit: int = LINE, many: int | None = MANY) -> list[str]:
-    """The first entries of a list, and how many there are more; None shows them all."""
+    """Return the first entries of a list, and how many there are more; None shows them all."""
     shown = [clean(text, limit) for text in texts[:many]]
     more = len(texts) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 
 
 def _criteria(answer: dict[str, Any]) -> str:
-    """What each criterion of an open question earned, where the teacher said so."""
+    """Return what each criterion of an open question earned, where the teacher said so."""
     parts = answer.get("mark", {}).get("parts", ())
     rubric = exercise(answer["id"]).rubric if parts else {}
     pairs = zip(parts, rubric.items(), strict=False)
@@ -68,7 +68,7 @@ def _criteria(answer: dict[str, Any]) -> str:
 
 
 def _hand(mark: dict[str, Any] | None, of: float, words: str = "") -> dict[str, Any] | None:
-    """What the teacher decided, as it is shown; None where that is nothing."""
+    """Return what the teacher decided, as it is shown; None where that is nothing."""
     if mark is None:
         return None
     given = mark.get("points")
@@ -81,14 +81,14 @@ def _hand(mark: dict[str, Any] | None, of: float, words: str = "") -> dict[str, 
 
 
 def by_hand(result: dict[str, Any], *, title: str = "title") -> list[str]:
-    """All that the teacher decided about a student, an entry for each exercise and the sheet."""
+    """Return what the teacher decided about a student, an entry for each exercise and sheet."""
     found = [(a[title], _hand(a.get("mark"), a["of"], _criteria(a))) for a in result["answers"]]
     found.append(("whole sheet", _hand(result.get("remark"), 0)))
     return [f"{about}: {' '.join(filter(None, said.values()))}" for about, said in found if said]
 
 
 def late_words(result: dict[str, Any]) -> str:
-    """When it was handed in, and what is left of the points; empty if no due date was set."""
+    """Return when it was handed in, and the points left; empty if no due date was set."""
     late = result.get("late")
     if late is None:
         return ""
@@ -98,7 +98,7 @@ def late_words(result: dict[str, Any]) -> str:
 
 
 def _item(answer: dict[str, Any]) -> dict[str, Any]:
-    """One exercise as it is shown."""
+    """Return one exercise as it is shown."""
     state = answer["state"]
     open_still = state in ("not yet", "stopped")
     message = clean(answer["message"], MESSAGE)
@@ -121,7 +121,7 @@ def _item(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str]:
-    """Where the student stands, and what to do next, as far as checks decide it."""
+    """Return where the student stands, and what to do next, as far as checks decide it."""
     if solved == n:
         return "Everything is solved.", "Nothing is left to do on this sheet."
     if not attempted:
@@ -140,7 +140,7 @@ def _headline(solved: int, n: int, attempted: int, read: bool) -> tuple[str, str
 
 
 def _standing(items: list[dict[str, Any]], read: bool) -> tuple[str, str]:
-    """The same with the answers in words, which people mark."""
+    """Return the same with the answers in words, which people mark."""
     if not items:
         return "This sheet has no exercises.", ""
     states = [item["state"] for item in items]
@@ -161,7 +161,7 @@ def _standing(items: list[dict[str, Any]], read: bool) -> tuple[str, str]:
 
 
 def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    """What a student's page shows.
+    """Return what a student's page shows.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ ADVICE = "Grade such a class in a virtual machine or a container without network
 
 
 def measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
-    """What was in force, what was not to be had, and what is not promised therefore.
+    """Return what was in force, what was not to be had, and what is not promised therefore.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def spoken(isolation: dict[str, bool]) -> list[str]:
-    """The same in short, for whoever starts a run."""
+    """Return the same in short, for whoever starts a run."""
     held = ", ".join(name for name in MEASURES if isolation.get(name))
     return [f"isolation in force: {held}",
             *(f"WARNING: {text}" for text in measures(isolation)["open"])]  # fmt: skip

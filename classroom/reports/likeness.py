@@ -27,7 +27,7 @@ def _rows(alike: Sequence[dict[str, Any]]) -> list[tuple[list[str], list[tuple[s
 
 
 def likeness_table(alike: Sequence[dict[str, Any]]) -> str:
-    """The table: a row for each exercise of each pair.
+    """Return the table: a row for each exercise of each pair.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def likeness_table(alike: Sequence[dict[str, Any]]) -> str:
 
 
 def likeness(alike: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What the summary shows of it."""
+    """Return what the summary shows of it."""
     rows = _rows(alike)
     texts = [
         f"{' and '.join(names)}: {', '.join(f'{key} {share} %' for key, share in near)}"

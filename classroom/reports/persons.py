@@ -28,7 +28,7 @@ def handed_in(results: Sequence[dict[str, Any]], missing: Sequence[str]) -> str:
 
 
 def _due(late: dict[str, Any] | None) -> str:
-    """When it was due, the rule, and where the hand-in times stand; empty without a due date."""
+    """Return when it was due, the rule, and the clock; empty without a due date."""
     if late is None:
         return ""
     sources = " and ".join(late["from"]) or "nobody handed in"
@@ -38,7 +38,7 @@ def _due(late: dict[str, Any] | None) -> str:
 def persons(
     run: dict[str, Any], results: Sequence[dict[str, Any]], names: dict[str, str]
 ) -> dict[str, Any]:
-    """Whose files or answers need a look."""
+    """Return whose files or answers need a look."""
     shown = shown_names((r["student"] for r in results), NAME)
 
     def people(

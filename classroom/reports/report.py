@@ -50,7 +50,7 @@ def _markdown(value: object) -> object:
 
 @cache
 def _templates(kind: str) -> jinja2.Environment:
-    """The templates of ``html`` or ``md``; both escape all that is not theirs."""
+    """Return the templates of ``html`` or ``md``; both escape all that is not theirs."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=kind == "html",
@@ -64,14 +64,14 @@ def _templates(kind: str) -> jinja2.Environment:
 
 @cache
 def _style() -> tuple[Markup, str]:
-    """The stylesheet, and its hash, which alone the page allows."""
+    """Return the stylesheet, and its hash, which alone the page allows."""
     text = (HERE / "report.css").read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).digest()
     return Markup(text), f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _page(name: str, kind: str, view: dict[str, Any]) -> str:
-    """One page of feedback or summary."""
+    """Return one page of feedback or summary."""
     style, digest = _style()
     template = _templates(kind).get_template(f"{name}.{kind}.jinja")
     return template.render(view, style=style, style_hash=digest)
@@ -92,7 +92,7 @@ def _in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _points(answer: dict[str, Any] | None) -> float | str:
-    """Points of an exercise; an empty cell where nothing was handed in, nor given by hand."""
+    """Return the points of an exercise; empty where nothing was handed in or given by hand."""
     if answer is None:
         return ""
     if answer["state"] == "to mark":
@@ -103,12 +103,12 @@ def _points(answer: dict[str, Any] | None) -> float | str:
 
 
 def _by_hand(result: dict[str, Any]) -> str:
-    """All that the teacher decided about a student, for a cell."""
+    """Return all that the teacher decided about a student, for a cell."""
     return for_spreadsheet(" · ".join(by_hand(result, title="id")))
 
 
 def _of_term(result: dict[str, Any]) -> dict[str, str | float]:
-    """What was taken off for being late, and which attempt counts, for cells."""
+    """Return what was taken off for being late, and which attempt counts, for cells."""
     late = result.get("late", {"raw": result["points"], "words": ""})
     words = [for_spreadsheet(clean(text, 300)) for text in (
         late["words"], " · ".join(result.get("attempts", ())))]  # fmt: skip
@@ -116,7 +116,7 @@ def _of_term(result: dict[str, Any]) -> dict[str, str | float]:
 
 
 def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Sequence[str]]:
-    """What the table of grades and the teacher call each student.
+    """Return what the table of grades and the teacher call each student.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Se
 def grades(
     run: dict[str, Any], results: Sequence[dict[str, Any]], roster: Sequence[str] = ()
 ) -> str:
-    """The table of grades.
+    """Return the table of grades.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def grades(
 
 
 def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
-    """Names of the roster from whom nothing came."""
+    """Return names of the roster from whom nothing came."""
     here = {folded(clean(r["student"], 300)) for r in results}
     for r in results:
         numberless = moodle_name(r["student"], [*r["files"], *r["problems"]])
@@ -208,7 +208,7 @@ def who_is_missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> 
 def reports(
     run: dict[str, Any], results: Sequence[dict[str, Any]], *, roster: Sequence[str] = ()
 ) -> dict[str, str]:
-    """All that a run writes: grades, feedback and summary.
+    """Return all that a run writes: grades, feedback and summary.
 
     Parameters
     ----------

@@ -34,12 +34,12 @@ NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
 def _seen(letter: str) -> str:
-    """A character, or its number where it would be unseen or turn the line round."""
+    """Return a character, or its number where it would be unseen or turn the line round."""
     return letter if letter.isprintable() or letter in KEPT else ascii(letter)[1:-1]
 
 
 def _few_marks(text: str) -> str:
-    """A text without what is unseen, and with no letter under a tower of marks."""
+    """Return a text without what is unseen, and with no letter under a tower of marks."""
     kept, marks = [], 0
     for letter in UNSEEN.sub("", text):
         marks = marks + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
@@ -49,7 +49,7 @@ def _few_marks(text: str) -> str:
 
 
 def clean(text: object, limit: int) -> str:
-    """One line that shows what it holds.
+    """Return one line that shows what it holds.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def clean(text: object, limit: int) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """A cleaned line in which Markdown finds nothing to interpret.
+    """Return a cleaned line in which Markdown finds nothing to interpret.
 
     Entities where a reader of Markdown may not know the backslash, so that no tag survives.
     """
@@ -80,7 +80,7 @@ def for_markdown(text: str) -> str:
 
 
 def for_spreadsheet(text: str) -> str:
-    """A cleaned line that no spreadsheet computes: an apostrophe before what begins a formula."""
+    """Return a cleaned line that no spreadsheet computes: formulas begin with an apostrophe."""
     return FORMULA.sub(r"\1'", text)
 
 
@@ -94,7 +94,7 @@ def _stem(name: str) -> str:
 
 
 def file_names(students: Iterable[str]) -> dict[str, str]:
-    """A safe, readable file name without its ending for each student.
+    """Return a safe, readable file name without its ending for each student.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ def file_names(students: Iterable[str]) -> dict[str, str]:
 
 
 def folded(stem: str) -> str:
-    """What a careless file system makes of a name."""
+    """Return what a careless file system makes of a name."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", stem).casefold())
 
 
 def _exact(name: str) -> str:
-    """A name in which blanks at an end or side by side, and marks on letters, are numbers."""
+    """Return a name whose odd blanks, and marks on letters, are written as numbers."""
     letters = []
     for before, letter, after in zip(f" {name[:-1]}", name, f"{name[1:]} ", strict=True):
         odd = unicodedata.combining(letter) or UNSEEN.match(letter) or letter in KEPT
@@ -138,7 +138,7 @@ def _exact(name: str) -> str:
 
 
 def shown_names(students: Iterable[str], limit: int) -> dict[str, str]:
-    """A line for each student that no other student has.
+    """Return a line for each student that no other student has.
 
     Parameters
     ----------
@@ -165,6 +165,6 @@ def shown_names(students: Iterable[str], limit: int) -> dict[str, str]:
 
 
 def _numbered(name: str) -> str:
-    """The beginning of a name, and a number made from all of it."""
+    """Return the beginning of a name, and a number made from all of it."""
     mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{clean(name, NAME_LENGTH)} #{mark}"

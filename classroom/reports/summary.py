@@ -56,7 +56,7 @@ def _ideas(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _exercise(number: int, exercise_id: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """One exercise over the whole class."""
+    """Return one exercise over the whole class."""
     states = Counter(answer["state"] for answer in answers)
     ideas = _ideas([a for a in answers if a["state"] in ("not yet", "stopped")])
     rest = ideas[TOP:]
@@ -81,7 +81,7 @@ def _exercise(number: int, exercise_id: str, answers: list[dict[str, Any]]) -> d
 
 
 def _exercises(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All exercises of the sheet that anybody was graded for, in its order."""
+    """Return all exercises of the sheet that anybody was graded for, in its order."""
     answers: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for result in results:
         for answer in result["answers"]:
@@ -91,7 +91,7 @@ def _exercises(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[d
 
 
 def _highlights(exercises: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a lesson should come back to, and the two ends of the sheet."""
+    """Return what a lesson should come back to, and the two ends of the sheet."""
     again = [
         {**idea, "exercise": e["title"], "n": e["n"], "chapter": e["chapter"],
          "section": e["section"]}
@@ -107,7 +107,7 @@ def _highlights(exercises: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
-    """How many students have how many points: one bar for each total, or for a few together."""
+    """Return how many students have which totals: a bar for each, or for a few together."""
     possible = {0}
     for points in worth:
         possible |= {total + points for total in possible}
@@ -129,7 +129,7 @@ def summary(
     names: dict[str, str],
     missing: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What the teacher's page shows.
+    """Return what the teacher's page shows.
 
     Parameters
     ----------

@@ -21,25 +21,25 @@ LENGTH = 4_000  # characters of a line
 
 
 def unmarked(result: dict[str, Any]) -> float:
-    """Points of a student's answers that nobody has marked yet."""
+    """Return points of a student's answers that nobody has marked yet."""
     points: float = sum(a["of"] for a in result["answers"] if a["state"] == "to mark")
     return points
 
 
 def lines_of(text: str) -> list[str]:
-    """A text of a student's, line by line, each cleaned; empty ones are left out."""
+    """Return a text of a student's, line by line, each cleaned; empty ones are left out."""
     lines = [clean(line, LENGTH) for line in text.splitlines() if line.strip()]
     more = len(lines) - LINES
     return [*lines[:LINES], f"and {more} more lines"] if more > 0 else lines
 
 
 def _paragraphs(text: str) -> list[str]:
-    """A text of ours, whose lines are broken to fit a source."""
+    """Return a text of ours, whose lines are broken to fit a source."""
     return [clean(part, LENGTH) for part in text.strip().split("\n\n")]
 
 
 def _known(exercise_id: str, of: float) -> dict[str, Any]:
-    """What a marker goes by: the rubric, a model answer, and answers that are marked already."""
+    """Return what a marker goes by: rubric, model answer, and answers marked already."""
     task, solution = exercise(exercise_id), import_module(f"solutions.{exercise_id}")
     example = "+".join(str(points) for points in task.rubric.values())
     return {
@@ -61,7 +61,7 @@ def _known(exercise_id: str, of: float) -> dict[str, Any]:
 
 
 def _answer(name: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """One answer as it is shown to its marker."""
+    """Return one answer as it is shown to its marker."""
     given = answer.get("mark", {}).get("points")
     return {
         "name": name,
@@ -73,7 +73,7 @@ def _answer(name: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_mark(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """All answers in words, question by question.
+    """Return all answers in words, question by question.
 
     Parameters
     ----------

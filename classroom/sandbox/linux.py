@@ -29,7 +29,7 @@ THIS_PROCESS = 0
 
 
 def load_libc() -> Any:
-    """The C library of this process."""
+    """Return the C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 

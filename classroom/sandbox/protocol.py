@@ -70,13 +70,13 @@ def receive(stream: IO[bytes], line_bytes: int = LINE_BYTES) -> tuple[dict[str, 
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    """How a data type is named to the other side; the size of a large text is left out."""
+    """Return how a data type is named to the other side; the size of a large text is left out."""
     known = NUMBERS.fullmatch(dtype.str) or OTHERS.fullmatch(dtype.str)
     return dtype.str if known else dtype.kind if dtype.kind in "SV" else "U"
 
 
 def _numbers(array: np.ndarray[Any, Any], blobs: list[bytes]) -> dict[str, Any]:
-    """An array as data; without its numbers where it has none, or too many."""
+    """Return an array as data; without its numbers where it has none, or too many."""
     entry: dict[str, Any] = {"shape": list(array.shape), "dtype": _kind(array.dtype)}
     room = min(BLOB_BYTES, ALL_BLOBS_BYTES - sum(map(len, blobs)))
     if array.dtype.kind in "biufc" and array.nbytes <= room and len(blobs) < 2 * TUPLE:
@@ -86,7 +86,7 @@ def _numbers(array: np.ndarray[Any, Any], blobs: list[bytes]) -> dict[str, Any]:
 
 
 def encode(value: Any, blobs: list[bytes], *, depth: int = 0) -> dict[str, Any]:
-    """A value as data; the numbers of arrays are appended to ``blobs``."""
+    """Return a value as data; the numbers of arrays are appended to ``blobs``."""
     if isinstance(value, np.ndarray | np.generic):
         return _numbers(np.asarray(value), blobs)
     if type(value) is tuple and len(value) <= TUPLE:
@@ -122,7 +122,7 @@ def _array(entry: dict[str, Any], blobs: list[bytes]) -> np.ndarray[Any, Any]:
 
 
 def _opaque(names: Any) -> Any:
-    """An object of which only its type's name and module are known."""
+    """Return an object of which only its type's name and module are known."""
     module, name = (text if isinstance(text, str) else "" for text in names)
     kind = type(name if WORD.fullmatch(name) else "object", (), {})
     kind.__module__ = module if WORD.fullmatch(module.split(".")[0]) else "unknown"
@@ -130,7 +130,7 @@ def _opaque(names: Any) -> Any:
 
 
 def decode(entry: Any, blobs: list[bytes], *, depth: int = 0) -> Any:
-    """The value that an entry stands for; an object of another kind becomes one in name only.
+    """Return the value that an entry stands for; other objects become one in name only.
 
     Raises
     ------

@@ -63,7 +63,7 @@ def _allow_if_equal(value: int) -> list[Step]:
 
 
 def _program(machine: str) -> list[Step]:
-    """The instructions for a machine: what no step allows is refused at the end."""
+    """Return the instructions for a machine: what no step allows is refused at the end."""
     steps: list[Step] = [
         (LOAD_WORD, 0, 0, ARCHITECTURE_OFFSET),
         (JUMP_IF_EQUAL, 1, 0, AUDIT_ARCH[machine]),
@@ -86,7 +86,7 @@ def _program(machine: str) -> list[Step]:
 
 
 def refuse_calls(libc: Any) -> bool:
-    """The kernel answers every call that is not allowed with EPERM.
+    """Return the kernel answers every call that is not allowed with EPERM.
 
     Parameters
     ----------

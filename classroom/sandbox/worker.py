@@ -39,7 +39,7 @@ def forget(package: str) -> None:
 
 
 def load_notebook(folder: Path) -> tuple[Any, Callable[..., Any]]:
-    """How a notebook runs cells and answers, so that one is told the same words here as there."""
+    """Return how a notebook runs cells and answers, so that the words here are the same."""
     add_package("mini_attn.exercises", folder)
     budget, cells, runner = (
         importlib.import_module(f"mini_attn.exercises.{n}") for n in ("budget", "cells", "runner")
@@ -51,7 +51,7 @@ def load_notebook(folder: Path) -> tuple[Any, Callable[..., Any]]:
 
 
 def load_sandbox() -> tuple[Any, Any]:
-    """The modules that lock this process, and that speak for it."""
+    """Return the modules that lock this process, and that speak for it."""
     add_package("classroom.sandbox", HERE)
     lock, protocol = (
         importlib.import_module(f"classroom.sandbox.{n}") for n in ("lock", "protocol")
@@ -73,7 +73,7 @@ class NoPackage:
 
 
 def short(text: Any) -> str:
-    """A text of the answer's, cut."""
+    """Return a text of the answer's, cut."""
     return str(text)[:TEXT]
 
 

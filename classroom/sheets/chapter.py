@@ -24,7 +24,7 @@ class Equation:
 
 @cache
 def _prose(page: str) -> str:
-    """All Markdown of a chapter; none where there is no such page."""
+    """Return all Markdown of a chapter; none where there is no such page."""
     path = BOOK / f"{page}.ipynb"
     if not re.fullmatch(r"[a-z0-9-]+", page) or not path.is_file():
         return ""
@@ -34,7 +34,7 @@ def _prose(page: str) -> str:
 
 @cache
 def headings(page: str) -> tuple[str, ...]:
-    """All headings of a chapter in order, its title first; none where there is no such page."""
+    """Return all headings of a chapter in order, its title first; none if there's no page."""
     return tuple(HEADING.findall(_prose(page)))
 
 
@@ -44,6 +44,6 @@ def chapter_title(page: str) -> str:
 
 
 def equation(page: str, label: str) -> Equation:
-    """An equation by its label."""
+    """Return an equation by its label."""
     before, _, _ = _prose(page).partition(f"$$ ({label})")
     return Equation(f"$${before.rpartition('$$')[2]}$$", HEADING.findall(before)[-1])

@@ -21,7 +21,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def choice(asked: argparse.Namespace) -> list[Sheet]:
-    """The sheets that those options choose, as `classroom.sheets.sheet.chosen`."""
+    """Return the sheets that those options choose, as `classroom.sheets.sheet.chosen`."""
     sheets = chosen(chapter=asked.chapter, exercises=asked.exercises, name=asked.name)
     return _with_points(asked.points, sheets)
 

@@ -42,13 +42,13 @@ Printer = Callable[[dict[Path, str]], None]
 
 
 def on_paper(sheet: Sheet) -> list[tuple[int, str]]:
-    """The exercises of a sheet that are answered without code, with their numbers on it."""
+    """Return the exercises of a sheet that are answered without code, with their numbers on it."""
     kinds = [(n, i, exercise(i).kind) for n, i in enumerate(sheet.exercises, 1)]
     return [(number, exercise_id) for number, exercise_id, kind in kinds if kind in PAPER]
 
 
 def _item(number: int, exercise_id: str, sheet: Sheet, own: str) -> dict[str, Any]:
-    """What both papers say of an exercise; a chapter's own sheet does not name it again."""
+    """Return what both papers say of an exercise; a chapter's own sheet does not name it again."""
     found = exercise(exercise_id).for_student(own)
     source = source_line(exercise_id).replace("*", "")
     if title(sheet) != f"Problem sheet: {sheet.name}":
@@ -68,7 +68,7 @@ def _item(number: int, exercise_id: str, sheet: Sheet, own: str) -> dict[str, An
 
 
 def _render(kind: str, sheet: Sheet, papers: list[dict[str, Any]]) -> str:
-    """One page from its template, with everything that it needs in it."""
+    """Return one page from its template, with everything that it needs in it."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -95,20 +95,20 @@ def _items(sheet: Sheet, own: str = "") -> list[dict[str, Any]]:
 
 
 def sheet_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
-    """The sheet that students get, as HTML in one file; with names, one for each of them."""
+    """Return the sheet that students get, as HTML in one file; with names, one for each of them."""
     papers = [{"name": s.name, "items": _items(sheet, s.key)} for s in students]
     return _render("sheet", sheet, papers or [{"name": "", "items": _items(sheet)}])
 
 
 def _words_key(exercise_id: str) -> dict[str, Any]:
-    """A model answer, and answers that are marked already."""
+    """Return a model answer, and answers that are marked already."""
     solution = import_module(f"solutions.{exercise_id}")
     samples = [(name, html(text), marks) for name, text, marks in solution.SAMPLES]
     return {"model": html(solution.MODEL), "samples": samples}
 
 
 def key_page(sheet: Sheet, students: Sequence[Student] = ()) -> str:
-    """The key to it, for the marker; with names, a table of everybody's numbers."""
+    """Return the key to it, for the marker; with names, a table of everybody's numbers."""
     items = []
     for item in _items(sheet):
         task = exercise(item["id"])
@@ -179,7 +179,7 @@ def write(
 
 
 def main(arguments: list[str] | None = None, *, printer: Printer | None = None) -> int:
-    """The command; its exit status."""
+    """Return the command; its exit status."""
     parser = argparse.ArgumentParser(prog="handout", description=__doc__)
     add_choice(parser)
     add_drawing(parser)

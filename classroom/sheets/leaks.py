@@ -22,7 +22,7 @@ MARKUP = re.compile(r"[`*_$\\<>&]")
 
 @cache
 def telling_line(exercise_id: str) -> str:
-    """A line that only the solution has: the longest of its function, a number's expression.
+    """Return a line that only the solution has: the longest of its function, a number's expression.
 
     Of an open question it is the longest line of the model answer that reads the same as a page
     shows it: without marks of Markdown.
@@ -48,7 +48,7 @@ def flat(text: str) -> str:
 
 
 def _texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
-    """What can be read in a file, by place; archives are opened, also inside of others."""
+    """Yield what can be read in a file, by place; archives are opened, also inside of others."""
     if zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for inner in archive.namelist():

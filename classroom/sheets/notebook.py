@@ -36,14 +36,14 @@ line in the first code cell stays as it is.*"""
 
 
 def title(sheet: Sheet) -> str:
-    """The heading of a sheet: its chapter's title, or its name."""
+    """Return the heading of a sheet: its chapter's title, or its name."""
     if sheet.name in chapters() and sheet.exercises == tasks_of(sheet.name):
         return f"{chapter_title(sheet.name)} · exercises"
     return f"Problem sheet: {sheet.name}"
 
 
 def _cells(number: int, exercise_id: str, points: int, key: str) -> list[nbformat.NotebookNode]:
-    """The three cells of an exercise."""
+    """Return the three cells of an exercise."""
     found = exercise(exercise_id)
     heading = f"### Exercise {number}: {found.title}"
     line = f"*{found.label.rpartition(' · ')[0]} · {points} points*"
@@ -61,7 +61,7 @@ def _cells(number: int, exercise_id: str, points: int, key: str) -> list[nbforma
 
 
 def student_notebook(sheet: Sheet, student: Student | None = None) -> nbformat.NotebookNode:
-    """The notebook of a sheet, as a student gets it.
+    """Return the notebook of a sheet, as a student gets it.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def _tracked(root: Path) -> list[str]:
 
 @cache
 def _solution(exercise_id: str) -> list[str]:
-    """The lines of a reference that are long enough to be its own; of others the one that tells."""
+    """Return the lines of a reference that are long enough to be its own, or the one that tells."""
     reference = getattr(import_module(f"solutions.{exercise_id}"), "REFERENCE", None)
     if not callable(reference):
         return [telling_line(exercise_id)]
@@ -95,7 +95,7 @@ def publish(out: Path, root: Path = ROOT) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Return the command; its exit status."""
     parser = argparse.ArgumentParser(prog="python -m classroom.sheets.public", description=__doc__)
     parser.add_argument("out", type=Path, help="a new folder")
     asked = parser.parse_args(arguments)

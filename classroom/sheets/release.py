@@ -35,7 +35,7 @@ README = Path(__file__).with_name("release.md")
 
 
 def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
-    """What is in a sheet, for the teacher's own tools."""
+    """Return what is in a sheet, for the teacher's own tools."""
     tasks = [exercise(i) for i in sheet.exercises]
     rows = [
         {"id": e.id, "title": e.title, "chapter": e.page, "kind": e.kind,
@@ -54,7 +54,7 @@ def manifest(sheet: Sheet, notebook: bytes) -> dict[str, object]:
 
 
 def readme(sheets: list[Sheet], wheel: str) -> str:
-    """How a student begins, with a table of what is here."""
+    """Return how a student begins, with a table of what is here."""
     rows = [
         f"| {f'[{s.name}.ipynb]({s.name}.ipynb)' if not s.drawn else 'one of your own'} "
         f"| {title(s)} | {len(s.exercises)} | {s.points} |"
@@ -70,7 +70,7 @@ def readme(sheets: list[Sheet], wheel: str) -> str:
 
 
 def archive_name(sheets: list[Sheet]) -> str:
-    """The zip's name: the sheet's, or one that no sheet can have for all chapters."""
+    """Return the zip's name: the sheet's, or one that no sheet can have for all chapters."""
     name = sheets[0].name if len(sheets) == 1 else "mini_attn-exercises"
     return f"{name}-{sheets[0].version}.zip"
 
@@ -103,7 +103,7 @@ def _in_order(sheets: list[Sheet]) -> list[Sheet]:
 
 
 def _sheets_in(folder: Path) -> list[Sheet]:
-    """The sheets that lie in a folder."""
+    """Return the sheets that lie in a folder."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(ConfigError):  # a file of the teacher's
@@ -112,7 +112,7 @@ def _sheets_in(folder: Path) -> list[Sheet]:
 
 
 def _guide(sheets: list[Sheet], wheel: str, target: Path) -> str | None:
-    """The page about all sheets of the folder; None if the teacher has changed the one there.
+    """Return the page about all sheets of the folder; None if the teacher has changed it.
 
     The page in the zip is about this release alone.
     """
@@ -135,7 +135,7 @@ def _refuse_changed(folder: Path, target: Path) -> None:
 
 
 def own_notebooks(sheet: Sheet, students: Sequence[Student], target: Path) -> dict[Path, str]:
-    """The notebook of each student, by its place; one that is there and differs stays.
+    """Return the notebook of each student, by its place; one that is there and differs stays.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def release(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Return the command; its exit status."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
     add_choice(parser)
     add_drawing(parser)

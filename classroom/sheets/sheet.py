@@ -53,12 +53,12 @@ class Sheet:
     drawn: str = ""
 
     def worth(self, exercise_id: str) -> int:
-        """What an exercise earns on this sheet."""
+        """Return what an exercise earns on this sheet."""
         return dict(self.weights).get(exercise_id, exercise(exercise_id).points)
 
     @property
     def points(self) -> int:
-        """What the whole sheet earns."""
+        """Return what the whole sheet earns."""
         return sum(map(self.worth, self.exercises))
 
     def as_data(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def tasks_of(page: str) -> tuple[str, ...]:
 def chosen(
     *, chapter: str | None = None, exercises: str | None = None, name: str | None = None
 ) -> list[Sheet]:
-    """The sheets that a command was asked for.
+    """Return the sheets that a command was asked for.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def chosen(
 
 
 def weighted(sheet: Sheet, points: Mapping[str, Any]) -> Sheet:
-    """The sheet with other points for some of its exercises.
+    """Return the sheet with other points for some of its exercises.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def weighted(sheet: Sheet, points: Mapping[str, Any]) -> Sheet:
 
 
 def sheet_of_file(path: Path) -> Sheet:
-    """The sheet that a release wrote beside its notebook.
+    """Return the sheet that a release wrote beside its notebook.
 
     Raises
     ------

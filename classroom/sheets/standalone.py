@@ -19,14 +19,14 @@ REFERENCE = re.compile(r"equation \{eq\}`([\w-]+)`")
 
 
 def source_line(exercise_id: str) -> str:
-    """Which chapter an exercise is from, and the section with a definition that it needs."""
+    """Return which chapter an exercise is from, and the section with a definition that it needs."""
     found = exercise(exercise_id)
     line = f"From the chapter *{chapter_title(found.page)}*"
     return f"{line}; see its section *{found.definition}*." if found.definition else f"{line}."
 
 
 def standalone(exercise_id: str, key: str = "") -> str:
-    """The task in plain Markdown, with the equation that it speaks of.
+    """Return the task in plain Markdown, with the equation that it speaks of.
 
     Parameters
     ----------

@@ -32,12 +32,12 @@ class Student:
 
 
 def drawn_on(sheet: Sheet) -> list[str]:
-    """The exercises of a sheet whose numbers are drawn."""
+    """Return the exercises of a sheet whose numbers are drawn."""
     return [key for key in sheet.exercises if exercise(key).draw]
 
 
 def with_numbers(sheets: Sequence[Sheet]) -> Sheet:
-    """The one sheet that numbers are drawn for.
+    """Return the one sheet that numbers are drawn for.
 
     Raises
     ------

@@ -39,7 +39,7 @@ try {
 
 @cache
 def formula(source: str, display: bool = False, output: str = "htmlAndMathml") -> str:
-    """A formula as HTML, or as what KaTeX calls another output.
+    """Return a formula as HTML, or as what KaTeX calls another output.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def html(markdown: str, setting: Callable[[str, bool], str] = formula) -> Markup
 
 
 def _inlined(css: str, folder: Path) -> str:
-    """A style sheet with the fonts that it names."""
+    """Return a style sheet with the fonts that it names."""
 
     def data(found: re.Match[str]) -> str:
         font = (folder / found[1]).read_bytes()
@@ -85,7 +85,7 @@ def _inlined(css: str, folder: Path) -> str:
 
 @cache
 def fonts(*, mathematics: bool) -> Markup:
-    """The book's typefaces as a style sheet, with those of formulas where there are any."""
+    """Return the book's typefaces as a style sheet, with those of formulas where there are any."""
     book = (ASSETS / "book.css").read_text(encoding="utf-8")
     faces = [
         face for face in re.findall(r"@font-face \{.*?\}", book, re.DOTALL) if "Source" in face

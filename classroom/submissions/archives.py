@@ -80,7 +80,7 @@ class Quota:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing more is read."""
+        """Return whether nothing more is read."""
         return min(self.files, self.size, self.packed, self.listed) <= 0
 
     def spend(self, kind: str, size: int) -> None:
@@ -115,12 +115,12 @@ class Found:
 
 
 def shown(name: str) -> str:
-    """A file's name as text; bytes that are no text are written as numbers."""
+    """Return a file's name as text; bytes that are no text are written as numbers."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def unrenamed(name: str) -> str:
-    """A file's name without what browsers put behind that of a notebook which they save."""
+    """Return a file's name without what browsers put behind that of a notebook which they save."""
     return RENAMED.sub("", name)
 
 
@@ -137,7 +137,7 @@ def is_answer(beginning: bytes) -> bool:
 
 
 def is_mistaken(name: str) -> bool:
-    """Whether a file is of a kind that somebody hands in instead of a notebook."""
+    """Return whether a file is of a kind that somebody hands in instead of a notebook."""
     return name.rsplit(".", 1)[-1].lower() in MISTAKEN
 
 
@@ -150,12 +150,12 @@ def is_handed_in(name: str) -> bool:
 
 
 def hidden(parts: tuple[str, ...]) -> bool:
-    """Whether a system or a program put a file of a student's there."""
+    """Return whether a system or a program put a file of a student's there."""
     return any(part.startswith(".") or part == MACOSX for part in parts)
 
 
 def junk(name: str) -> bool:
-    """Whether an entry among those of students is a system's or a program's, and nobody's."""
+    """Return whether an entry among the students' is a system's or a program's."""
     return name.startswith(("._", ".Trash-")) or name.lower() in JUNK
 
 
@@ -165,7 +165,7 @@ def limit_of(kind: str) -> int:
 
 
 def guarded(found: Iterator[Found], parts: tuple[str, ...]) -> Iterator[Found]:
-    """What is found in a place; whatever goes wrong there is a problem of that place alone."""
+    """Yield what is in a place; whatever goes wrong there is that place's problem alone."""
     try:
         yield from found
     except Exception as error:  # no reader foresees every file
@@ -266,7 +266,7 @@ class _Archive:
             self.source.most = 0
 
     def content(self, info: zipfile.ZipInfo, limit: int) -> tuple[bytes | None, int]:
-        """What a file holds, to one byte behind the limit, and the bytes that were handled.
+        """Return what a file holds, to one byte behind the limit, and the bytes that were handled.
 
         None if it is broken. What its headers claim counts for nothing: many entries can share
         their packed bytes, and those can unfold to nothing.
@@ -285,7 +285,7 @@ class _Archive:
 def _in_archive(
     content: bytes, parts: tuple[str, ...], depth: int, quota: Quota, time: datetime | None
 ) -> Iterator[Found]:
-    """The notebooks in a zip file of a student's, read one at a time."""
+    """Yield the notebooks in a zip file of a student's, read one at a time."""
     try:
         if depth > DEPTH:
             raise ValueError("archives stand in archives too deep")
@@ -320,7 +320,7 @@ def _owner(files: list[_Entry], folders: list[tuple[str, ...]]) -> int:
 
 
 def _in_class(content: bytes, parts: tuple[str, ...]) -> Iterator[Found]:
-    """The notebooks in the zip file of a class, in which each student has a quota."""
+    """Yield the notebooks in the zip file of a class, in which each student has a quota."""
     try:
         archive = _Archive(content, CLASS_LIST)
     except ValueError as error:
@@ -351,7 +351,7 @@ def _in_class(content: bytes, parts: tuple[str, ...]) -> Iterator[Found]:
 def _of_one(
     archive: _Archive, parts: tuple[str, ...], owner: int, entries: list[_Entry]
 ) -> Iterator[Found]:
-    """What one student has in the zip file of a class."""
+    """Yield what one student has in the zip file of a class."""
     if len(entries) > ENTRIES:
         yield Found(parts, problem=f"this zip file has more than {ENTRIES:,} files")
         return
@@ -369,7 +369,7 @@ def _of_one(
 
 
 def _time(info: zipfile.ZipInfo) -> datetime | None:
-    """When a file of an archive was written, on the clock of whoever packed it."""
+    """Return when a file of an archive was written, on the clock of whoever packed it."""
     try:
         return datetime(*info.date_time)
     except ValueError:  # any number can stand there
@@ -377,7 +377,7 @@ def _time(info: zipfile.ZipInfo) -> datetime | None:
 
 
 def _refused(info: zipfile.ZipInfo) -> str | None:
-    """Why a file of an archive is not even opened."""
+    """Return why a file of an archive is not even opened."""
     if stat.S_ISLNK(info.external_attr >> 16):
         return "this is a link, not a file"
     if info.flag_bits & 1:
@@ -389,7 +389,7 @@ def _refused(info: zipfile.ZipInfo) -> str | None:
 
 def _in_entry(archive: _Archive, entry: _Entry, parts: tuple[str, ...], depth: int, quota: Quota,
               time: datetime | None) -> Iterator[Found]:  # fmt: skip
-    """One file of an archive."""
+    """Yield one file of an archive."""
     kind = str(entry.kind)
     if quota.spent:
         if not quota.told:
@@ -421,7 +421,7 @@ def classify(
     quota: Quota,
     time: datetime | None = None,
 ) -> Iterator[Found]:
-    """A file, or the files in it.
+    """Yield a file, or the files in it.
 
     Parameters
     ----------

@@ -24,13 +24,13 @@ def canvas_ids(student: str) -> tuple[str, str] | None:
 
 
 def _numbered(name: str) -> tuple[str, int]:
-    """A name without the number behind it, and this number; 0 if there is none."""
+    """Return a name without the number behind it, and this number; 0 if there is none."""
     found = NUMBERED.fullmatch(name) or BRACKETS.fullmatch(name)
     return (found[1], int(found[2][:18])) if found else (name, 0)
 
 
 def attempt_of(student: str, below: tuple[str, ...], *, moodle: bool) -> tuple[str, int, bool]:
-    """Whose attempt a file is, and which.
+    """Return whose attempt a file is, and which.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class Cell:
 
 
 def _text(value: Any) -> str:
-    """A source as nbformat allows it: a text, or a list of lines."""
+    """Return a source as nbformat allows it: a text, or a list of lines."""
     if isinstance(value, list):
         value = "".join(line for line in value if isinstance(line, str))
     # One more than allowed, so that it is still seen to be too long.
@@ -31,7 +31,7 @@ def _text(value: Any) -> str:
 
 
 def _cell(data: Any) -> Cell | None:
-    """A cell, if this is one."""
+    """Return a cell, if this is one."""
     if not isinstance(data, dict):
         return None
     metadata = data.get("metadata")
@@ -47,7 +47,7 @@ def _cell(data: Any) -> Cell | None:
 
 
 def _said(data: dict[str, Any]) -> dict[str, str]:
-    """The version of the project that a notebook was handed out by, and the key to its numbers."""
+    """Return the version that a notebook was handed out by, and the key to its numbers."""
     metadata = data.get("metadata")
     own = metadata.get("mini_attn") if isinstance(metadata, dict) else None
     own = own if isinstance(own, dict) else {}
@@ -56,7 +56,7 @@ def _said(data: dict[str, Any]) -> dict[str, str]:
 
 
 def read_cells(content: bytes) -> tuple[list[Cell], dict[str, str], list[str]] | str:
-    """The cells of a notebook, what it says of itself and what is odd, or why it is none."""
+    """Return the cells of a notebook, what it says of itself and what is odd, or why it is none."""
     if content.count(b"{") + content.count(b"[") > PARTS or content.count(b",") > 10 * PARTS:
         return "this file has far more parts than a notebook"
     odd = []

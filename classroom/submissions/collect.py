@@ -69,13 +69,13 @@ class Submission:
     key: str = ""
 
     def graded(self) -> dict[str, Any]:
-        """All of it that a grade depends on."""
+        """Return all of it that a grade depends on."""
         data = asdict(self)
         return {key: data[key] for key in data if key not in ("aliases", "time")}
 
 
 def _of_one_student(notebooks: list[Notebook]) -> bool:
-    """Whether a lone archive is a student's: copies of one notebook, or chapters by their names."""
+    """Return whether a lone archive is a student's: copies of one notebook, or chapters."""
     # A report beside the notebook is the same student's, one in a folder of its own is not.
     places = [notebook.parts[1:] for notebook in notebooks]
     inner = [p for p in places if p and (wanted(p[-1]) or (p[1:] and is_mistaken(p[-1])))]
@@ -100,7 +100,7 @@ Owned = tuple[str, tuple[str, ...], Notebook]  # the student, the place below th
 
 
 def _students(notebooks: list[Notebook]) -> list[Owned]:
-    """Whose each notebook is."""
+    """Return whose each notebook is."""
     first = {notebook.parts[0] for notebook in notebooks}
     depth = 0
     in_archive = len(first) == 1 and first.pop().lower().endswith(".zip")
@@ -116,7 +116,7 @@ def _students(notebooks: list[Notebook]) -> list[Owned]:
 
 
 def _student(parts: tuple[str, ...]) -> str:
-    """A student's name, of the place of a file from the student's own entry on."""
+    """Return a student's name, of the place of a file from the student's own entry on."""
     entry = unrenamed(parts[0])
     kind = entry.rsplit(".", 1)[-1].lower() if "." in entry else ""
     if kind in ("ipynb", "zip") or (len(parts) == 1 and (kind == "json" or is_mistaken(entry))):
@@ -126,14 +126,14 @@ def _student(parts: tuple[str, ...]) -> str:
 
 
 def moodle_name(student: str, places: Iterable[str]) -> str | None:
-    """The name alone, if the files' places show that Moodle put a number behind it."""
+    """Return the name alone, if the files' places show that Moodle put a number behind it."""
     found = re.fullmatch(r"(.+)_\d+", student, re.DOTALL)
     ours = found and any(f"{student}_assignsubmission_" in place for place in places)
     return found[1] if found and ours else None
 
 
 def _turn(notebook: Notebook) -> tuple[bool, list[list[tuple[int, str]]]]:
-    """Which of a student's files comes later and counts: 2 before 10, "x" before "x (1)".
+    """Return which of a student's files comes later and counts: 2 before 10, "x" before "x (1)".
 
     What Jupyter kept as a copy comes first.
     """
@@ -171,7 +171,7 @@ def _add(sent: Submission, notebook: Notebook) -> None:
 
 
 def _merged(student: str, notebooks: Iterable[Notebook], **about: Any) -> Submission:
-    """All files of one attempt."""
+    """Return all files of one attempt."""
     sent = Submission(student, **about)
     for notebook in sorted(notebooks, key=_turn):
         _add(sent, notebook)
@@ -179,7 +179,7 @@ def _merged(student: str, notebooks: Iterable[Notebook], **about: Any) -> Submis
 
 
 def _in_attempts(owned: list[Owned]) -> list[Submission]:
-    """All attempts of all students; files without an answer are no attempt of their own."""
+    """Return all attempts of all students; files without an answer are no attempt of their own."""
     groups: dict[str, dict[int, list[Notebook]]] = {}
     names: dict[str, dict[str, bool]] = {}  # of each student, and whether a platform wrote it
     for student, below, notebook in sorted(owned, key=lambda one: _turn(one[2])):

@@ -36,7 +36,7 @@ FOLDERS = 40  # folders in folders
 
 
 def _time(about: os.stat_result) -> datetime | None:
-    """When a file was written."""
+    """Return when a file was written."""
     try:
         return datetime.fromtimestamp(about.st_mtime, UTC)
     except (ValueError, OverflowError, OSError):  # any number can stand there
@@ -57,7 +57,7 @@ def _is_answer(entry: os.DirEntry[str]) -> bool:
 def _in_file(
     entry: os.DirEntry[str], parts: tuple[str, ...], depth: int, quota: Quota
 ) -> Iterator[Found]:
-    """One file of a folder; links, pipes and devices are named and not opened."""
+    """Yield one file of a folder; links, pipes and devices are named and not opened."""
     kind = wanted(entry.name)
     if kind is None or (kind == "json" and not _is_answer(entry)):
         if len(parts) == 1 and is_handed_in(entry.name):
@@ -83,13 +83,13 @@ def _in_file(
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What stands in a folder, by name."""
+    """Return what stands in a folder, by name."""
     with os.scandir(folder) as found:
         return sorted(found, key=lambda entry: entry.name)
 
 
 def _in_folder(folder: Path, parts: tuple[str, ...], quota: Quota) -> Iterator[Found]:
-    """The notebooks below a folder of a student's."""
+    """Yield the notebooks below a folder of a student's."""
     if len(parts) > FOLDERS:
         yield Found(parts[:2], problem="folders stand in folders too deep")
         return
@@ -117,7 +117,7 @@ def _names(folder: Path) -> list[tuple[str, ...]]:
 
 
 def _of_student(entry: os.DirEntry[str], *, only_entry: bool) -> Iterator[Found]:
-    """What one entry of the submissions holds; whatever is wrong with it costs its author."""
+    """Yield what one entry of the submissions holds; whatever is wrong with it costs its author."""
     parts, quota = (shown(entry.name),), Quota.of_a_student()
     if not entry.is_dir(follow_symlinks=False):
         yield from _in_file(entry, parts, -1 if only_entry else 0, quota)
@@ -131,7 +131,7 @@ def _of_student(entry: os.DirEntry[str], *, only_entry: bool) -> Iterator[Found]
 
 
 def find(folder: Path) -> Iterator[Found]:
-    """All notebooks below a folder, in the order of their names.
+    """Yield all notebooks below a folder, in the order of their names.
 
     Parameters
     ----------

@@ -23,13 +23,13 @@ CELLS, CHARACTERS = 500, 20_000  # that are looked at: a notebook has a tenth of
 
 
 def _sources(cells: list[Cell]) -> list[tuple[int, str]]:
-    """The code cells, by their places in the notebook, which begin with 1."""
+    """Return the code cells, by their places in the notebook, which begin with 1."""
     numbered = enumerate(cells[:CELLS], 1)
     return [(number, c.source[:CHARACTERS]) for number, c in numbered if c.kind == "code"]
 
 
 def defined(cells: list[Cell]) -> dict[str, int]:
-    """The first cell that defines each name, counted from 1 as they stand in the notebook."""
+    """Return the first cell that defines each name, counted from 1."""
     found: dict[str, int] = {}
     for number, source in _sources(cells):
         for function, variable, imported in BINDS.findall(source):
@@ -41,6 +41,6 @@ def defined(cells: list[Cell]) -> dict[str, int]:
 
 
 def given_to_check(cells: list[Cell]) -> dict[str, str]:
-    """What each exercise's check was given, by name."""
+    """Return what each exercise's check was given, by name."""
     pairs = [pair for _, source in _sources(cells) for pair in CHECKED.findall(source)]
     return dict(pairs[:NAMES])

@@ -48,7 +48,7 @@ def _by_tags(cells: list[Cell]) -> dict[str, list[str]]:
 
 
 def _checks(source: str) -> dict[str, int]:
-    """Where each check of a cell stands, by exercise; of two checks of one the later counts.
+    """Return where each check of a cell stands, by exercise; of two checks of one the later counts.
 
     The code above it is its answer, and a check in that code does nothing where answers are
     graded. Places, not code: a copy for each check would be quadratic.
@@ -61,7 +61,7 @@ def _checks(source: str) -> dict[str, int]:
 
 
 def _below(source: str, places: Iterable[int]) -> list[str]:
-    """A cell again, if it defines something below its last check: the next one may need it."""
+    """Return a cell again, if it defines something below its last check."""
     rest = source[max(places, default=0) :]
     return [source] if DEFINITION.search(rest) else []
 
@@ -100,18 +100,18 @@ def _by_checks(cells: list[Cell], known: set[str]) -> dict[str, list[str]]:
 
 
 def gist(sources: list[str]) -> str:
-    """An answer without what editors change: line ends, blanks behind, empty lines."""
+    """Return an answer without what editors change: line ends, blanks behind, empty lines."""
     lines = "\n".join(sources).splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def same_text(first: list[str], second: list[str]) -> bool:
-    """Whether two answers say the same."""
+    """Return whether two answers say the same."""
     return gist(first) == gist(second)
 
 
 def _meaning(text: str) -> str | None:
-    """What Python reads in it, without comments and layout."""
+    """Return what Python reads in it, without comments and layout."""
     try:
         return ast.dump(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -119,7 +119,7 @@ def _meaning(text: str) -> str | None:
 
 
 def untouched(key: str, sources: list[str]) -> bool:
-    """Whether an answer is as it was handed out: nothing that Python reads was changed."""
+    """Return whether an answer is as it was handed out: nothing that Python reads was changed."""
     text, given = gist(sources), gist([exercise(key).starter])
     if exercise(key).kind == "open":
         return text in ("", given)
@@ -187,7 +187,7 @@ def _answers(cells: list[Cell], known: set[str]) -> tuple[dict[str, list[str]], 
 
 
 def _name(cells: list[Cell]) -> str | None:
-    """What stands in the cell for the name, also if its tag is lost."""
+    """Return what stands in the cell for the name, also if its tag is lost."""
     tagged = [cell for cell in cells if cell.role == "name"]
     others = [cell for cell in cells if cell.kind == "markdown" and cell.source.startswith("**")]
     names = [NAME.match(cell.source) for cell in tagged or others]

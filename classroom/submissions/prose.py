@@ -18,7 +18,7 @@ CELLS = 200  # of one answer
 
 
 def _tagged(cells: list[Cell], known: set[str]) -> dict[str, list[str]]:
-    """The tagged cell of each question, and what was put between it and its check."""
+    """Return the tagged cell of each question, and what was put between it and its check."""
     found: dict[str, list[str]] = {}
     current = None
     for cell in cells:
@@ -33,7 +33,7 @@ def _tagged(cells: list[Cell], known: set[str]) -> dict[str, list[str]]:
 
 
 def _untagged(cells: list[Cell], known: set[str]) -> dict[str, list[str]]:
-    """Where the tags are lost: what stands between the task and the check."""
+    """Return where the tags are lost: what stands between the task and the check."""
     found: dict[str, list[str]] = {}
     above: list[str] = []
     for cell in cells:
@@ -49,7 +49,7 @@ def _untagged(cells: list[Cell], known: set[str]) -> dict[str, list[str]]:
 def answers_in_words(
     cells: list[Cell], known: Iterable[str]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """What a student wrote to open questions.
+    """Return what a student wrote to open questions.
 
     Parameters
     ----------
@@ -76,6 +76,6 @@ def answers_in_words(
 
 
 def shortened_prose(sources: list[str]) -> tuple[list[str], bool]:
-    """An answer in one text of at most `PROSE` characters, and whether more was there."""
+    """Return an answer in one text of at most `PROSE` characters, and whether more was there."""
     whole = "\n\n".join(source for source in sources if source)
     return [whole[:PROSE]], len(whole) > PROSE
