@@ -36,7 +36,9 @@ def tagged(task: Exercise, role: str) -> Cell:
 def added(cells: list[Cell], page: str) -> list[str]:
     """Add empty cells for exercises that the chapter does not have yet; their ids."""
     tags = [cell.metadata.get("exercise", {}) for cell in cells]
-    last = max((at for at, tag in enumerate(tags) if tag.get("role") == "check"), default=len(tags))
+    last = max(
+        (at for at, tag in enumerate(tags) if tag.get("role") == "check"), default=len(tags) - 1
+    )
     known = {tag["id"] for tag in tags if tag}
     new = [i for i in exercise_ids() if exercise(i).page == page and i not in known]
     for key in reversed(new):

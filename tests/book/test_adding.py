@@ -32,13 +32,25 @@ ROWS = {
     kind: [re.findall(r"`([^`]+)`", cell) for cell in cells]
     for kind, *cells in ROW.findall(SECTION)
 }
-NAMES = {"exercise": "toy_scaled", "widget": "toy_square", "family": "toy_llama"}
+NAMES = {
+    "exercise": "toy_scaled",
+    "widget": "toy_square",
+    "family": "toy_llama",
+    "chapter": "toy-chapter",
+}
 LEFT = ("_build", ".*", "__pycache__", "results", "node_modules")
 
 
-def lay(kind: str, folder: Path) -> None:
-    """Put a toy into a tree."""
-    for name, after, text in ADDED.findall((TOYS / f"{kind}.txt").read_text(encoding="utf-8")):
+def lay(kind: str, folder: Path, **words: str) -> None:
+    """Put a toy into a tree, with other words in it; a chapter with its exercises."""
+    toy = (TOYS / f"{kind}.txt").read_text(encoding="utf-8")
+    for old, new in {"@words": "word " * 3000, **words}.items():
+        toy = toy.replace(old, new)
+    if kind == "chapter":
+        section = {"kv-cache": "toy-chapter", "The cached step": "What a toy keeps"}
+        for number, stage in enumerate(("warm-up", "transfer", "invent")):  # in order of their ids
+            lay("exercise", folder, toy_scaled=f"toy_{number}", transfer=stage, **section)
+    for name, after, text in ADDED.findall(toy):
         path = folder / name
         if after:
             before = path.read_text(encoding="utf-8")
