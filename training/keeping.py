@@ -49,7 +49,7 @@ class Keeping:
 
     @property
     def coded(self) -> bool:
-        """Whether keys and values are stored as codes."""
+        """Return whether keys and values are stored as codes."""
         return self.k_bits not in NUMBERS
 
     def options(self) -> dict[str, Any]:

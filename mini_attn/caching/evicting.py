@@ -58,7 +58,7 @@ class Evicting(Slots):
         """Keys of each row and head that are held."""
         return int(state.arrays[0].shape[2])
 
-    def _upon(self, state: Any, positions: Any, new: int) -> tuple[Any, Array]:
+    def _state_after(self, state: Any, positions: Any, new: int) -> tuple[Any, Array]:
         """The state after ``new`` tokens, without their keys, and their positions."""
         if state.waiting:
             raise CacheStateError(

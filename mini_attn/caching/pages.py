@@ -145,9 +145,9 @@ class Pages(Slots):
         gone = [block for blocks in state.table for block in blocks[keep:]]
         shortened = self._shortened(state, n)
         assert isinstance(shortened, Paged)
-        self._together(self._with_table(shortened, table), release=gone)
+        self._change_with_pool(self._with_table(shortened, table), release=gone)
 
-    def _together(self, state: Paged, **change: Any) -> None:
+    def _change_with_pool(self, state: Paged, **change: Any) -> None:
         """Another state here and other counts in the pool, both or neither."""
         transaction = Transaction()
         self.pool._change(transaction, **change)
@@ -164,7 +164,7 @@ class Pages(Slots):
     def _reorder(self, index: Array) -> None:
         state, (_, after, _, _) = self._paged, self._moved(index)
         share = chain(*after.table)
-        self._together(after, share=share, release=chain(*state.table))
+        self._change_with_pool(after, share=share, release=chain(*state.table))
 
     def _moved_state(self, state: Filled, index: Array, moved: Callable[[Any], Any]) -> Filled:
         assert isinstance(state, Paged)
@@ -231,7 +231,7 @@ class Pages(Slots):
         if n:
             table = tuple(tuple(blocks[:n]) for blocks in found)
             after = replace(self._with_table(state, table), slots=n * self.pool.block_size)
-            self._together(after, share=chain(*table))
+            self._change_with_pool(after, share=chain(*table))
         return n * self.pool.block_size
 
     def remember(self, tokens: Any) -> None:

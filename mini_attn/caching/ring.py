@@ -51,7 +51,7 @@ class Ring(Slots):
         filled = min(self.slots, self._size)
         return sum(array[:, :, :filled].nbytes for array in self._state.arrays)
 
-    def _upon(
+    def _state_after(
         self, state: Filled, positions: Any, new: int, transaction: Transaction
     ) -> tuple[Filled, Array]:
         """The state after ``new`` tokens and their positions; nothing is written yet."""
@@ -124,10 +124,10 @@ class Ring(Slots):
             told = fresh.copy()
             told[row, place] = -1
         state.rows[:, at] = told[:, some]
-        self._tell(state.mirror, state.rows, at)
+        self._update_mirror(state.mirror, state.rows, at)
         if moved is not None:
             state.rows[row, slot] = fresh[row, place]
-            self._tell(state.mirror, state.rows, slice(self._firsts))
+            self._update_mirror(state.mirror, state.rows, slice(self._firsts))
 
     def _lost(self, state: Filled, new: int, transaction: Transaction) -> Any:
         """Slots of tokens from before the step that ``new`` tokens overwrite, or None.

@@ -47,7 +47,7 @@ class Slots(Sizes):
         """Integers that count on, in the backend's type."""
         return np.arange(start, stop)
 
-    def _tell(self, mirror: Any, rows: Array, at: slice) -> None:
+    def _update_mirror(self, mirror: Any, rows: Array, at: slice) -> None:
         """Bring the backend's positions up to date where they do not share NumPy's memory."""
 
     def _rows_of(self, array: Any, index: Array) -> Any:
@@ -98,7 +98,7 @@ class Slots(Sizes):
         if after.rows is None or after.rows.shape[1] < end:
             after = self._with_rows(after, end)
         after.rows[:, state.slots : end] = fresh
-        self._tell(after.mirror, after.rows, slice(state.slots, end))
+        self._update_mirror(after.mirror, after.rows, slice(state.slots, end))
         return after
 
     def _width(self, least: int) -> int:

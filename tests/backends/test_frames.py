@@ -87,7 +87,7 @@ def test_a_decoders_layers_cost_few_calls_more_each(q_len):
 def test_tables_and_masks_are_made_once_for_all_layers():
     model = ma.Decoder(DecoderConfig(16, 3, ROTATED, d_ff=16, max_positions=8))
     names = calls(lambda: model(np.array([[1, 2, 3]]), caches=model.new_caches(1, 8)))
-    assert names.count("turns") == 1
+    assert names.count("cos_and_sin") == 1
     assert names.count("compare_positions") == 1
     assert names.count("attend_in_full") == 3
 

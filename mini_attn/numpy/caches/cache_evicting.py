@@ -160,7 +160,7 @@ class EvictingCache(Evicting, KVCache):
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state: Any = self._state_in(transaction)
-        after, fresh = self._upon(state, positions, k.shape[2])
+        after, fresh = self._state_after(state, positions, k.shape[2])
         heads = np.broadcast_to(fresh[:, None], (self.batch, self.n_kv_heads, k.shape[2]))
         whole = replace(
             after,

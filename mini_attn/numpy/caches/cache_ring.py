@@ -153,7 +153,7 @@ class SlidingWindowCache(Ring, KVCache):
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state = self._state_in(transaction)
         new, (keys, values) = k.shape[2], state.arrays
-        after, fresh = self._upon(state, positions, new, transaction)
+        after, fresh = self._state_after(state, positions, new, transaction)
         chunk = None
         if new > 1 and after.slots > self._size:
             chunk = self._with_chunk(state, after, k, v, fresh)

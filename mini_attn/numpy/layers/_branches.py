@@ -11,7 +11,7 @@ from mini_attn.config import NativeSparseConfig
 from mini_attn.numpy.attention._row_blocks import RowBlocks
 from mini_attn.numpy.attention._visibility import Visibility
 from mini_attn.numpy.attention.dot_product import attend_in_full
-from mini_attn.numpy.layers.indexed import best
+from mini_attn.numpy.layers.indexed import top_indices
 
 Array = NDArray[Any]
 
@@ -61,7 +61,7 @@ class Branches:
             some = np.asarray(some.reshape(len(some), self.k.shape[1], group, q_len, n).any(axis=2))
         own = self.blocks.of[:, None, self.blocks.kv_len - q_len :, None] == np.arange(n)
         ranked = np.where(own, np.inf, np.where(some, worth, -np.inf))
-        return best(ranked, self.config.n_blocks)
+        return top_indices(ranked, self.config.n_blocks)
 
     def selected(self, chosen: Array | None, lone: bool) -> Array:
         """The branch of the chosen blocks, which a lone token gathers and several mask."""

@@ -15,7 +15,7 @@ from mini_attn.numpy._module import check_positions
 from mini_attn.numpy.attention._visibility import Visibility, fit_mask
 from mini_attn.numpy.attention.mask import compare_positions
 from mini_attn.numpy.positions._rotary import Rotary
-from mini_attn.numpy.positions.rope import turns
+from mini_attn.numpy.positions.rope import cos_and_sin
 from mini_attn.shapes import check_flag
 
 Array = NDArray[Any]
@@ -57,7 +57,7 @@ class Pass:
         if rule not in self._tables:
             inv_freq, factor = rotary.speed or rotary.speed_at(self.positions)
             kind = np.promote_types(dtype, np.float32)
-            self._tables[rule] = turns(self.positions, inv_freq, factor, kind)
+            self._tables[rule] = cos_and_sin(self.positions, inv_freq, factor, kind)
         return self._tables[rule]
 
     def visibility(

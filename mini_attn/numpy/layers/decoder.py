@@ -17,7 +17,7 @@ from mini_attn.numpy._module import Module, check_token_ids, check_tokens, table
 from mini_attn.numpy.layers._pass import Pass, begin_pass, check_new_positions, run_layer
 from mini_attn.numpy.layers.basic import Embedding, Linear, Norm
 from mini_attn.numpy.layers.experts import feed_forward
-from mini_attn.numpy.positions.position import waves
+from mini_attn.numpy.positions.position import sines_and_cosines
 from mini_attn.shapes import DType, check_count, check_flag
 from mini_attn.variants import variant
 
@@ -295,7 +295,8 @@ class Decoder(Module):
         if self.config.positions == "learned":
             return self.embed_positions._run(np.broadcast_to(positions, shape))
         kind = self.embed_tokens.weight.dtype
-        return waves(positions, self.config.d_model, 10000.0, table_dtype(kind)).astype(kind)
+        wide = table_dtype(kind)
+        return sines_and_cosines(positions, self.config.d_model, 10000.0, wide).astype(kind)
 
     def _check(
         self, tokens: Array, caches: Sequence[Any] | None, positions: Array | None

@@ -80,10 +80,10 @@ def index_scores(q: Array, k: Array, head_weights: Array) -> Array:
     if len({array.dtype for array in arrays.values()}) > 1:
         kinds = ", ".join(f"{name} {array.dtype}" for name, array in arrays.items())
         raise DTypeError(f"q, k and head_weights must share one dtype, got {kinds}")
-    return wanted(q, k, head_weights)
+    return indexer_scores(q, k, head_weights)
 
 
-def wanted(q: Array, k: Array, head_weights: Array) -> Array:
+def indexer_scores(q: Array, k: Array, head_weights: Array) -> Array:
     """`index_scores` without checks."""
     batch, n_heads, q_len, width = q.shape
     kind = np.promote_types(q.dtype, np.float32)
@@ -135,11 +135,11 @@ def chosen_keys(scores: Array, count: int) -> Array:
     """
     check_floating("scores", scores)
     chosen = np.zeros(scores.shape, bool)
-    np.put_along_axis(chosen, best(scores, check_count("count", count)), True, axis=-1)
+    np.put_along_axis(chosen, top_indices(scores, check_count("count", count)), True, axis=-1)
     return chosen
 
 
-def best(scores: Array, count: int) -> Array:
+def top_indices(scores: Array, count: int) -> Array:
     """Places of the largest scores of each row, in their order."""
     ranked = np.where(np.isnan(scores), np.inf, scores)
     order = np.argsort(-ranked, axis=-1, kind="stable")[..., :count]
@@ -325,7 +325,7 @@ class IndexedAttention(GroupedQueryAttention):
         rule = self.config.window, self.config.sink_tokens
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         if k.shape[2] > self.config.index_topk:
-            scores = wanted(index_q, index_k, head_weights)
+            scores = indexer_scores(index_q, index_k, head_weights)
             k, v, keys, visibility = self._chosen(k, v, keys, visibility, scores)
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
@@ -343,7 +343,7 @@ class IndexedAttention(GroupedQueryAttention):
             chosen = chosen_keys(scores, topk)[:, None]
             both = chosen if mask is None else mask & chosen
             return k, v, keys, Visibility(q_len, kv_len, mask=both)
-        slots = best(scores[:, 0], topk)  # (batch, index_topk)
+        slots = top_indices(scores[:, 0], topk)  # (batch, index_topk)
         k, v = (np.take_along_axis(a, slots[:, None, :, None], axis=2) for a in (k, v))
         keys = np.take_along_axis(np.broadcast_to(keys, (batch, kv_len)), slots, axis=1)
         if mask is not None:

@@ -80,10 +80,10 @@ def sinusoidal_positions(
     check_number("theta", theta, above=0)
     check_positions("positions", positions)
     kind = check_dtype("dtype", dtype, ("float32", "float64"))
-    return waves(positions, d_model, theta, kind)
+    return sines_and_cosines(positions, d_model, theta, kind)
 
 
-def waves(positions: Array, d_model: int, theta: float, dtype: DType) -> Array:
+def sines_and_cosines(positions: Array, d_model: int, theta: float, dtype: DType) -> Array:
     """`sinusoidal_positions` without checks."""
     angles = positions[..., None] * theta ** (-np.arange(0, d_model, 2) / d_model)
     out = np.empty((*positions.shape, d_model), dtype)

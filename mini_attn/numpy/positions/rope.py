@@ -151,10 +151,10 @@ def rope_table(
         raise DTypeError(f"inv_freq must be float64, got {speeds.dtype}: angles would be rounded")
     kind = check_dtype("dtype", dtype, ("float32", "float64"))
     factor = check_number("rope_factor", usual if rope_factor is None else rope_factor)
-    return turns(positions, speeds, factor, np.dtype(kind))
+    return cos_and_sin(positions, speeds, factor, np.dtype(kind))
 
 
-def turns(
+def cos_and_sin(
     positions: Array, inv_freq: Array, rope_factor: float, dtype: np.dtype[Any]
 ) -> tuple[Array, Array]:
     """`rope_table` without checks."""

@@ -229,7 +229,7 @@ class KVCache(Slots):
     def _arange(self, start: int, stop: int) -> Tensor:
         return self._count[start:stop]
 
-    def _tell(self, mirror: Tensor, rows: Integers, at: slice) -> None:
+    def _update_mirror(self, mirror: Tensor, rows: Integers, at: slice) -> None:
         if not self._shares_memory:
             mirror[:, at] = self._array(rows[:, at])
 

@@ -172,7 +172,7 @@ class EvictingCache(Evicting, KVCache):
     ) -> Cached:
         """`append` as a part of a step: nobody else sees it until the step is done."""
         state: Any = self._state_in(transaction)
-        after, fresh = self._upon(state, positions, k.shape[2])
+        after, fresh = self._state_after(state, positions, k.shape[2])
         with torch.inference_mode(False):
             heads = self._array(fresh.copy())[:, None].expand(-1, self.n_kv_heads, -1)
             whole = replace(

@@ -162,7 +162,7 @@ class SlidingWindowCache(Ring, KVCache):
         new, k, v = k.shape[2], k.detach(), v.detach()  # a cache carries no gradients
         if new == 1 and positions is None and state.counted:
             return self._stage_one(state, k, v, transaction)
-        after, fresh = self._upon(state, positions, new, transaction)
+        after, fresh = self._state_after(state, positions, new, transaction)
         chunk = None
         if new > 1 and after.slots > self._size:
             chunk = self._with_chunk(state, after, k, v, fresh)
@@ -189,7 +189,7 @@ class SlidingWindowCache(Ring, KVCache):
         keys.narrow(2, at.start, 1).copy_(k)
         values.narrow(2, at.start, 1).copy_(v)
         state.rows[:, at] = state.slots
-        self._tell(state.mirror, state.rows, at)
+        self._update_mirror(state.mirror, state.rows, at)
         return self._cached(after)
 
     def _index(self, at: Any) -> Any:

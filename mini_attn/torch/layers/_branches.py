@@ -10,7 +10,7 @@ from mini_attn.torch._module import wide
 from mini_attn.torch.attention._row_blocks import RowBlocks
 from mini_attn.torch.attention._visibility import Visibility
 from mini_attn.torch.attention.dot_product import attend, attend_in_full
-from mini_attn.torch.layers.indexed import best
+from mini_attn.torch.layers.indexed import top_indices
 
 
 class Branches:
@@ -61,7 +61,7 @@ class Branches:
         counted = torch.arange(n, device=worth.device)
         own = self.blocks.of[:, None, self.blocks.kv_len - q_len :, None] == counted
         ranked = worth.masked_fill(~some, -torch.inf).masked_fill(own, torch.inf)
-        return best(ranked, self.config.n_blocks)
+        return top_indices(ranked, self.config.n_blocks)
 
     def selected(self, chosen: Tensor | None, lone: bool) -> Tensor:
         """The branch of the chosen blocks, which a lone token gathers and several mask."""

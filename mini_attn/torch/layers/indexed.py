@@ -78,10 +78,10 @@ def index_scores(q: Tensor, k: Tensor, head_weights: Tensor) -> Tensor:
     if len({array.dtype for array in arrays.values()}) > 1:
         kinds = ", ".join(f"{name} {array.dtype}" for name, array in arrays.items())
         raise DTypeError(f"q, k and head_weights must share one dtype, got {kinds}")
-    return wanted(q, k, head_weights)
+    return indexer_scores(q, k, head_weights)
 
 
-def wanted(q: Tensor, k: Tensor, head_weights: Tensor) -> Tensor:
+def indexer_scores(q: Tensor, k: Tensor, head_weights: Tensor) -> Tensor:
     """`index_scores` without checks."""
     batch, n_heads, q_len, width = q.shape
     rows = wide(q).transpose(1, 2).reshape(batch, q_len * n_heads, width)
@@ -131,10 +131,10 @@ def chosen_keys(scores: Tensor, count: int) -> Tensor:
     """
     check_floating("scores", scores)
     chosen = torch.zeros_like(scores, dtype=torch.bool)
-    return chosen.scatter(-1, best(scores, check_count("count", count)), True)
+    return chosen.scatter(-1, top_indices(scores, check_count("count", count)), True)
 
 
-def best(scores: Tensor, count: int) -> Tensor:
+def top_indices(scores: Tensor, count: int) -> Tensor:
     """Places of the largest scores of each row, in their order."""
     ranked = scores.masked_fill(scores.isnan(), torch.inf)
     order = ranked.sort(dim=-1, descending=True, stable=True).indices[..., :count]
@@ -340,7 +340,7 @@ class IndexedAttention(GroupedQueryAttention):
         rule = self.config.window, self.config.sink_tokens
         visibility = forward_pass.visibility(q, k, cached, cache, *rule)
         if k.shape[2] > self.config.index_topk:
-            scores = wanted(index_q.detach(), index_k.detach(), head_weights.detach())
+            scores = indexer_scores(index_q.detach(), index_k.detach(), head_weights.detach())
             k, v, keys, visibility = self._chosen(k, v, keys, visibility, scores)
         bias = None if self._slopes is None else self._alibi(forward_pass.positions, keys)
         asked = q, k, v, visibility, self._scale, bias, self.config.softcap, self.sinks
@@ -358,7 +358,7 @@ class IndexedAttention(GroupedQueryAttention):
             chosen = chosen_keys(scores, topk)[:, None]
             both = chosen if mask is None else mask & chosen
             return k, v, keys, Visibility(q_len, kv_len, k.device, mask=both)
-        slots = best(scores[:, 0], topk)  # (batch, index_topk)
+        slots = top_indices(scores[:, 0], topk)  # (batch, index_topk)
         k, v = (a.take_along_dim(slots[:, None, :, None], dim=2) for a in (k, v))
         keys = keys.expand(batch, kv_len).gather(1, slots)
         if mask is not None:

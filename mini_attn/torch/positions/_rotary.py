@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mini_attn.config import DynamicNTK, LongRoPE, RopeConfig, RopeFrequencies
-from mini_attn.torch.positions.rope import rope_frequencies, turns
+from mini_attn.torch.positions.rope import cos_and_sin, rope_frequencies
 
 
 class Rotary:
@@ -34,4 +34,6 @@ class Rotary:
             inv_freq, rope_factor, _ = self._frequencies(max(last, 0) + 1)  # -1: all is padding
         elif inv_freq.device != positions.device and positions.device.type != "mps":
             inv_freq = self._inv_freq = inv_freq.to(positions.device)  # once, not in each step
-        return turns(positions, inv_freq, rope_factor, torch.promote_types(dtype, torch.float32))
+        return cos_and_sin(
+            positions, inv_freq, rope_factor, torch.promote_types(dtype, torch.float32)
+        )

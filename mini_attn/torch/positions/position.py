@@ -85,16 +85,16 @@ def sinusoidal_positions(
     check_number("theta", theta, above=0)
     check_positions("positions", positions)
     kind = check_dtype("dtype", dtype, ("float32", "float64"))
-    return waves(positions, d_model, theta, getattr(torch, kind))
+    return sines_and_cosines(positions, d_model, theta, getattr(torch, kind))
 
 
 def sinusoids(positions: Tensor, d_model: int, kind: torch.dtype) -> Tensor:
     """Sinusoidal encodings in a model's type, rounded to it once."""
     wide = torch.promote_types(kind, torch.float32)
-    return waves(positions, d_model, 10000.0, wide).to(kind)
+    return sines_and_cosines(positions, d_model, 10000.0, wide).to(kind)
 
 
-def waves(positions: Tensor, d_model: int, theta: float, dtype: torch.dtype) -> Tensor:
+def sines_and_cosines(positions: Tensor, d_model: int, theta: float, dtype: torch.dtype) -> Tensor:
     """`sinusoidal_positions` without checks."""
     exact = "cpu" if positions.device.type == "mps" else positions.device  # it has no float64
     pairs = torch.arange(0, d_model, 2, dtype=torch.float64, device=exact)

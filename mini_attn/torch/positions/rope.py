@@ -149,10 +149,10 @@ def rope_table(
         raise DTypeError(f"inv_freq must be float64, got {speeds.dtype}: angles would be rounded")
     kind = check_dtype("dtype", dtype, ("float32", "float64"))
     factor = check_number("rope_factor", usual if rope_factor is None else rope_factor)
-    return turns(positions, speeds, factor, getattr(torch, kind))
+    return cos_and_sin(positions, speeds, factor, getattr(torch, kind))
 
 
-def turns(
+def cos_and_sin(
     positions: Tensor, inv_freq: Tensor, rope_factor: float, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """`rope_table` without checks."""
