@@ -190,6 +190,7 @@ def steps(lib: Any, kind: str) -> Iterator[tuple[list[Any], Callable[[list[Any]]
         del kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [13, pytest.param(4, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interrupted_step_has_never_happened(lib: Any, kind: str, every: int) -> None:
