@@ -20,7 +20,6 @@ __all__ = [
     "counts",
     "follow",
     "read",
-    "rule_for",
 ]
 
 Array = NDArray[Any]
@@ -57,21 +56,6 @@ class CachedMeans(NamedTuple):
     positions: Any
     counted: bool
     last_sees_all: bool
-
-
-def rule_for(
-    cached: Any, cache: Any, q_len: int, causal: bool, window: int | None, sink_tokens: int
-) -> tuple[Any, bool, int | None, int]:
-    """Return the positions of the keys, None if they count, and whom they hide from whom.
-
-    A lone newest token sees every key that it is given, unless the cache holds more than the
-    layer's window.
-    """
-    lone = causal and q_len == 1 and cached.last_sees_all
-    kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
-    if lone and (window is None or (window, sink_tokens) == kept):
-        return None, False, None, 0
-    return None if cached.counted else cached.positions, causal, window, sink_tokens
 
 
 @dataclass(slots=True)

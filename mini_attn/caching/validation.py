@@ -14,7 +14,6 @@ __all__ = [
     "check_caches",
     "check_is_cache",
     "check_range",
-    "fitting_caches",
     "joined",
     "need_caches",
 ]
@@ -40,8 +39,9 @@ def check_cache(cache: Any, layer: Any, batch: int, dtype: Any) -> None:
         raise ConfigError(f"the cache keeps {first} first tokens, the layer sees {seen}")
 
 
-def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> list[Any]:
-    """One cache or None for each layer; refuses caches that are not filled alike."""
+def check_caches(caches: Sequence[Any] | None, layers: Any, batch: int, dtype: Any) -> list[Any]:
+    """Return one cache or None for each layer; refuse those not filled alike, or that don't fit."""
+    n_layers = len(layers)
     if caches is None:
         return [None] * n_layers
     if not isinstance(caches, Sequence) or isinstance(caches, str):
@@ -68,16 +68,10 @@ def check_caches(caches: Sequence[Any] | None, n_layers: int, batch: int) -> lis
                 f"caches must be filled alike, got {caches[first].slots} slots in "
                 f"caches[{first}] and {cache.slots} in caches[{i}]"
             )
-    return list(caches)
-
-
-def fitting_caches(caches: Sequence[Any] | None, layers: Any, batch: int, dtype: Any) -> list[Any]:
-    """One cache or None for each layer of a decoder; refuses one that does not fit its layer."""
-    cached = check_caches(caches, len(layers), batch)
-    for layer, cache in zip(layers, cached, strict=True):
+    for layer, cache in zip(layers, caches, strict=True):
         if cache is not None:
             check_cache(cache, layer.self_attn, batch, dtype)
-    return cached
+    return list(caches)
 
 
 def check_range(positions: Any, new: int, cache: Any, last: int) -> None:

@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn.modules import module as _everywhere
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.filled import rule_for
 from mini_attn.caching.validation import check_is_cache, joined
 from mini_attn.errors import ShapeError
 from mini_attn.shapes import check_flag
@@ -68,8 +67,12 @@ class Pass:
         q_len, kv_len, kv_positions = q.shape[2], k.shape[2], self.given
         causal = self.causal
         if cached is not None:
-            seen = rule_for(cached, cache, q_len, causal, window, sink_tokens)
-            kv_positions, causal, window, sink_tokens = seen
+            kv_positions = None if cached.counted else cached.positions
+            lone = causal and q_len == 1 and cached.last_sees_all
+            kept = getattr(cache, "window", None), getattr(cache, "sink_tokens", 0)
+            if lone and (window is None or (window, sink_tokens) == kept):
+                kv_positions = window = None  # the newest token sees every key it is given
+                causal, sink_tokens = False, 0
         if kv_positions is not None and kv_positions.ndim == 3:
             return _by_head(self, q, kv_positions, (causal, window, sink_tokens))
         rule = (kv_len, causal, window, sink_tokens)

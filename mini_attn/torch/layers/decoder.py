@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mini_attn.caching import Transaction
-from mini_attn.caching.validation import check_cache, check_range, fitting_caches
+from mini_attn.caching.validation import check_cache, check_caches, check_range
 from mini_attn.config import DecoderConfig, check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import DType, check_count, check_flag
@@ -324,7 +324,7 @@ class Decoder(Module):
         check_token_ids(tokens)
         self.embed_tokens._check_index(tokens)
         dtype = working_dtype(self.embed_tokens.weight)
-        cached = fitting_caches(caches, self.layers, len(tokens), dtype)
+        cached = check_caches(caches, self.layers, len(tokens), dtype)
         if positions is not None:
             check_new_positions(positions, tokens.shape)
         if self.config.positions != "none":
