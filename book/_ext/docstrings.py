@@ -21,7 +21,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode, nested_parse_with_titles
 
-PACKAGE = Path(__file__).resolve().parents[2] / "mini_attn"
+BOOK = Path(__file__).resolve().parents[1]
+PACKAGE = BOOK.parent / "mini_attn"
+SHOWS = re.compile(r"^\.\. api:: (.+)$", re.M)
 UNDERLINE = re.compile(r"^-{3,}$")
 CITATION = re.compile(r"^([a-z][a-z0-9]+),?\s*(.*)$")
 
@@ -91,9 +93,10 @@ def resolve(app: Sphinx, env: Any, node: Any, contnode: Any) -> nodes.Node | Non
 
 
 class Api(SphinxDirective):
-    """Entries of whole modules, made from their docstrings: ``.. api:: softmax mask attention``.
+    """Entries of whole modules, made from their docstrings: ``.. api:: softmax mask caches.*``.
 
-    A stem of both backends shows the NumPy side, and where PyTorch's notes differ.
+    A stem of both backends shows the NumPy side, and where PyTorch's notes differ. ``room.*`` is
+    every module of a room that no page names.
     """
 
     required_arguments = 1
@@ -102,7 +105,9 @@ class Api(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """One section for each module."""
         lines: list[str] = []
-        for stem in self.arguments[0].split():
+        for room in re.findall(r"(\w+)\.\*", self.arguments[0]):
+            self.env.note_dependency(str(PACKAGE / "numpy" / room))  # a new module counts as well
+        for stem in stems_of(self.arguments[0]):
             sides = modules_of(stem)
             for side in sides:
                 self.env.note_dependency(str(inspect.getsourcefile(side)))
@@ -115,6 +120,18 @@ class Api(SphinxDirective):
         holder.document = self.state.document
         nested_parse_with_titles(self.state, StringList(lines, source=""), holder)
         return holder.children
+
+
+def stems_of(arguments: str) -> list[str]:
+    """Return the stems of one directive's modules, those of ``room.*`` in their place."""
+    pages = (path.read_text(encoding="utf-8") for path in BOOK.glob("api-*.md"))
+    named = {word for page in pages for line in SHOWS.findall(page) for word in line.split()}
+    stems: list[str] = []
+    for word in arguments.split():
+        room, _, rest = word.partition(".")
+        files = sorted((PACKAGE / "numpy" / room).glob("[!_]*.py")) if rest == "*" else ()
+        stems += [path.stem for path in files if path.stem not in named] if files else [word]
+    return stems
 
 
 def modules_of(stem: str) -> list[ModuleType]:

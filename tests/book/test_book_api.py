@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-import re
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,18 @@ from tests.scripts import script
 
 BOOK = Path(__file__).parents[2] / "book"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("api-*.md"))}
+DOCSTRINGS = script("book/_ext/docstrings.py")  # which makes the pages
 BACKENDS = (mini_attn.numpy, mini_attn.torch)
 
 
+def words_of(text: str) -> list[str]:
+    """Return what a page names: modules, and rooms as ``caches.*``."""
+    return " ".join(DOCSTRINGS.SHOWS.findall(text)).split()
+
+
 def stems_of(text: str) -> list[str]:
-    """Stems of the modules that a page shows."""
-    return [stem for line in re.findall(r"^\.\. api:: (.+)$", text, re.M) for stem in line.split()]
+    """Return the stems of the modules that a page shows."""
+    return DOCSTRINGS.stems_of(" ".join(words_of(text)))
 
 
 def missing(wanted: set[str], pages: dict[str, str]) -> set[str]:
@@ -42,14 +47,6 @@ def public_stems() -> set[str]:
     return {name for name in names if not name.startswith("_")} - {"numpy", "torch"}
 
 
-def extension():
-    """The code that makes the pages."""
-    return script("book/_ext/docstrings.py")
-
-
-DOCSTRINGS = extension()
-
-
 def test_every_module_is_on_a_page():
     assert missing(public_stems(), PAGES) == set()
 
@@ -58,6 +55,11 @@ def test_no_page_shows_what_is_not_there_or_shows_it_twice():
     shown = [stem for text in PAGES.values() for stem in stems_of(text)]
     assert len(shown) == len(set(shown))
     assert set(shown) <= public_stems()
+
+
+def test_a_room_is_each_of_its_modules_that_no_page_names():
+    shown = stems_of(PAGES["api-heads"])
+    assert shown == ["heads", "indexed", "latent", "nsa", "conversion"]  # others are on another
 
 
 def test_a_missing_module_is_seen():
@@ -98,7 +100,7 @@ def test_the_first_page_leads_to_all_others():
         row = next(line for line in front.splitlines() if f"({name}.md)" in line)
         title = text.splitlines()[0].removeprefix("# ")
         assert f"[{title}]" in row
-        for stem in stems_of(text):
+        for stem in words_of(text):
             assert f"`{stem}`" in row, f"{stem} is not on the row of {name}"
 
 
