@@ -72,7 +72,7 @@ class Slots(Sizes):
 
     @property
     def last_sees_all(self) -> bool:
-        """Return whether no slot is padding: a lone newest token may attend to every key."""
+        """True if no slot is padding, so that a lone newest token may attend to every key."""
         return not self._state.padded
 
     @property
