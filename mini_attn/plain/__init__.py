@@ -27,7 +27,7 @@ def softmax(scores):
 
 
 def visible(q_positions, kv_positions, window=np.inf):
-    """Mark where a query may attend: to tokens, not of the future, within the window."""
+    """Mark where a query may attend: at tokens of its window, not of the future."""
     q, kv = q_positions[..., :, None], kv_positions[..., None, :]
     return (kv >= 0) & (kv <= q) & (q - kv < window)  # (q_len, kv_len)
 
