@@ -20,13 +20,13 @@ import mini_attn
 from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
-    IndexedConfig,
     KeepHeavyHitters,
     KeepRecent,
     LatentConfig,
-    NativeSparseConfig,
     RopeConfig,
 )
+from mini_attn.variants import REGISTRY
+from tests.forms import small_config
 
 ROOT = str(Path(mini_attn.__file__).parent)
 BATCH, CAPACITY, PROMPT = 2, 24, 7
@@ -81,12 +81,10 @@ def decoder(lib: Any, kind: str) -> Any:
     window = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=rope, window=5)
     kept = replace(window, window=4, sink_tokens=2)
     latent = LatentConfig(8, 2, 6, 4, 2, 3, rope=RopeConfig("interleaved"))
-    chooses = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 6}
-    indexed = IndexedConfig(8, 4, 4, n_kv_heads=2, rope=rope, **chooses)
     own = {"ring": window, "kept": kept, "latent": latent, "mixed": (window, latent)}
-    own["indexed"] = indexed
-    sizes_of_blocks = {"block_size": 2, "n_blocks": 2, "window": 3}
-    own["nsa"] = NativeSparseConfig(8, 4, 4, n_kv_heads=2, rope=rope, **sizes_of_blocks)
+    own |= {
+        name: small_config(REGISTRY[name], head_dim=4, v_head_dim=4, rope=rope) for name in OTHERS
+    }
     attentions: Any = own.get(kind, gqa)
     sizes = {"d_ff": 16, "norm": "rms_norm", "mlp": "gated", "positions": "none"}
     layers = attentions if isinstance(attentions, tuple) else (attentions,) * 2
@@ -113,9 +111,14 @@ def caches_of(lib: Any, model: Any, kind: str) -> list[Any]:
     return model.new_caches(BATCH, CAPACITY)
 
 
+OTHERS = [  # whose caches hold more than those named below
+    name
+    for name, entry in REGISTRY.items()
+    if entry.config_class not in ("AttentionConfig", "LatentConfig")
+]
 KINDS = (
     *("contiguous", "ring", "kept", "latent", "mixed"),
-    *("quantised", "paged", "evicting", "indexed", "nsa"),
+    *("quantised", "paged", "evicting", *OTHERS),
 )
 
 

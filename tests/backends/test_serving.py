@@ -10,14 +10,14 @@ import pytest
 from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
-    IndexedConfig,
     LatentConfig,
-    NativeSparseConfig,
     RopeConfig,
 )
 from mini_attn.errors import CacheOverflowError, ConfigError
+from mini_attn.variants import REGISTRY
 from tests.backends.block_counts import check_blocks
 from tests.backends.test_faults import events, struck
+from tests.forms import small_config
 
 ROPE = RopeConfig("half")
 GQA = AttentionConfig(8, 4, 4, n_kv_heads=2, rope=ROPE)
@@ -180,15 +180,6 @@ def test_refusals(lib):
     other = lib.Decoder(DecoderConfig(VOCAB, 1, latent, d_ff=16, max_positions=24))
     with pytest.raises(ConfigError, match="layer 0 keeps no keys and values"):
         lib.Server(other, 4)
-    signs = {"index_n_heads": 2, "index_head_dim": 2, "index_topk": 2}
-    blocks = {"block_size": 2, "n_blocks": 2, "window": 2}
-    for attention, word in (
-        (IndexedConfig(8, 2, 4, **signs), "index_head_dim"),
-        (NativeSparseConfig(8, 2, 4, **blocks), "block_size"),
-    ):
-        other = lib.Decoder(DecoderConfig(VOCAB, 1, attention, d_ff=16, max_positions=24))
-        with pytest.raises(ConfigError, match=f"layer 0 keeps more than .* has {word}"):
-            lib.Server(other, 4)
     wild = lib.Server(model, 4, choose=lambda name, logits: VOCAB)
     wild.add("a", [1], max_new_tokens=1)
     with pytest.raises(ConfigError, match="got 19"):
@@ -208,3 +199,14 @@ def test_a_rented_cache_stays_within_its_blocks(lib):
     rows = lib.array(np.ones((1, 2, 2, 4)))
     with pytest.raises(CacheOverflowError, match="3 of 4 slots are used in the 2 blocks"):
         kind.append(rows, rows)
+
+
+MORE = [name for name, entry in REGISTRY.items() if len(entry.cache) > 2]
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_a_layer_that_keeps_more_than_keys_and_values_is_refused(lib, name):
+    attention, own = small_config(REGISTRY[name]), REGISTRY[name].cache_sizes[0].name
+    other = lib.Decoder(DecoderConfig(VOCAB, 1, attention, d_ff=16, max_positions=24))
+    with pytest.raises(ConfigError, match=f"layer 0 keeps more than .* has {own}"):
+        lib.Server(other, 4)

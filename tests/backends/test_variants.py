@@ -28,6 +28,7 @@ from mini_attn.widgets.base import load_schema
 from mini_attn.widgets.cache_calculator import calculate
 from mini_attn.widgets.comparison_data import ONE_SHAPE, comparison
 from tests.backends.small import decoder_of, small
+from tests.forms import own_sizes
 
 D_MODEL = 7
 SHOWN = ("n_layers", "n_heads", "n_kv_heads", "head_dim", "v_head_dim")  # of the calculator
@@ -48,26 +49,20 @@ OPTIONS = [
 def sizes_of(size, **changed):
     """Every size that a configuration may ask for, by name."""
     batch, n_heads, n_kv_heads, head_dim, v_head_dim, seq = size
-    return {
-        "batch": batch,
-        "seq": seq,
-        "d_model": D_MODEL,
-        "n_heads": n_heads,
-        "n_kv_heads": n_kv_heads,
-        "head_dim": head_dim,
-        "v_head_dim": v_head_dim,
-        "window": 4,
-        "kv_lora_rank": 5,
-        "q_lora_rank": 3,
-        "qk_nope_head_dim": head_dim,
-        "qk_rope_head_dim": 4,
-        "rope": RopeConfig(layout="interleaved"),
-        "index_n_heads": 2,
-        "index_head_dim": 4,
-        "index_topk": 3,
-        "block_size": 2,
-        "n_blocks": 2,
-    } | changed
+    return (
+        {
+            "batch": batch,
+            "seq": seq,
+            "d_model": D_MODEL,
+            "n_heads": n_heads,
+            "n_kv_heads": n_kv_heads,
+            "head_dim": head_dim,
+            "v_head_dim": v_head_dim,
+            "qk_nope_head_dim": head_dim,
+        }
+        | own_sizes()
+        | changed
+    )
 
 
 def config_of(name, size, *, changed=None, **options):

@@ -18,12 +18,11 @@ from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
     ExpertConfig,
-    IndexedConfig,
     LatentConfig,
-    NativeSparseConfig,
     RopeConfig,
 )
 from mini_attn.errors import ConfigError, DTypeError, ShapeError
+from mini_attn.variants import REGISTRY
 from mini_attn.weights import (
     FAMILIES,
     check_state,
@@ -41,6 +40,7 @@ from mini_attn.weights import (
     to_numpy,
 )
 from mini_attn.weights.rows import rope_rows
+from tests.forms import small_config
 
 NUMPY = ("float64", "float32", "float16", "int64", "int32", "int16", "int8",
          "uint64", "uint32", "uint16", "uint8", "bool")  # fmt: skip
@@ -272,11 +272,17 @@ LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=ROPE, q_lora_rank=5, bias=True, sin
 GATED = {"mlp": "gated", "activation": "silu", "norm": "rms_norm", "positions": "none"}
 DECODER = DecoderConfig(13, 2, HEADS, d_ff=6, max_positions=9, tie_embeddings=False, **GATED)
 LEARNED = DecoderConfig(13, 1, AttentionConfig(8, 2, 4), d_ff=6, max_positions=9)
-SIGNS = {"index_n_heads": 2, "index_head_dim": 2, "index_topk": 2}
-INDEXED = IndexedConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2, **SIGNS)
-BLOCKS = {"block_size": 2, "n_blocks": 2, "window": 3}
-SPARSE = NativeSparseConfig(d_model=8, n_heads=4, head_dim=2, n_kv_heads=2, **BLOCKS)
-MADE = {  # one line for each class that holds weights
+
+
+def layer_of(name):
+    """Return what makes a variant's layer in a backend."""
+    entry = REGISTRY[name]
+    return lambda m, **kind: getattr(m, entry.class_name)(small_config(entry), **kind)
+
+
+MADE = {
+    entry.class_name: layer_of(name) for name, entry in REGISTRY.items()
+} | {  # one line for each class that holds weights
     "Linear": lambda m, **kind: m.Linear(3, 2, bias=True, **kind),
     "Embedding": lambda m, **kind: m.Embedding(3, 2, **kind),
     "Norm": lambda m, dtype, **kind: m.Norm(3, "layer_norm", dtype=dtype),
@@ -286,17 +292,8 @@ MADE = {  # one line for each class that holds weights
         3, ExpertConfig(4, 2, 5, bias=True, router_bias=True), **kind
     ),
     "GroupedQueryAttention": lambda m, **kind: m.GroupedQueryAttention(HEADS, **kind),
-    "MultiHeadAttention": lambda m, **k: m.MultiHeadAttention(AttentionConfig(8, 2, 4), **k),
-    "MultiQueryAttention": lambda m, **k: m.MultiQueryAttention(
-        AttentionConfig(8, 2, 4, n_kv_heads=1), **k
-    ),
-    "SlidingWindowAttention": lambda m, **k: m.SlidingWindowAttention(
-        AttentionConfig(8, 2, 4, window=3), **k
-    ),
     "MultiHeadLatentAttention": lambda m, **kind: m.MultiHeadLatentAttention(LATENT, **kind),
-    "Indexer": lambda m, **kind: m.Indexer(INDEXED, **kind),
-    "IndexedAttention": lambda m, **kind: m.IndexedAttention(INDEXED, **kind),
-    "NativeSparseAttention": lambda m, **kind: m.NativeSparseAttention(SPARSE, **kind),
+    "Indexer": lambda m, **kind: m.Indexer(small_config(REGISTRY["indexed"]), **kind),
     "LearnedPositions": lambda m, **kind: m.LearnedPositions(9, 4, **kind),
     "RelativePositions": lambda m, **kind: m.RelativePositions(4, 3, v_head_dim=2, **kind),
     "QuantizedLinear": lambda m, **kind: m.quantize_weights(

@@ -18,20 +18,15 @@ from mini_attn.config import (
     AttentionConfig,
     DecoderConfig,
     ExpertConfig,
-    IndexedConfig,
     KeepHeavyHitters,
-    LatentConfig,
-    NativeSparseConfig,
     NTKAware,
-    RopeConfig,
 )
 from mini_attn.errors import DTypeError, MiniAttnError
+from mini_attn.variants import REGISTRY
 from tests.backends.test_parity import STEMS, pair, public
+from tests.forms import appended, small_config
 
 HEADS = AttentionConfig(8, 4, 2)
-LATENT = LatentConfig(8, 2, 4, 2, 4, 3, rope=RopeConfig("half"))
-INDEXED = IndexedConfig(8, 4, 2, index_n_heads=2, index_head_dim=2, index_topk=2)
-SPARSE = NativeSparseConfig(8, 4, 2, block_size=2, n_blocks=1, window=2)
 DECODER = DecoderConfig(13, 1, HEADS, d_ff=6, max_positions=9)
 SIZES = {"batch": 1, "n_kv_heads": 4, "head_dim": 2, "capacity": 8}
 CLASSES = {  # the arguments that make one of each
@@ -43,23 +38,12 @@ CLASSES = {  # the arguments that make one of each
         "budget": 3,
         "policy": KeepHeavyHitters(1),
     },
-    "IndexedCache": {**SIZES, "index_head_dim": 2},
-    "IndexedAttention": {"config": INDEXED},
-    "Indexer": {"config": INDEXED},
-    "NativeSparseAttention": {"config": SPARSE},
-    "NativeSparseCache": {**SIZES, "block_size": 2},
-    "KVCache": SIZES,
-    "LatentCache": {"batch": 1, "kv_lora_rank": 4, "qk_rope_head_dim": 4, "capacity": 8},
+    "Indexer": {"config": small_config(REGISTRY["indexed"])},
     "QuantizedKVCache": SIZES,
-    "SlidingWindowCache": {**SIZES, "window": 3},
     "Decoder": {"config": DECODER},
     "Server": {"n_blocks": 4, "block_size": 2},
     "DecoderLayer": {"config": DECODER},
-    "GroupedQueryAttention": {"config": HEADS},
-    "MultiHeadAttention": {"config": HEADS},
-    "MultiQueryAttention": {"config": AttentionConfig(8, 4, 2, n_kv_heads=1)},
-    "SlidingWindowAttention": {"config": AttentionConfig(8, 4, 2, window=3)},
-    "MultiHeadLatentAttention": {"config": LATENT},
+    "GroupedQueryAttention": {"config": AttentionConfig(8, 4, 2, sinks=True)},
     "MLP": {"d_model": 8, "d_ff": 6},
     "GatedMLP": {"d_model": 8, "d_ff": 6},
     "MixtureOfExperts": {"d_model": 8, "config": ExpertConfig(4, 2, 6)},
@@ -88,19 +72,10 @@ CALLS = {  # the arguments that a call needs
     "Server.end": {"name": "first"},
     "merge_attention": {"out_a": floats(1, 4, 3, 2), "lse_a": floats(1, 4, 3),
                         "out_b": floats(1, 4, 3, 2), "lse_b": floats(1, 4, 3)},
-    "KVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
-    "LatentCache.append": {"k": floats(1, 2, 4), "v": floats(1, 2, 4)},
     "PagedKVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
     "QuantizedKVCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
-    "SlidingWindowCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
     "EvictingCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
     "EvictingCache.observe": {"weights": floats(1, 4, 2, 2)},
-    "IndexedCache.append": {
-        "k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2), "index_k": floats(1, 2, 2)},
-    "IndexedAttention.new_cache": {"batch": 1, "capacity": 4},
-    "NativeSparseCache.append": {"k": floats(1, 4, 2, 2), "v": floats(1, 4, 2, 2)},
-    "NativeSparseAttention.new_cache": {"batch": 1, "capacity": 4},
-    "Indexer.__call__": {"x": floats(1, 3, 8)},
     "index_scores": {
         "q": floats(1, 2, 3, 2), "k": floats(1, 5, 2), "head_weights": floats(1, 3, 2)},
     "chosen_keys": {"scores": floats(2, 3), "count": 2},
@@ -114,30 +89,15 @@ CALLS = {  # the arguments that a call needs
     "BlockPool.references": {"block": 0},
     "BlockPool.share": {"block": 0},
     "BlockPool.release": {"block": 0},
-    "KVCache.next_positions": {"new": 2},
-    "KVCache.crop": {"n": 0},
-    "KVCache.reorder": {"index": np.array([0])},
-    "PagedKVCache.crop": {"n": 0},
-    "QuantizedKVCache.crop": {"n": 0},
-    "SlidingWindowCache.next_positions": {"new": 2},
-    "SlidingWindowCache.crop": {"n": 0},
     "Decoder.__call__": {"tokens": np.array([[1, 2]])},
-    "DecoderLayer.__call__": {"x": floats(1, 3, 8)},
     "Decoder.new_caches": {"batch": 1, "capacity": 4},
     "beam_search": {"tokens": np.array([[1, 2]]), "n_beams": 2, "max_new_tokens": 1},
     "decode_step": {"token": np.array([[1]])},
     "generate": {"tokens": np.array([[1, 2]]), "max_new_tokens": 2},
     "prefill": {"tokens": np.array([[1, 2]])},
-    "GroupedQueryAttention.__call__": {"x": floats(1, 3, 8)},
-    "GroupedQueryAttention.new_cache": {"batch": 1, "capacity": 4},
     "GroupedQueryAttention.project": {"x": floats(1, 3, 8), "context": floats(1, 3, 8)},
     "merge_heads": {"x": floats(1, 4, 3, 2)},
     "split_heads": {"x": floats(1, 3, 8), "n_heads": 4},
-    "MultiHeadLatentAttention.__call__": {"x": floats(1, 3, 8)},
-    "MultiHeadLatentAttention.new_cache": {"batch": 1, "capacity": 4},
-    "MLP.__call__": {"x": floats(1, 3, 8)},
-    "GatedMLP.__call__": {"x": floats(1, 3, 8)},
-    "MixtureOfExperts.__call__": {"x": floats(1, 3, 8)},
     "clamped_swiglu": {"gate": floats(3), "up": floats(3)},
     "route": {"logits": floats(2, 4), "experts_per_token": 2, "routing": "softmax"},
     "encode_float": {"x": floats(2, 3), "kind": "e4m3"},
@@ -155,8 +115,6 @@ CALLS = {  # the arguments that a call needs
     "stored_bytes": {},
     "Embedding.__call__": {"index": np.array([[1, 2]])},
     "LearnedPositions.__call__": {"index": np.array([[1, 2]])},
-    "Linear.__call__": {"x": floats(1, 3, 8)},
-    "Norm.__call__": {"x": floats(1, 3, 8)},
     "activate": {"x": floats(3), "name": "silu"},
     "layer_norm": {"x": floats(1, 3, 8), "weight": floats(8)},
     "rms_norm": {"x": floats(1, 3, 8), "weight": floats(8)},
@@ -187,6 +145,29 @@ CALLS = {  # the arguments that a call needs
     "softmax": {"scores": floats(2, 3)},
     "softmax_backward": {"d_weights": floats(2, 3), "weights": floats(2, 3)},
 }  # fmt: skip
+METHODS = {  # the same for every class, unless CALLS has its own
+    "__call__": {"x": floats(1, 3, 8)},
+    "new_cache": {"batch": 1, "capacity": 4},
+    "next_positions": {"new": 2},
+    "crop": {"n": 0},
+    "reorder": {"index": np.array([0])},
+}
+for entry in REGISTRY.values():  # layers and caches of each variant
+    config, cache = small_config(entry), entry.cache_type("numpy")
+    CLASSES.setdefault(entry.class_name, {"config": config})
+    if cache.__name__ not in CLASSES:
+        needed = inspect.signature(cache).parameters.values()
+        kept = {"batch": 1, "capacity": 8}
+        CLASSES[cache.__name__] = {
+            p.name: kept[p.name] if p.name in kept else getattr(config, p.name)
+            for p in needed
+            if p.default is p.empty
+        }
+        shapes = appended(entry, config)
+        arrays = dict(zip(inspect.signature(cache.append).parameters, [(), *shapes], strict=False))
+        CALLS[f"{cache.__name__}.append"] = {
+            name: floats(*shape) for name, shape in arrays.items() if shape
+        }
 SURFACE = {name: thing for stem in STEMS for name, thing in public(pair(stem)[0]).items()}
 
 
@@ -206,7 +187,7 @@ def call_of(lib, name):
     owner, _, method = name.partition(".")
     arguments = {
         key: lib.array(value) if isinstance(value, np.ndarray) else value
-        for key, value in (CALLS.get(name) or CLASSES.get(name) or {}).items()
+        for key, value in (CALLS.get(name) or METHODS.get(method) or CLASSES.get(name, {})).items()
     }
     if name == "PagedKVCache":
         arguments = {"pool": made(lib, "BlockPool"), "batch": 1}

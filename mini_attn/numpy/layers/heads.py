@@ -163,6 +163,7 @@ class GroupedQueryAttention(Module):
     def __init__(self, config: AttentionConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
+        check_count("seed", seed, least=0)
         self.config = config
         q_width, k_width = (n * config.head_dim for n in (config.n_heads, config.n_kv_heads))
         out_width, v_width = (n * config.v_head_dim for n in (config.n_heads, config.n_kv_heads))

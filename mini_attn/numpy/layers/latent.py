@@ -19,7 +19,7 @@ from mini_attn.numpy.layers._pass import Pass, begin_pass
 from mini_attn.numpy.layers.basic import Linear, Norm, normalise_rms
 from mini_attn.numpy.positions._rotary import Rotary
 from mini_attn.numpy.positions.rope import rotate
-from mini_attn.shapes import DType, check_choice
+from mini_attn.shapes import DType, check_choice, check_count
 
 __all__ = ["MultiHeadLatentAttention"]
 
@@ -73,6 +73,7 @@ class MultiHeadLatentAttention(Module):
     def __init__(self, config: LatentConfig, *, seed: int = 0, dtype: DType = "float32") -> None:
         if not isinstance(config, LatentConfig):
             raise ConfigError(f"config must be a LatentConfig, got {config!r:.60}")
+        check_count("seed", seed, least=0)
         self.config = config
         self._rotary = Rotary(config.rope, config.qk_rope_head_dim)
         factor = config.head_dim**-0.5 * self._rotary.logit_factor

@@ -170,6 +170,7 @@ class GroupedQueryAttention(Module):
         super().__init__()
         if not isinstance(config, AttentionConfig):
             raise ConfigError(f"config must be an AttentionConfig, got {config!r:.60}")
+        check_count("seed", seed, least=0)
         self.config = config
         q_width, k_width = (n * config.head_dim for n in (config.n_heads, config.n_kv_heads))
         out_width, v_width = (n * config.v_head_dim for n in (config.n_heads, config.n_kv_heads))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from mini_attn.config import LatentConfig
 from mini_attn.cost.latent import pick_form
 from mini_attn.errors import ConfigError
-from mini_attn.shapes import DType, check_choice
+from mini_attn.shapes import DType, check_choice, check_count
 from mini_attn.torch._module import Module, check_tokens, kind_of
 from mini_attn.torch.attention._latent_attention import attend_latents, each_head
 from mini_attn.torch.attention._sinks import draw_sinks
@@ -83,6 +83,7 @@ class MultiHeadLatentAttention(Module):
         super().__init__()
         if not isinstance(config, LatentConfig):
             raise ConfigError(f"config must be a LatentConfig, got {config!r:.60}")
+        check_count("seed", seed, least=0)
         self.config = config
         self._rotary = Rotary(config.rope, config.qk_rope_head_dim)
         factor = config.head_dim**-0.5 * self._rotary.logit_factor
