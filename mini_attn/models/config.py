@@ -9,7 +9,7 @@ from typing import Any
 from mini_attn.config import DecoderConfig, ExpertConfig, RopeConfig
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_choice, check_count, check_flag, check_heads, check_positive
-from mini_attn.variants import optional_sizes, variant
+from mini_attn.variants import REGISTRY, optional_sizes, variant
 
 __all__ = ["ModelConfig"]
 
@@ -219,10 +219,11 @@ class ModelConfig(_Described):
     def _check_attention(self) -> None:
         """Refuse sizes that contradict the variant's entry in the registry."""
         entry = variant(self.attention)
-        if ("window" in entry.sizes) != (self.window is not None):
+        windowed = [name for name, other in REGISTRY.items() if "window" in other.sizes]
+        if (self.attention in windowed) != (self.window is not None):
             raise ConfigError(
                 f"{self.attention} and window = {self.window} do not go together: "
-                "sliding_window and nsa need a window, the others have none"
+                f"{' and '.join(windowed)} need a window, the others have none"
             )
         if self.sink_tokens and entry.length_rule != "window":
             raise ConfigError(
