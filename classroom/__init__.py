@@ -12,8 +12,9 @@ it, because a teacher has the checkout with the solutions and a student has the 
   platforms, and the grades for Moodle, Canvas and Blackboard.
 
 A room imports those above it, and what stands beside the rooms: ``atomic``, which writes files
-whole, ``packed``, which makes zip files, and ``drawing``, which says who gets which numbers. What
-is tried against all this stands in ``tests/classroom``.
+whole, ``packed``, which makes zip files, ``drawing``, which says who gets which numbers, and
+``results``, what one student's submission is given. What is tried against all this stands in
+``tests/classroom``.
 """
 
 from pathlib import Path

@@ -19,7 +19,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ import numpy as np
 from classroom.grading.run_folder import write_data
 from classroom.reports.report import reports
 from classroom.reports.sanitize import clean, for_spreadsheet
+from classroom.results import Result
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise
@@ -244,18 +245,19 @@ def _nameless(value: Any, unnamed: Unnamed) -> Any:
     """Return a result in which every text of a student's or a teacher's is cleaned."""
     if isinstance(value, str):
         return unnamed.text(value)
-    if isinstance(value, list):
-        return [_nameless(one, unnamed) for one in value]
-    if isinstance(value, dict):
-        return {k: v if k in OURS else _nameless(v, unnamed) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_nameless(one, unnamed) for one in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [one.name for one in fields(value) if one.name not in OURS]
+        return replace(value, **{n: _nameless(getattr(value, n), unnamed) for n in names})
     return value
 
 
-def _result(result: dict[str, Any], unnamed: Unnamed) -> dict[str, Any]:
+def _result(result: Result, unnamed: Unnamed) -> Result:
     """Return a result under a pseudonym."""
-    files = [f"{unnamed.name}.ipynb"] if result["files"] else []
-    about = {"student": unnamed.name, "written_name": None, "files": files}
-    return _nameless(result, unnamed) | about
+    files = [f"{unnamed.name}.ipynb"] if result.files else []
+    nameless: Result = _nameless(result, unnamed)
+    return replace(nameless, student=unnamed.name, written_name=None, files=files)
 
 
 def _notebook(one: Submission, exercises: Sequence[str], unnamed: Unnamed) -> tuple[str, bool]:
@@ -284,7 +286,7 @@ def _notebook(one: Submission, exercises: Sequence[str], unnamed: Unnamed) -> tu
 
 def anonymous(
     run: dict[str, Any],
-    results: Sequence[dict[str, Any]],
+    results: Sequence[Result],
     sent: Sequence[Submission],
     names: Mapping[str, str],
 ) -> dict[str, str]:
@@ -310,7 +312,7 @@ def anonymous(
     by_student = {one.student: one for one in sent}
     unnamed = {student: unnamed_one(one, names[student], everybody, exercises)
                for student, one in by_student.items()}  # fmt: skip
-    nameless = [_result(result, unnamed[result["student"]]) for result in results]
+    nameless = [_result(result, unnamed[result.student]) for result in results]
     again = [names.get(student, "") for student in run["again"]]
     texts = reports({**run, "unfit": [], "again": again}, nameless)
     for student, one in by_student.items():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from classroom.grading.late import Times
 from classroom.reports.sanitize import clean
+from classroom.results import Result
 from classroom.submissions.collect import Submission
 
 __all__ = ["CHOICES", "counted", "to_grade"]
@@ -31,11 +32,10 @@ def to_grade(sent: Sequence[Submission], choice: str | None) -> list[Submission]
     return [attempts[place] for attempts in _by_student(sent).values()]
 
 
-def _left(result: dict[str, Any], times: Times | None) -> float:
+def _left(result: Result, times: Times | None) -> float:
     """Return an attempt's points, without what is taken off for being late."""
-    about = times.of(result["student"], result["attempt"]) if times else None
-    points: float = result["points"]
-    return points * (100 - about["off"]) / 100 if about else points
+    about = times.of(result.student, result.attempt) if times else None
+    return about.left(result.points) if about else result.points
 
 
 def _words(one: Submission, left: float | None) -> str:
@@ -47,17 +47,17 @@ def _words(one: Submission, left: float | None) -> str:
 
 def counted(
     sent: Sequence[Submission],
-    results: Sequence[dict[str, Any]],
+    results: Sequence[Result],
     times: Times | None,
     choice: str | None,
-) -> tuple[list[Submission], list[dict[str, Any]]]:
+) -> tuple[list[Submission], list[Result]]:
     """Return one attempt of each student.
 
     Parameters
     ----------
     sent : sequence of Submission
         All of the run.
-    results : sequence of dict
+    results : sequence of Result
         Of those that `to_grade` chose, with points.
     times : Times or None
         When they were handed in: the best is the best after what is taken off.
@@ -68,11 +68,11 @@ def counted(
     -------
     list of Submission
         Those that count, by student.
-    list of dict
+    list of Result
         Their results. Where there are several, ``attempts`` says which counts, and what others
         there are.
     """
-    graded = {(result["student"], result["attempt"]): result for result in results}
+    graded = {(result.student, result.attempt): result for result in results}
     chosen, found = [], []
     for student, attempts in sorted(_by_student(sent).items()):
         left = {a.attempt: _left(graded[student, a.attempt], times)
@@ -83,7 +83,7 @@ def counted(
         if len(attempts) > 1:
             others = [_words(a, left.get(a.attempt)) for a in attempts if a is not one]
             words = f"attempt {best} of {len(attempts)} counts, the {choice}"
-            result = {**result, "attempts": [words, *others]}
+            result = replace(result, attempts=[words, *others])
         chosen.append(one)
         found.append(result)
     return chosen, found

@@ -10,8 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from classroom.grading.judge import judge
 from classroom.grading.process import end_all
@@ -20,8 +20,9 @@ from classroom.grading.run_folder import (
     kept_results,
     read_result,
     result_path,
-    write_data,
+    write_result,
 )
+from classroom.results import Answer, Result
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import untouched
 from mini_attn.errors import ConfigError
@@ -67,26 +68,19 @@ def _where(asked: Exercise, message: str, sent: Submission) -> str:
     )
 
 
-def _grade_answer(
-    exercise_id: str, sent: Submission, settings: Settings, ends_at: float
-) -> dict[str, Any]:
+def _grade_answer(exercise_id: str, sent: Submission, settings: Settings, ends_at: float) -> Answer:
     """Return the result of one answer, whose student's time is up at a moment."""
     asked, cells = exercise(exercise_id), sent.cells.get(exercise_id)
-    about = {
-        "id": exercise_id, "title": asked.title, "page": asked.page,
-        "kind": asked.kind, "of": asked.points, "points": 0, "partial": 0, "failed": None,
-        "message": "", "notes": [],
-    }  # fmt: skip
+    answer = partial(Answer, exercise_id, asked.title, asked.page, asked.kind, asked.points)
     if cells is None:
-        return {**about, "state": "not handed in"}
+        return answer("not handed in")
     if untouched(exercise_id, cells):
-        unchanged = {"state": "not attempted", "failed": "attempted", "message": NOT_CHANGED}
-        return {**about, **unchanged}
+        return answer("not attempted", failed="attempted", message=NOT_CHANGED)
     if asked.kind == "open":
-        return {**about, "state": "to mark", "text": "\n".join(cells)}
+        return answer("to mark", text="\n".join(cells))
     if settings.drawn and asked.draw:
         if not sent.key:
-            return {**about, "state": "not yet", "failed": "attempted", "message": NOBODY}
+            return answer("not yet", failed="attempted", message=NOBODY)
         asked = asked.for_student(sent.key)
     seed = settings.case_seed(exercise_id, sent.attempt)
     judged = judge(asked, cells, asked.name, seed=seed, ends_at=ends_at)
@@ -99,15 +93,12 @@ def _grade_answer(
     foreign = asked is not exercise(exercise_id) and sent.keys and sent.key not in sent.keys
     if foreign and report.failed == "by hand":
         report.message = NOT_YOURS
+    message = report.message + _where(asked, report.message, sent)
     notes = list(dict.fromkeys([*report.notes, *judged.notes]))
-    return {
-        **about, "state": state, "points": report.points, "partial": report.partial,
-        "failed": report.failed,
-        "message": report.message + _where(asked, report.message, sent), "notes": notes,
-    }  # fmt: skip
+    return answer(state, report.points, report.partial, report.failed, message, notes)
 
 
-def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
+def grade_student(sent: Submission, settings: Settings) -> Result:
     """Return the result of one student.
 
     Parameters
@@ -119,28 +110,23 @@ def grade_student(sent: Submission, settings: Settings) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        For the reports: for each exercise of the sheet points, a state and a message; of an open
-        question the text, which people mark.
+    Result
+        As it's kept: with the book's points, and without marks and what being late costs.
     """
     seconds = seconds_for(settings.exercises)
     ends_at = time.monotonic() + seconds
     answers = [_grade_answer(i, sent, settings, ends_at) for i in settings.exercises]
     too_long = TOO_LONG.format(seconds)
-    late = [answer["id"] for answer in answers if answer["message"] == too_long]
+    late = [answer.id for answer in answers if answer.message == too_long]
     words = f"the answers took more than {seconds} s together; stopped: "
-    return {
-        "student": sent.student,
-        "attempt": sent.attempt,
-        "written_name": sent.written_name,
-        "files": sent.files,
-        "problems": [*sent.problems, *([words + ", ".join(late)] if late else [])],
-        "answers": answers,
-    }
+    problems = [*sent.problems, *([words + ", ".join(late)] if late else [])]
+    return Result(
+        sent.student, sent.written_name, sent.files, problems, answers, attempt=sent.attempt
+    )
 
 
 Key = tuple[str, int]  # student and attempt
-Kept = dict[Key, tuple[Path, dict[str, Any]]]
+Kept = dict[Key, tuple[Path, Result]]
 
 
 def _bar(total: int) -> Callable[[int], None]:
@@ -167,8 +153,7 @@ def _kept(work: Path) -> Kept:
     for path in kept_results(work):
         result = read_result(path)
         if result is not None:
-            result = {"attempt": 1, **result}
-            found[result["student"], result["attempt"]] = path, result
+            found[result.student, result.attempt] = path, result
     return found
 
 
@@ -178,7 +163,7 @@ def _of_before(
     """Return the results of those who aren't graded again; refuse if there are none."""
     found: Kept = {}
     for key in ((one.student, one.attempt) for one in sent if one.student not in again):
-        if key not in kept or [a["id"] for a in kept[key][1]["answers"]] != list(exercises):
+        if key not in kept or [a.id for a in kept[key][1].answers] != list(exercises):
             words = "was not graded for this sheet yet: run make grade without AGAIN= first"
             raise ConfigError(f"{key[0]!r} {words}")
         found[key] = kept[key]
@@ -191,7 +176,7 @@ def grade_all(
     work: Path,
     jobs: int,
     again: frozenset[str] = frozenset(),
-) -> list[dict[str, Any]]:
+) -> list[Result]:
     """Results of all students, those of earlier runs included.
 
     Parameters
@@ -210,7 +195,7 @@ def grade_all(
 
     Returns
     -------
-    list of dict
+    list of Result
         By student and attempt.
 
     Raises
@@ -232,8 +217,8 @@ def grade_all(
         try:
             for future in as_completed(futures):
                 key = futures[future]
-                results[key] = future.result()
-                write_data(paths[key], results[key])
+                results[key] = result = future.result()
+                write_result(paths[key], result)
                 show(sum(result is not None for result in results.values()))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

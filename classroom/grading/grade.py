@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -43,6 +42,7 @@ from classroom.grading.run_folder import (
 )
 from classroom.reports.isolation import spoken
 from classroom.reports.report import reports, who_is_missing
+from classroom.results import Result
 from classroom.sheets.sheet import Sheet
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
@@ -119,7 +119,7 @@ def grade_folder(
     jobs: int | None = None, roster: Sequence[str] = (), partial: bool = False,
     late: Late | None = None, attempts: str | None = None, again: Sequence[str] = (),
     nameless: bool = False, draw: str | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[Result]:  # fmt: skip
     """Grade all submissions in a folder and write grades, feedback and summary.
 
     Parameters
@@ -152,8 +152,8 @@ def grade_folder(
 
     Returns
     -------
-    list of dict
-        A result for each student.
+    list of Result
+        One for each student.
 
     Raises
     ------
@@ -228,11 +228,11 @@ def main() -> None:
         sys.exit(f"[grade] {error}")
     except KeyboardInterrupt:
         sys.exit("\n[grade] interrupted; what was graded is kept, the same command goes on")
-    mean = sum(result["points"] for result in results) / len(results)
-    print(f"\n[grade] {len(results)} students, {mean:.1f} of {results[0]['of']} points on average")
+    mean = sum(result.points for result in results) / len(results)
+    print(f"\n[grade] {len(results)} students, {mean:.1f} of {results[0].of} points on average")
     for line in who_is_missing(results, roster):
         print(f"[grade] {line}")
-    left = sum(answer["state"] == "to mark" for r in results for answer in r["answers"])
+    left = sum(answer.state == "to mark" for r in results for answer in r.answers)
     if left:
         place = f"read {out / 'to-mark.html'}, write into {out / FILE}"
         print(f"[grade] {left} answers in words wait for your marks: {place}")

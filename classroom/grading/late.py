@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from math import ceil
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from classroom.grading.people import name_columns, named_one, names_of
 from classroom.grading.tables import rows_of, separator_of, text_of
 from classroom.reports.sanitize import clean, folded
+from classroom.results import Deduction, Result
 from classroom.submissions.attempts import ATTEMPT
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
@@ -387,7 +387,7 @@ class Times:
     handed_in: HandedIn
     rule: Rule
 
-    def of(self, student: str, attempt: int) -> dict[str, Any] | None:
+    def of(self, student: str, attempt: int) -> Deduction | None:
         """Return what is taken off an attempt, with the reason; None if nothing was handed in."""
         found = self.handed_in.get((student, attempt))
         if found is None:
@@ -402,9 +402,9 @@ class Times:
         if late > 0:
             within = self.rule.grace > 0 and late <= self.rule.grace
             words += ", within the grace" if within else f", {off:g} % off ({self.rule.text})"
-        return {"off": off, "words": words}
+        return Deduction(off, words)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, str | list[str]]:
         """For the reports of a run."""
         sources = sorted({source for _, source in self.handed_in.values()})
         return {"due": told(self.due, self.zone), "rule": self.rule.text, "from": sources}
@@ -448,29 +448,29 @@ def read_late(late: Late, sent: Sequence[Submission], roster: Sequence[str] = ()
     return Times(due, zone, own, handed_in, late.rule)
 
 
-def take_off(results: Sequence[dict[str, Any]], times: Times) -> list[dict[str, Any]]:
+def take_off(results: Sequence[Result], times: Times) -> list[Result]:
     """Return the results with what is left of their totals; answers keep their points.
 
     Parameters
     ----------
-    results : sequence of dict
+    results : sequence of Result
         With points.
     times : Times
         When they were handed in.
 
     Returns
     -------
-    list of dict
-        Who handed in has ``late``: ``off`` in percent, ``raw`` points, and ``words``.
+    list of Result
+        Who handed in has ``late``.
     """
     found = []
     for result in results:
-        about = times.of(result["student"], result["attempt"])
+        about = times.of(result.student, result.attempt)
         if about is None:
             found.append(result)
             continue
-        raw = result["points"]
-        left = round(raw * (100 - about["off"]) / 100, 2)
+        raw = result.points
+        left = round(about.left(raw), 2)
         left = int(left) if left == int(left) else left
-        found.append({**result, "points": left, "late": {**about, "raw": raw}})
+        found.append(replace(result, points=left, late=replace(about, raw=raw)))
     return found

@@ -17,6 +17,7 @@ from typing import Any
 from classroom.grading.marks import FILE, Mark, apply_marks
 from classroom.grading.run_folder import digest
 from classroom.reports.sanitize import clean
+from classroom.results import Result
 from classroom.submissions.collect import Submission
 from classroom.submissions.notebook import gist
 
@@ -96,7 +97,7 @@ class Marked:
 
     Parameters
     ----------
-    results : list of dict
+    results : list of Result
         As `apply_marks` gives them.
     record : dict
         Which answers the marks are about: to be kept as `RECORD` once the results are shown.
@@ -104,7 +105,7 @@ class Marked:
         Words for each mark that fits nothing of this run.
     """
 
-    results: list[dict[str, Any]]
+    results: list[Result]
     record: Record
     unfit: list[str]
 
@@ -114,7 +115,7 @@ def lay_marks(
     marks: Sequence[Mark],
     sent: Sequence[Submission],
     exercises: Sequence[str],
-    results: Sequence[dict[str, Any]],
+    results: Sequence[Result],
 ) -> Marked:
     """Lay a teacher's marks over results, and say which are to be looked at again.
 
@@ -128,7 +129,7 @@ def lay_marks(
         All of the run.
     exercises : sequence of str
         The sheet.
-    results : sequence of dict
+    results : sequence of Result
         Of the grader.
 
     Returns

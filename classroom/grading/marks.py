@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from classroom.atomic import replace_file
 from classroom.grading.credit import total
@@ -21,6 +20,7 @@ from classroom.grading.people import named_one, names_of
 from classroom.grading.tables import rows_of, separator_of, text_of
 from classroom.reports.feedback import COMMENT
 from classroom.reports.sanitize import clean
+from classroom.results import Answer, ByHand, Result
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import CRITERIA, exercise, exercise_ids
@@ -198,13 +198,13 @@ def read_marks(
 
 
 def apply_marks(
-    results: Sequence[dict[str, Any]], marks: Sequence[Mark], changed: set[int]
-) -> list[dict[str, Any]]:
+    results: Sequence[Result], marks: Sequence[Mark], changed: set[int]
+) -> list[Result]:
     """Return the results with what the teacher decided; those that are kept stay as they are.
 
     Parameters
     ----------
-    results : sequence of dict
+    results : sequence of Result
         Of the grader.
     marks : sequence of Mark
         As `read_marks` found them.
@@ -213,33 +213,29 @@ def apply_marks(
 
     Returns
     -------
-    list of dict
-        An answer that was marked has ``mark``: ``points``, ``was``, ``comment``, ``changed``, and
-        ``parts`` where criteria were. An answer to mark that got points is ``marked``. A student
-        with a comment on the whole sheet has ``remark``: ``comment``, ``changed``.
+    list of Result
+        An answer that was marked has ``mark``; one to mark that got points is ``marked``. A
+        student with a comment on the whole sheet has ``remark``.
     """
     by_place = {(m.named, m.exercise): m for m in marks if m.named is not None}
 
-    def marked(student: str, answer: dict[str, Any]) -> dict[str, Any]:
-        mark = by_place.get((student, answer["id"]))
+    def marked(student: str, answer: Answer) -> Answer:
+        mark = by_place.get((student, answer.id))
         if mark is None:
             return answer
-        about = {"points": mark.points, "was": answer["points"], "comment": mark.comment,
-                 "changed": mark.row in changed}  # fmt: skip
-        about |= {"parts": list(mark.parts)} if mark.parts else {}
-        points = answer["points"] if mark.points is None else mark.points
-        is_open = answer["state"] == "to mark"
-        about |= {"first": True} if is_open else {}  # nobody gave points before
-        done = is_open and mark.points is not None
-        state = "marked" if done else answer["state"]
-        return {**answer, "state": state, "points": points, "mark": about}
+        is_open = answer.state == "to mark"
+        about = ByHand(mark.comment, mark.row in changed, mark.points, answer.points, mark.parts,
+                       first=is_open)  # fmt: skip
+        if mark.points is None:
+            return replace(answer, mark=about)
+        state = "marked" if is_open else answer.state
+        return replace(answer, state=state, points=mark.points, mark=about)
 
     marked_results = []
     for result in results:
-        answers = [marked(result["student"], answer) for answer in result["answers"]]
-        whole = {**result, "answers": answers, "points": total(answers)}
-        if remark := by_place.get((result["student"], "")):
-            about = {"comment": remark.comment, "changed": remark.row in changed}
-            whole["remark"] = about
+        answers = [marked(result.student, answer) for answer in result.answers]
+        whole = replace(result, answers=answers, points=total(answers))
+        if remark := by_place.get((result.student, "")):
+            whole = replace(whole, remark=ByHand(remark.comment, remark.row in changed))
         marked_results.append(whole)
     return marked_results

@@ -25,13 +25,14 @@ from classroom.drawing import seal
 from classroom.grading.late import Late
 from classroom.grading.people import named_one
 from classroom.reports.sanitize import clean
+from classroom.results import Result, as_data, from_data
 from classroom.sheets.sheet import Sheet
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 
 __all__ = ["ASKED", "Settings", "as_asked", "digest", "digest_of_graders", "kept_results",
            "read_result", "result_path", "secret_seed", "to_grade_again", "write_data",
-           "write_kept"]  # fmt: skip
+           "write_kept", "write_result"]  # fmt: skip
 
 RESULT = re.compile(r"[0-9a-f]{64}\.json")
 
@@ -109,11 +110,16 @@ def kept_results(folder: Path) -> list[Path]:
     return [path for path in folder.glob("*.json") if RESULT.fullmatch(path.name)]
 
 
-def read_result(path: Path) -> dict[str, Any] | None:
+def write_result(path: Path, result: Result) -> None:
+    """Keep a result."""
+    write_data(path, as_data(result))
+
+
+def read_result(path: Path) -> Result | None:
     """Return a result of an earlier run, if it is whole."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found if found["student"] is not None else None
+        found = from_data(json.loads(path.read_text(encoding="utf-8")))
+        return found if found.student is not None else None
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from classroom.reports.sanitize import clean, shown_names
+from classroom.results import Answer, ByHand, Result
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
@@ -59,64 +60,64 @@ def shortened(texts: Sequence[str], limit: int = LINE, many: int | None = MANY) 
     return [*shown, f"and {more} more"] if more else shown
 
 
-def _criteria(answer: dict[str, Any]) -> str:
+def _criteria(answer: Answer) -> str:
     """Return what each criterion of an open question earned, where the teacher said so."""
-    parts = answer.get("mark", {}).get("parts", ())
-    rubric = exercise(answer["id"]).rubric if parts else {}
+    parts = answer.mark.parts if answer.mark else ()
+    rubric = exercise(answer.id).rubric if parts else {}
     pairs = zip(parts, rubric.items(), strict=False)
     return " ".join(f"{got} of {most}: {says}" for got, (says, most) in pairs)
 
 
-def _hand(mark: dict[str, Any] | None, of: float, words: str = "") -> dict[str, Any] | None:
+def _hand(mark: ByHand | None, of: float, words: str = "") -> dict[str, str] | None:
     """Return what the teacher decided, as it is shown; None where that is nothing."""
     if mark is None:
         return None
-    given = mark.get("points")
-    before = "" if mark.get("first") else f" instead of {mark.get('was')}"
+    before = "" if mark.first else f" instead of {mark.was}"
+    points = f"{mark.points} of {of} points{before}. {words}".strip()
     return {
-        "points": "" if given is None else f"{given} of {of} points{before}. {words}".strip(),
-        "comment": clean(mark["comment"], COMMENT),
-        "changed": CHANGED if mark["changed"] else "",
+        "points": "" if mark.points is None else points,
+        "comment": clean(mark.comment, COMMENT),
+        "changed": CHANGED if mark.changed else "",
     }
 
 
-def by_hand(result: dict[str, Any], *, title: str = "title") -> list[str]:
+def by_hand(result: Result, *, ids: bool = False) -> list[str]:
     """Return what the teacher decided about a student, an entry for each exercise and sheet."""
-    found = [(a[title], _hand(a.get("mark"), a["of"], _criteria(a))) for a in result["answers"]]
-    found.append(("whole sheet", _hand(result.get("remark"), 0)))
+    found = [(a.id if ids else a.title, _hand(a.mark, a.of, _criteria(a))) for a in result.answers]
+    found.append(("whole sheet", _hand(result.remark, 0)))
     return [f"{about}: {' '.join(filter(None, said.values()))}" for about, said in found if said]
 
 
-def late_words(result: dict[str, Any]) -> str:
+def late_words(result: Result) -> str:
     """Return when it was handed in, and the points left; empty if no due date was set."""
-    late = result.get("late")
+    late = result.late
     if late is None:
         return ""
-    words = clean(late["words"], 2 * LINE)
-    left = f": {late['raw']} points become {result['points']}" if late["off"] else ""
+    words = clean(late.words, 2 * LINE)
+    left = f": {late.raw} points become {result.points}" if late.off else ""
     return f"{words[:1].upper()}{words[1:]}{left}."
 
 
-def _item(answer: dict[str, Any]) -> dict[str, Any]:
+def _item(answer: Answer) -> dict[str, Any]:
     """Return one exercise as it is shown."""
-    state = answer["state"]
+    state = answer.state
     open_still = state in ("not yet", "stopped")
-    message = clean(answer["message"], MESSAGE)
+    message = clean(answer.message, MESSAGE)
     return {
-        "id": clean(answer["id"], NAME),
-        "title": clean(answer["title"], LINE),
+        "id": clean(answer.id, NAME),
+        "title": clean(answer.title, LINE),
         "state": state,
-        "points": answer["points"],
-        "of": answer["of"],
-        "so_far": SO_FAR.get(answer["failed"], "")
-        if state == "not yet" and answer["kind"] != "pencil"
+        "points": answer.points,
+        "of": answer.of,
+        "so_far": SO_FAR.get(answer.failed or "", "")
+        if state == "not yet" and answer.kind != "pencil"
         else "",
         "lacks": "What is missing" if state == "not yet" else "What happened",
         "message": message if open_still and message else f"{DEFAULT[state]} {message}".strip(),
         "open": open_still,
-        "notes": shortened(answer["notes"]),
-        "hand": _hand(answer.get("mark"), answer["of"], _criteria(answer)),
-        **place_of(answer["id"], answer["page"]),
+        "notes": shortened(answer.notes),
+        "hand": _hand(answer.mark, answer.of, _criteria(answer)),
+        **place_of(answer.id, answer.page),
     }
 
 
@@ -160,7 +161,7 @@ def _standing(items: list[dict[str, Any]], read: bool) -> tuple[str, str]:
     return f"{headline} {words}".strip(), advice
 
 
-def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+def feedback(run: dict[str, Any], result: Result) -> dict[str, Any]:
     """Return what a student's page shows.
 
     Parameters
@@ -173,24 +174,24 @@ def feedback(run: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     dict
         For the templates; every text is one cleaned line, none is escaped.
     """
-    items = [_item(answer) for answer in result["answers"]]
-    headline, advice = _standing(items, bool(result["files"]))
-    name, written = result["student"], clean(result["written_name"], NAME)
+    items = [_item(answer) for answer in result.answers]
+    headline, advice = _standing(items, bool(result.files))
+    name, written = result.student, clean(result.written_name, NAME)
     student = shown_names([name], NAME)[name]
     return {
         "sheet": clean(run["sheet"], NAME),
         "version": clean(run["version"], NAME),
         "name": written or student,
         "student": student,
-        "points": result["points"],
-        "of": result["of"],
+        "points": result.points,
+        "of": result.of,
         "headline": headline,
         "credit": CREDIT[True] if run.get("partial") else "",
         "advice": advice,
         "items": items,
         "late": late_words(result),
-        "attempts": shortened(result.get("attempts", ()), 2 * LINE),
-        "remark": _hand(result.get("remark"), result["of"]),
-        "files": shortened(result["files"]),
-        "problems": shortened(result["problems"], 2 * LINE),
+        "attempts": shortened(result.attempts, 2 * LINE),
+        "remark": _hand(result.remark, result.of),
+        "files": shortened(result.files),
+        "problems": shortened(result.problems, 2 * LINE),
     }

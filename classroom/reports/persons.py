@@ -14,6 +14,7 @@ from classroom.reports.feedback import (
     shortened,
 )
 from classroom.reports.sanitize import clean, shown_names
+from classroom.results import Result
 
 __all__ = ["handed_in", "persons"]
 
@@ -21,9 +22,9 @@ MARK = 2_500  # characters of what the teacher wrote about one exercise: all of 
 ENTRY, ENTRIES = 110, 2  # characters and entries behind a name: 200 names stay one light page
 
 
-def handed_in(results: Sequence[dict[str, Any]], missing: Sequence[str]) -> str:
+def handed_in(results: Sequence[Result], missing: Sequence[str]) -> str:
     """Return how many of a class handed in a notebook; nothing if everybody did."""
-    count, of = sum(bool(r["files"]) for r in results), len(results) + len(missing)
+    count, of = sum(bool(r.files) for r in results), len(results) + len(missing)
     return f"{count} of {of} handed in a notebook" if count < of else ""
 
 
@@ -36,36 +37,36 @@ def _due(late: dict[str, Any] | None) -> str:
 
 
 def persons(
-    run: dict[str, Any], results: Sequence[dict[str, Any]], names: dict[str, str]
+    run: dict[str, Any], results: Sequence[Result], names: dict[str, str]
 ) -> dict[str, Any]:
     """Return whose files or answers need a look."""
-    shown = shown_names((r["student"] for r in results), NAME)
+    shown = shown_names((r.student for r in results), NAME)
 
     def people(
-        entries_of: Callable[[dict[str, Any]], list[str]],
+        entries_of: Callable[[Result], list[str]],
         limit: int = ENTRY,
         many: int | None = ENTRIES,
     ) -> list[dict[str, Any]]:
         return [
-            {"name": shown[r["student"]], "file": names[r["student"]],
+            {"name": shown[r.student], "file": names[r.student],
              "entries": shortened(entries, limit, many)}
             for r in results if (entries := entries_of(r))
         ]  # fmt: skip
 
-    def stopped(result: dict[str, Any]) -> list[str]:
-        ended = [a for a in result["answers"] if a["state"] == "stopped"]
-        return [f"{a['title']}: {a['message'] or DEFAULT['stopped']}" for a in ended]
+    def stopped(result: Result) -> list[str]:
+        ended = [a for a in result.answers if a.state == "stopped"]
+        return [f"{a.title}: {a.message or DEFAULT['stopped']}" for a in ended]
 
-    def to_mark(result: dict[str, Any]) -> list[str]:
-        return [a["title"] for a in result["answers"] if a["state"] == "to mark"]
+    def to_mark(result: Result) -> list[str]:
+        return [a.title for a in result.answers if a.state == "to mark"]
 
     return {
         "to_mark": people(to_mark),
-        "problems": people(lambda r: list(r["problems"])),
+        "problems": people(lambda r: list(r.problems)),
         "stopped": people(stopped),
         "marked": people(by_hand, MARK, None),
-        "late": people(lambda r: [late_words(r)] if r.get("late", {"off": 0})["off"] else [], MARK),
-        "attempts": people(lambda r: list(r.get("attempts", ())), LINE, None),
+        "late": people(lambda r: [late_words(r)] if r.late and r.late.off else [], MARK),
+        "attempts": people(lambda r: list(r.attempts), LINE, None),
         "regraded": [clean(shown.get(name, name), NAME) for name in run.get("again", ())],
         "due": _due(run.get("late")),
     }

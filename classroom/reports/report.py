@@ -32,6 +32,7 @@ from classroom.reports.sanitize import (
 )
 from classroom.reports.summary import summary
 from classroom.reports.to_mark import TO_MARK, to_mark, unmarked
+from classroom.results import Answer, Result
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
@@ -82,37 +83,37 @@ def _by_name(name: str) -> tuple[str, str]:
     return name.casefold(), name
 
 
-def _in_order(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _in_order(results: Iterable[Result]) -> list[Result]:
     """By name, each student once."""
-    ordered = sorted(results, key=lambda r: _by_name(r["student"]))
-    twice = [name for name, n in Counter(r["student"] for r in ordered).items() if n > 1]
+    ordered = sorted(results, key=lambda r: _by_name(r.student))
+    twice = [name for name, n in Counter(r.student for r in ordered).items() if n > 1]
     if twice:
         raise ConfigError(f"two results for the same student: {clean(twice[0], NAME)}")
     return ordered
 
 
-def _points(answer: dict[str, Any] | None) -> float | str:
+def _points(answer: Answer | None) -> float | str:
     """Return the points of an exercise; empty where nothing was handed in or given by hand."""
     if answer is None:
         return ""
-    if answer["state"] == "to mark":
-        return f"to mark, of {answer['of']}"
-    given = answer.get("mark", {"points": None})["points"] is not None
-    empty = answer["state"] == "not handed in" and not given
-    return "" if empty else answer["points"]
+    if answer.state == "to mark":
+        return f"to mark, of {answer.of}"
+    given = answer.mark is not None and answer.mark.points is not None
+    empty = answer.state == "not handed in" and not given
+    return "" if empty else answer.points
 
 
-def _by_hand(result: dict[str, Any]) -> str:
+def _by_hand(result: Result) -> str:
     """Return all that the teacher decided about a student, for a cell."""
-    return for_spreadsheet(" · ".join(by_hand(result, title="id")))
+    return for_spreadsheet(" · ".join(by_hand(result, ids=True)))
 
 
-def _of_term(result: dict[str, Any]) -> dict[str, str | float]:
+def _of_term(result: Result) -> dict[str, str | float]:
     """Return what was taken off for being late, and which attempt counts, for cells."""
-    late = result.get("late", {"raw": result["points"], "words": ""})
+    raw, late = (result.late.raw, result.late.words) if result.late else (result.points, "")
     words = [for_spreadsheet(clean(text, 300)) for text in (
-        late["words"], " · ".join(result.get("attempts", ())))]  # fmt: skip
-    return dict(zip(TERM, (late["raw"], *words), strict=True))
+        late, " · ".join(result.attempts))]  # fmt: skip
+    return dict(zip(TERM, (raw, *words), strict=True))
 
 
 def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Sequence[str]]:
@@ -134,9 +135,7 @@ def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Se
     return {student: [form for form in forms if form] for student, forms in names.items()}
 
 
-def grades(
-    run: dict[str, Any], results: Sequence[dict[str, Any]], roster: Sequence[str] = ()
-) -> str:
+def grades(run: dict[str, Any], results: Sequence[Result], roster: Sequence[str] = ()) -> str:
     """Return the table of grades.
 
     Parameters
@@ -156,26 +155,22 @@ def grades(
     table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     ids = list(run["exercises"])
     more = [name for name, key in TERM.items() if run.get(key)]
-    by_people = [TO_MARK] * any(
-        answer["kind"] == "open" for r in results for answer in r["answers"]
-    )
+    by_people = [TO_MARK] * any(answer.kind == "open" for r in results for answer in r.answers)
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback",
                     "by hand", *more, *by_people])  # fmt: skip
-    names = file_names(r["student"] for r in results)
-    shown = shown_names((r["student"] for r in results), NAME)
+    names = file_names(r.student for r in results)
+    shown = shown_names((r.student for r in results), NAME)
     rows: list[tuple[str, list[str | float]]] = []  # a name to sort by, and the row
     for result in results:
-        answers = {answer["id"]: answer for answer in result["answers"]}
-        problems = " · ".join(clean(p, 300) for p in result["problems"][:5])
-        texts = map(
-            for_spreadsheet, (shown[result["student"]], clean(result["written_name"], NAME))
-        )
+        answers = {answer.id: answer for answer in result.answers}
+        problems = " · ".join(clean(p, 300) for p in result.problems[:5])
+        texts = map(for_spreadsheet, (shown[result.student], clean(result.written_name, NAME)))
         cells = [*texts, *(_points(answers.get(i)) for i in ids)]
-        file = f"feedback/{names[result['student']]}.html"
-        cells += [result["points"], result["of"], for_spreadsheet(problems), file]
+        file = f"feedback/{names[result.student]}.html"
+        cells += [result.points, result.of, for_spreadsheet(problems), file]
         cells += [_by_hand(result), *(_of_term(result)[name] for name in more)]
         cells += [unmarked(result)] * len(by_people)
-        rows.append((result["student"], cells))
+        rows.append((result.student, cells))
     for name in missing(results, roster):
         empty = ["", *[""] * len(ids)]
         cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run["of"]]
@@ -184,20 +179,20 @@ def grades(
     return out.getvalue()
 
 
-def missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
+def missing(results: Sequence[Result], roster: Sequence[str]) -> list[str]:
     """Return names of the roster from whom nothing came."""
-    here = {folded(clean(r["student"], 300)) for r in results}
+    here = {folded(clean(r.student, 300)) for r in results}
     for r in results:
-        numberless = moodle_name(r["student"], [*r["files"], *r["problems"]])
+        numberless = moodle_name(r.student, [*r.files, *r.problems])
         here |= {folded(clean(numberless, 300))} if numberless else set()
     return [name for name in dict.fromkeys(roster) if folded(clean(name, 300)) not in here]
 
 
-def who_is_missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> list[str]:
+def who_is_missing(results: Sequence[Result], roster: Sequence[str]) -> list[str]:
     """Return lines about who handed in no notebook, for a terminal; none if everybody did."""
     nothing = missing(results, roster)
-    shown = shown_names((r["student"] for r in results), NAME)
-    unread = [shown[r["student"]] for r in results if not r["files"]]
+    shown = shown_names((r.student for r in results), NAME)
+    unread = [shown[r.student] for r in results if not r.files]
     found = [handed_in(results, nothing)]
     for words, names in (("no notebook in what came from", unread), ("nothing came from", nothing)):
         few = shortened(names, NAME, NAMED)
@@ -206,7 +201,7 @@ def who_is_missing(results: Sequence[dict[str, Any]], roster: Sequence[str]) -> 
 
 
 def reports(
-    run: dict[str, Any], results: Sequence[dict[str, Any]], *, roster: Sequence[str] = ()
+    run: dict[str, Any], results: Sequence[Result], *, roster: Sequence[str] = ()
 ) -> dict[str, str]:
     """Return all that a run writes: grades, feedback and summary.
 
@@ -229,8 +224,8 @@ def reports(
         If two results are of the same student.
     """
     ordered = _in_order(results)
-    names = file_names(r["student"] for r in ordered)
-    views = {f"feedback/{names[r['student']]}": feedback(run, r) for r in ordered}
+    names = file_names(r.student for r in ordered)
+    views = {f"feedback/{names[r.student]}": feedback(run, r) for r in ordered}
     files = {
         f"{stem}.{kind}": _page("feedback", kind, view)
         for stem, view in views.items()

@@ -22,6 +22,7 @@ from classroom.reports.isolation import measures
 from classroom.reports.likeness import likeness
 from classroom.reports.persons import handed_in, persons
 from classroom.reports.sanitize import clean
+from classroom.results import Answer, Result
 
 __all__ = ["summary"]
 
@@ -34,7 +35,7 @@ NUMBER = re.compile(r"[-−+]?\d[\d.,]*(?:e[-+]?\d+)?")
 BARS = (13, 9)  # of the distribution, at most: with totals of two digits, of three
 
 
-def _ideas(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ideas(answers: list[Answer]) -> list[dict[str, Any]]:
     """Messages with how often they came, the most frequent first.
 
     Two messages that differ in numbers, or in the line that failed, are one idea.
@@ -42,11 +43,11 @@ def _ideas(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     wordings: dict[str, Counter[str]] = defaultdict(Counter)
     matter: dict[str, bool] = {}
     for answer in answers:
-        said = answer["message"] or DEFAULT[answer["state"]]
+        said = answer.message or DEFAULT[answer.state]
         text = clean(PLACE.sub("", said[: 4 * MESSAGE]), MESSAGE)
         key = NUMBER.sub("…", text)
         wordings[key][text] += 1
-        matter[key] = answer["state"] == "not yet" and answer["failed"] in MATTER
+        matter[key] = answer.state == "not yet" and answer.failed in MATTER
     found = []
     for key, texts in wordings.items():
         often = min(texts, key=lambda text: (-texts[text], text))
@@ -55,37 +56,37 @@ def _ideas(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda idea: (-idea["count"], idea["text"]))
 
 
-def _exercise(number: int, exercise_id: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
+def _exercise(number: int, exercise_id: str, answers: list[Answer]) -> dict[str, Any]:
     """Return one exercise over the whole class."""
-    states = Counter(answer["state"] for answer in answers)
-    ideas = _ideas([a for a in answers if a["state"] in ("not yet", "stopped")])
+    states = Counter(answer.state for answer in answers)
+    ideas = _ideas([a for a in answers if a.state in ("not yet", "stopped")])
     rest = ideas[TOP:]
     first = answers[0]
     tried = sum(states[state] for state in ("solved", "not yet", "stopped", *OPEN_STATES))
     return {
         "number": number,
-        "title": clean(first["title"], LINE),
+        "title": clean(first.title, LINE),
         "states": [(s, states[s]) for s in STATES + OPEN_STATES if s in STATES or states[s]],
-        "kind": first["kind"],
+        "kind": first.kind,
         "n": len(answers),
         "solved": states["solved"],
         "tried": tried,
-        "mean": sum(a["points"] for a in answers) / len(answers),
-        "of": first["of"],
+        "mean": sum(a.points for a in answers) / len(answers),
+        "of": first.of,
         "all_ideas": ideas,
         "ideas": ideas[:TOP],
         "others": len(rest),
         "others_count": sum(idea["count"] for idea in rest),
-        **place_of(exercise_id, first["page"]),
+        **place_of(exercise_id, first.page),
     }
 
 
-def _exercises(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _exercises(run: dict[str, Any], results: Sequence[Result]) -> list[dict[str, Any]]:
     """Return all exercises of the sheet that anybody was graded for, in its order."""
-    answers: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    answers: dict[str, list[Answer]] = defaultdict(list)
     for result in results:
-        for answer in result["answers"]:
-            answers[answer["id"]].append(answer)
+        for answer in result.answers:
+            answers[answer.id].append(answer)
     given = [key for key in run["exercises"] if key in answers]
     return [_exercise(number, key, answers[key]) for number, key in enumerate(given, 1)]
 
@@ -106,9 +107,9 @@ def _highlights(exercises: list[dict[str, Any]]) -> dict[str, Any]:
     return {"again": again[:TOP], **ends}
 
 
-def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
+def _distribution(totals: list[float], worth: list[float]) -> list[dict[str, Any]]:
     """Return how many students have which totals: a bar for each, or for a few together."""
-    possible = {0}
+    possible: set[float] = {0}
     for points in worth:
         possible |= {total + points for total in possible}
     steps = sorted(possible | set(totals))
@@ -125,7 +126,7 @@ def _distribution(totals: list[int], worth: list[int]) -> list[dict[str, Any]]:
 
 def summary(
     run: dict[str, Any],
-    results: Sequence[dict[str, Any]],
+    results: Sequence[Result],
     names: dict[str, str],
     missing: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def summary(
         For the templates; every text is one cleaned line, none is escaped.
     """
     exercises = _exercises(run, results)
-    totals = [result["points"] for result in results]
+    totals = [result.points for result in results]
     shown = {state for e in exercises for state, _ in e["states"]}
     bars = _distribution(totals, [e["of"] for e in exercises])
     return {

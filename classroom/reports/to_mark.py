@@ -11,6 +11,7 @@ from typing import Any
 
 from classroom.reports.feedback import DEFAULT, LINE, NAME, place_of
 from classroom.reports.sanitize import clean, shown_names
+from classroom.results import Answer, Result
 from mini_attn.exercises.spec import exercise
 
 __all__ = ["TO_MARK", "lines_of", "to_mark", "unmarked"]
@@ -20,10 +21,9 @@ LINES = 400  # of one answer that are shown
 LENGTH = 4_000  # characters of a line
 
 
-def unmarked(result: dict[str, Any]) -> float:
+def unmarked(result: Result) -> float:
     """Return points of a student's answers that nobody has marked yet."""
-    points: float = sum(a["of"] for a in result["answers"] if a["state"] == "to mark")
-    return points
+    return sum(a.of for a in result.answers if a.state == "to mark")
 
 
 def lines_of(text: str) -> list[str]:
@@ -60,19 +60,19 @@ def _known(exercise_id: str, of: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _answer(name: str, answer: dict[str, Any]) -> dict[str, Any]:
+def _answer(name: str, answer: Answer) -> dict[str, Any]:
     """Return one answer as it is shown to its marker."""
-    given = answer.get("mark", {}).get("points")
+    given = answer.mark.points if answer.mark else None
     return {
         "name": name,
-        "state": answer["state"],
-        "points": "" if given is None else f"{given} of {answer['of']} points",
-        "lines": lines_of(answer.get("text", "")),
-        "note": clean(DEFAULT[answer["state"]], LINE) if "text" not in answer else "",
+        "state": answer.state,
+        "points": "" if given is None else f"{given} of {answer.of} points",
+        "lines": lines_of(answer.text or ""),
+        "note": clean(DEFAULT[answer.state], LINE) if answer.text is None else "",
     }
 
 
-def to_mark(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def to_mark(run: dict[str, Any], results: Sequence[Result]) -> dict[str, Any] | None:
     """Return all answers in words, question by question.
 
     Parameters
@@ -86,15 +86,13 @@ def to_mark(run: dict[str, Any], results: Sequence[dict[str, Any]]) -> dict[str,
         For the templates; every text is one cleaned line, none is escaped. None for a sheet that
         asks for no words.
     """
-    shown = shown_names((r["student"] for r in results), NAME)
+    shown = shown_names((r.student for r in results), NAME)
     found: dict[str, dict[str, Any]] = {}
     for result in results:
-        for answer in result["answers"]:
-            if answer["kind"] == "open":
-                known = found.setdefault(
-                    answer["id"], _known(answer["id"], answer["of"]) | {"answers": []}
-                )
-                known["answers"].append(_answer(shown[result["student"]], answer))
+        for answer in result.answers:
+            if answer.kind == "open":
+                known = found.setdefault(answer.id, _known(answer.id, answer.of) | {"answers": []})
+                known["answers"].append(_answer(shown[result.student], answer))
     if not found:
         return None
     left = sum(a["state"] == "to mark" for one in found.values() for a in one["answers"])

@@ -15,6 +15,7 @@ from classroom.grading.anonymous import KEY, LENGTH, pseudonyms, unnamed_one
 from classroom.grading.batch import grade_student
 from classroom.grading.grade import grade_folder
 from classroom.grading.run_folder import Settings
+from classroom.results import Result
 from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
 from tests.classroom.test_grade import reference, tree
@@ -29,10 +30,10 @@ def expand_heads(k, n_heads):
 """
 
 
-def run(tmp_path: Path, **asked: Any) -> dict[str, dict[str, Any]]:
+def run(tmp_path: Path, **asked: Any) -> dict[str, Result]:
     asked = {"nameless": True, **asked}
     results = grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET, **asked)
-    return {result["student"]: result for result in results}
+    return {result.student: result for result in results}
 
 
 def way_back(tmp_path: Path) -> dict[str, str]:
@@ -87,8 +88,8 @@ def test_the_answers_do_what_they_did_and_can_be_graded(tmp_path: Path) -> None:
     for key in SHEET.exercises:
         assert one.cells[key] == [text.replace("by Ada", f"by {one.student}", 1)
                                   for text in before.cells[key]]  # fmt: skip
-    answers = grade_student(one, Settings("pair", SHEET.exercises, "a", ""))["answers"]
-    assert [a["state"] for a in answers] == ["solved", "solved"]
+    answers = grade_student(one, Settings("pair", SHEET.exercises, "a", "")).answers
+    assert [a.state for a in answers] == ["solved", "solved"]
 
 
 def test_code_stays_and_comments_and_strings_are_cleaned() -> None:
@@ -145,7 +146,7 @@ def test_names_hold_at_every_run_and_in_marks(tmp_path: Path, quick: list[str]) 
     mark(tmp_path, f"{names['bo'].lower()},expand_heads,4,fine\n")
     quick.clear()
     results = run(tmp_path, nameless=False)
-    assert results["bo"]["points"] == 5
+    assert results["bo"].points == 5
     assert quick == ["cy"]
     assert table(tmp_path)["bo"]["by hand"] == "expand_heads: 4 of 4 points instead of 1. fine"
     assert not (tmp_path / "out/names.csv").exists()

@@ -20,6 +20,7 @@ from classroom.grading.batch import grade_student
 from classroom.grading.grade import grade_folder
 from classroom.grading.late import Late, Rule
 from classroom.grading.run_folder import Settings
+from classroom.results import Result
 from classroom.submissions.attempts import attempt_of
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
@@ -30,11 +31,11 @@ from tests.classroom.test_submissions import notebook, save
 BLACKBOARD = "Week 1_alove_attempt_2026-10-{}-09-15-00_x"
 
 
-def run(tmp_path: Path, attempts: str | None = "best", **asked: Any) -> dict[str, dict[str, Any]]:
+def run(tmp_path: Path, attempts: str | None = "best", **asked: Any) -> dict[str, Result]:
     results = grade_folder(
         tmp_path / "in", tmp_path / "out", sheet=SHEET, attempts=attempts, **asked
     )
-    return {result["student"]: result for result in results}
+    return {result.student: result for result in results}
 
 
 def half(folder: Path, name: str) -> None:
@@ -90,10 +91,10 @@ def test_one_attempt_counts_and_the_others_are_named(
     send(tmp_path / "in", "bo")
     results = run(tmp_path, choice)
     assert sorted(results) == ["ada", "bo"]
-    assert results["ada"]["points"] == points
-    assert results["ada"]["attempts"][0] == f"attempt {number} of 3 counts, the {choice}"
-    assert len(results["ada"]["attempts"]) == 3
-    assert "attempts" not in results["bo"]
+    assert results["ada"].points == points
+    assert results["ada"].attempts[0] == f"attempt {number} of 3 counts, the {choice}"
+    assert len(results["ada"].attempts) == 3
+    assert results["bo"].attempts == []
     assert len(quick) == (4 if choice == "best" else 2)
     assert f"attempt {number} of 3 counts, the {choice}" in table(tmp_path)["ada"]["attempts"]
     for name in ("feedback/ada.md", "summary.md", "summary.html"):
@@ -114,13 +115,13 @@ def test_of_equal_attempts_the_first_counts_and_late_ones_are_worth_less(tmp_pat
         when = datetime(2026, 10, day, tzinfo=UTC)
         os.utime(tmp_path / f"in/{name}.ipynb", (when.timestamp(),) * 2)
     ada = run(tmp_path, late=late)["ada"]
-    assert ada["attempts"][0] == "attempt 1 of 2 counts, the best"
-    assert ada["attempts"][1].startswith("attempt 2: 0.8 points")
-    assert ada["points"] == 1
+    assert ada.attempts[0] == "attempt 1 of 2 counts, the best"
+    assert ada.attempts[1].startswith("attempt 2: 0.8 points")
+    assert ada.points == 1
     send(tmp_path / "in2", "ada_1")
     send(tmp_path / "in2", "ada_2")
     results = grade_folder(tmp_path / "in2", tmp_path / "out2", sheet=SHEET, attempts="best")
-    assert results[0]["attempts"][0] == "attempt 1 of 2 counts, the best"
+    assert results[0].attempts[0] == "attempt 1 of 2 counts, the best"
 
 
 def test_a_platform_knows_a_student_by_the_last_file(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_a_platform_knows_a_student_by_the_last_file(tmp_path: Path) -> None:
     mark(tmp_path, f"{BLACKBOARD.format('05')},expand_heads,4,\n")
     results = run(tmp_path)
     assert list(results) == [BLACKBOARD.format("07")]
-    assert results[BLACKBOARD.format("07")]["points"] == 5
+    assert results[BLACKBOARD.format("07")].points == 5
 
 
 def test_a_file_without_an_answer_is_no_attempt(tmp_path: Path) -> None:
@@ -138,10 +139,10 @@ def test_a_file_without_an_answer_is_no_attempt(tmp_path: Path) -> None:
     (tmp_path / "in/ada_2.pdf").write_text("x")
     (tmp_path / "in/bo_1.ipynb").write_text("{")
     results = run(tmp_path, "last")
-    assert results["ada"]["points"] == 2
-    assert "attempts" not in results["ada"]
-    assert "this is no notebook" in results["ada"]["problems"][0]
-    assert results["bo"]["problems"] != []
+    assert results["ada"].points == 2
+    assert results["ada"].attempts == []
+    assert "this is no notebook" in results["ada"].problems[0]
+    assert results["bo"].problems != []
 
 
 def test_who_sends_too_many_attempts_is_set_aside_alone(tmp_path: Path) -> None:
@@ -151,8 +152,8 @@ def test_who_sends_too_many_attempts_is_set_aside_alone(tmp_path: Path) -> None:
         send(tmp_path / "in", f"bo_{number}")
     results = run(tmp_path)
     assert results["ada"] == alone
-    assert results["bo"]["points"] == 0
-    (problem,) = results["bo"]["problems"]
+    assert results["bo"].points == 0
+    (problem,) = results["bo"].problems
     assert "21 attempts of at most 20" in problem
     assert "if these are students, leave out ATTEMPTS" in problem
 
@@ -173,13 +174,13 @@ def test_times_of_attempts_are_a_column(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'ada' has 2 attempts: add a column attempt"):
         run(tmp_path, late=late)
     path.write_text("student,attempt,time\nada,1,2026-10-12 13:00\nada,2,2026-10-12 10:00\n")
-    assert run(tmp_path, late=late)["ada"]["attempts"][0].startswith("attempt 2 of 2")
+    assert run(tmp_path, late=late)["ada"].attempts[0].startswith("attempt 2 of 2")
 
 
 # ---------- graded again ----------
 
 
-def again(tmp_path: Path, *names: str, **asked: Any) -> dict[str, dict[str, Any]]:
+def again(tmp_path: Path, *names: str, **asked: Any) -> dict[str, Result]:
     return run(tmp_path, None, again=names, **asked)
 
 
@@ -200,14 +201,14 @@ def test_one_is_graded_again_and_nothing_of_the_others_moves(
     quick.clear()
     results = again(tmp_path, "ADA")
     assert quick == ["ada"]
-    assert [results[name]["points"] for name in ("ada", "Bo B", "cy")] == [1, 5, 2]
+    assert [results[name].points for name in ("ada", "Bo B", "cy")] == [1, 5, 2]
     assert sorted(table(tmp_path)) == ["Bo B", "ada", "cy"]
     after = tree(tmp_path / "out")
     changed = {name for name in before if before[name] != after.get(name)}
     assert not any("feedback/Bo" in name or "feedback/cy" in name for name in changed)
     for kind in ("md", "html"):
         assert "Graded again, alone" in written(tmp_path, f"summary.{kind}")
-    assert again(tmp_path, "ada", "cy")["cy"]["points"] == 1
+    assert again(tmp_path, "ada", "cy")["cy"].points == 1
     assert len(list((tmp_path / "out/work").glob("*.json"))) == 3
     quick.clear()
     again(tmp_path, "cy")  # the same answer, the same grader
@@ -229,7 +230,7 @@ def test_a_killed_one_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(grade, "write_kept", killed)
         with pytest.raises(KeyboardInterrupt):
             again(tmp_path, "ada")
-    assert again(tmp_path, "ada")["ada"]["points"] == 1
+    assert again(tmp_path, "ada")["ada"].points == 1
     found = tree(tmp_path / "out")
     grade_folder(tmp_path / "in", tmp_path / "whole", sheet=SHEET)
     whole = tree(tmp_path / "whole")
@@ -293,8 +294,8 @@ def test_a_right_answer_of_a_second_attempt_is_right(tmp_path: Path, monkeypatch
     right = {key: reference(key) for key in SHEET.exercises}
     save(tmp_path / "in/ada_2.ipynb", notebook(**right))
     ada = run(tmp_path, "best", seed="a")["ada"]
-    assert ada["points"] == SHEET.points
-    assert ada["attempts"][0].startswith("attempt 2")
+    assert ada.points == SHEET.points
+    assert ada.attempts[0].startswith("attempt 2")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -21,6 +21,7 @@ import pytest
 from classroom.adapters import nbgrader, otter
 from classroom.grading.grade import grade_folder
 from classroom.grading.marks import FILE
+from classroom.results import Result
 from classroom.sheets import release
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, chosen, sheet_of_file, weighted
@@ -75,8 +76,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def points(results: list[dict[str, Any]]) -> dict[str, list[float]]:
-    return {r["student"]: [*(a["points"] for a in r["answers"]), r["points"]] for r in results}
+def points(results: list[Result]) -> dict[str, list[float]]:
+    return {r.student: [*(a.points for a in r.answers), r.points] for r in results}
 
 
 @pytest.mark.parametrize("key", FUNCTIONS)
@@ -139,7 +140,7 @@ def test_a_sheet_s_own_points_are_followed_everywhere(folder: Path, tmp_path: Pa
     (tmp_path / FILE).write_text("student,exercise,points,comment\ncy,cached_step,9.5,\n")
     results = grade_folder(folder, tmp_path, sheet=sheet, seed="a", partial=True)
     assert points(results) == {"ada": [10, 3, 13], "bo": [7.5, 0, 7.5], "cy": [9.5, 0, 9.5]}
-    assert {r["of"] for r in results} == {sheet.points} == {13}
+    assert {r.of for r in results} == {sheet.points} == {13}
     grades = (tmp_path / "grades.csv").read_text()
     assert '"bo","",7.5,0,7.5,13' in grades
     assert "**7.5 of 13 points**" in (tmp_path / "feedback/bo.md").read_text()

@@ -17,6 +17,7 @@ import pytest
 from classroom.drawing import asked_students, seal, students_of
 from classroom.grading.drawn import borrowed, number_in
 from classroom.grading.grade import grade_folder
+from classroom.results import Answer
 from classroom.sheets import handout, release
 from classroom.sheets.key import number
 from classroom.sheets.notebook import student_notebook
@@ -79,10 +80,10 @@ def said(data: dict[str, Any]) -> dict[str, str]:
     return printed
 
 
-def graded(folder: Path, out: Path, **more: Any) -> dict[str, dict[str, Any]]:
+def graded(folder: Path, out: Path, **more: Any) -> dict[str, dict[str, Answer]]:
     given = {"sheet": SHEET, "seed": "a", "roster": ROSTER, "draw": SEED} | more
     results = grade_folder(folder, out, **given)
-    return {r["student"]: {a["id"]: a for a in r["answers"]} for r in results}
+    return {r.student: {a.id: a for a in r.answers} for r in results}
 
 
 # Who gets what
@@ -125,7 +126,7 @@ def test_notebook_and_grader_judge_the_same_numbers(student: Student, tmp_path: 
     assert all(": solved" in text for text in said(data).values())
     save(tmp_path / "in" / f"{student.file}.ipynb", data)
     (answers,) = graded(tmp_path / "in", tmp_path / "out").values()
-    assert {a["state"] for a in answers.values()} == {"solved"}
+    assert {a.state for a in answers.values()} == {"solved"}
 
 
 def test_a_neighbours_number_is_wrong_in_both(tmp_path: Path) -> None:
@@ -135,20 +136,20 @@ def test_a_neighbours_number_is_wrong_in_both(tmp_path: Path) -> None:
     save(tmp_path / "in/ada lovelace/x.ipynb", data)
     answers = graded(tmp_path / "in", tmp_path / "out")["ada lovelace"]
     for key in DRAWN:
-        assert answers[key]["state"] == "not yet"
-        assert answers[key]["message"] in " ".join(printed[key].split())
-        assert "not yours" not in answers[key]["message"]
+        assert answers[key].state == "not yet"
+        assert answers[key].message in " ".join(printed[key].split())
+        assert "not yours" not in answers[key].message
 
 
 def test_a_neighbours_notebook_is_named_as_such(tmp_path: Path) -> None:
     save(tmp_path / "in/bo.ipynb", handed_in(ADA, ADA))
     save(tmp_path / "in/Ada-Lovelace (1).ipynb", handed_in(ADA, ADA))
     answers = graded(tmp_path / "in", tmp_path / "out")
-    assert {a["state"] for a in answers["Ada-Lovelace (1)"].values()} == {"solved"}
+    assert {a.state for a in answers["Ada-Lovelace (1)"].values()} == {"solved"}
     for key in DRAWN:
-        assert answers["bo"][key]["points"] == 0
-        assert answers["bo"][key]["message"].startswith("These numbers are not yours")
-    assert answers["bo"]["tiled_heads"]["state"] == "solved"
+        assert answers["bo"][key].points == 0
+        assert answers["bo"][key].message.startswith("These numbers are not yours")
+    assert answers["bo"]["tiled_heads"].state == "solved"
     for kind in ("md", "html"):
         summary = (tmp_path / "out" / f"summary.{kind}").read_text()
         assert "bo has the notebook of Ada Lovelace" in summary
@@ -212,17 +213,17 @@ def test_the_notebooks_own_word_is_not_believed(tmp_path: Path) -> None:
     save(tmp_path / "in/Çelik-Ömer.ipynb", without)
     answers = graded(tmp_path / "in", tmp_path / "out")
     for student in answers.values():
-        assert [student[i]["points"] for i in DRAWN] == [0, 0]
+        assert [student[i].points for i in DRAWN] == [0, 0]
 
 
 def test_who_is_not_on_the_roster_is_told_and_costs_nobody_else(tmp_path: Path) -> None:
     save(tmp_path / "in/bo.ipynb", handed_in(BO, BO))
     save(tmp_path / "in/nobody.ipynb", handed_in(BO, BO))
     answers = graded(tmp_path / "in", tmp_path / "out")
-    assert {a["state"] for a in answers["bo"].values()} == {"solved"}
+    assert {a.state for a in answers["bo"].values()} == {"solved"}
     stranger = answers["nobody"]
-    assert "nobody on the list is called like" in stranger["cache_budget"]["message"]
-    assert [stranger[i]["state"] for i in IDS[2:]] == ["solved", "solved"]
+    assert "nobody on the list is called like" in stranger["cache_budget"].message
+    assert [stranger[i].state for i in IDS[2:]] == ["solved", "solved"]
     assert "nobody on the roster" in (tmp_path / "out/summary.md").read_text()
 
 
@@ -231,7 +232,7 @@ def test_moodles_folders_are_found_by_their_names(tmp_path: Path) -> None:
     save(folder / "x.ipynb", handed_in(CELIK, CELIK))
     save(tmp_path / "in/Bo_7_assignsubmission_file/x.ipynb", handed_in(BO, BO))
     for answers in graded(tmp_path / "in", tmp_path / "out").values():
-        assert {a["state"] for a in answers.values()} == {"solved"}
+        assert {a.state for a in answers.values()} == {"solved"}
 
 
 @pytest.mark.parametrize(
@@ -269,8 +270,8 @@ def test_resumed_marked_and_in_part_it_is_as_before(tmp_path: Path) -> None:
     table = tmp_path / "out/marks.csv"
     table.write_text("student,exercise,points,comment\nbo,cache_budget,1,the working is right\n")
     answers = graded(tmp_path / "in", tmp_path / "out", partial=True)
-    assert answers["bo"]["cache_budget"]["points"] == 1
-    assert answers["bo"]["half_temperature"]["points"] == 0
+    assert answers["bo"]["cache_budget"].points == 1
+    assert answers["bo"]["half_temperature"].points == 0
     assert "the working is right" in (tmp_path / "out/feedback/bo.md").read_text()
 
 

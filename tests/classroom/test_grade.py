@@ -22,6 +22,7 @@ from classroom.grading.grade import grade_folder, main
 from classroom.grading.infer_sheet import sheet_of_all
 from classroom.grading.people import read_roster
 from classroom.grading.run_folder import Settings
+from classroom.results import Result
 from classroom.sheets.sheet import chosen, sheet_of_file
 from classroom.submissions.collect import Submission, read
 from mini_attn.errors import ConfigError
@@ -55,7 +56,7 @@ def command(*arguments: object) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[dict[str, Any]]]:
+def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Result]]:
     folder = hand_in(tmp_path_factory.mktemp("class"))
     out = tmp_path_factory.mktemp("grades") / "out"
     return folder, out, grade_folder(folder, out, sheet=SHEET, seed="a")
@@ -63,19 +64,19 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[d
 
 def test_everybody_gets_what_is_theirs(graded: Any) -> None:
     _, _, results = graded
-    states = {r["student"]: [a["state"] for a in r["answers"]] for r in results}
+    states = {r.student: [a.state for a in r.answers] for r in results}
     assert states == {
         "ada": ["solved", "solved"],
         "bo": ["not yet", "not yet"],
         "cy": ["not attempted", "not attempted"],
         "di": ["not handed in", "not handed in"],
     }
-    assert [r["points"] for r in results] == [SHEET.points, 0, 0, 0]
-    assert {r["of"] for r in results} == {SHEET.points}
-    bo = results[1]["answers"]
-    assert "define no function called expand_heads" in bo[0]["message"]
-    assert "ZeroDivisionError" in bo[0]["message"]
-    assert "broken" in results[3]["problems"][0]
+    assert [r.points for r in results] == [SHEET.points, 0, 0, 0]
+    assert {r.of for r in results} == {SHEET.points}
+    bo = results[1].answers
+    assert "define no function called expand_heads" in bo[0].message
+    assert "ZeroDivisionError" in bo[0].message
+    assert "broken" in results[3].problems[0]
 
 
 HELPED = "def expand_heads(k, n_heads): return copied(k, n_heads)\n"
@@ -109,10 +110,10 @@ def test_the_feedback_says_where_a_missing_name_stands(
     save(tmp_path / "in/ada.ipynb", data)
     (sent,) = read(tmp_path / "in")
     settings = Settings("pair", SHEET.exercises, "a", "")
-    (first, _) = grade_student(sent, settings)["answers"]
-    assert first["state"] == "not yet"
-    assert words in first["message"]
-    assert ("is defined in" in first["message"]) == ("is defined in" in words)
+    (first, _) = grade_student(sent, settings).answers
+    assert first.state == "not yet"
+    assert words in first.message
+    assert ("is defined in" in first.message) == ("is defined in" in words)
 
 
 def test_the_files_are_there_and_agree(graded: Any) -> None:
@@ -120,7 +121,7 @@ def test_the_files_are_there_and_agree(graded: Any) -> None:
     with (out / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["student"] for row in rows] == ["ada", "bo", "cy", "di"]
-    assert [float(row["total"]) for row in rows] == [r["points"] for r in results]
+    assert [float(row["total"]) for row in rows] == [r.points for r in results]
     assert len(list((out / "feedback").glob("*.md"))) == 4
     assert len(list((out / "feedback").glob("*.html"))) == 4
     assert (out / "summary.html").exists()
@@ -158,17 +159,27 @@ def test_a_changed_answer_is_graded_again_and_old_feedback_goes(tmp_path: Path) 
     grade_folder(folder, out, sheet=SHEET, seed="a")
     save(folder / "cy.ipynb", notebook(tiled_heads=reference("tiled_heads")))
     (folder / "di.ipynb").unlink()
-    results = {r["student"]: r["points"] for r in grade_folder(folder, out, sheet=SHEET)}
+    results = {r.student: r.points for r in grade_folder(folder, out, sheet=SHEET)}
     assert results == {"ada": SHEET.points, "bo": 0, "cy": 2}
     assert sorted(p.stem for p in (out / "feedback").glob("*.md")) == ["ada", "bo", "cy"]
     assert len(list((out / "work").glob("*.json"))) == 3
 
 
-def test_a_half_written_result_is_made_again(tmp_path: Path) -> None:
+def without_points(text: str) -> str:
+    """A result whose first answer says nothing of its points, as of another version."""
+    data = json.loads(text)
+    del data["answers"][0]["of"]
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize("spoil", [lambda text: text[:20], without_points], ids=["half", "other"])
+def test_a_result_that_is_not_whole_is_made_again(
+    tmp_path: Path, spoil: Callable[[str], str]
+) -> None:
     folder, out = hand_in(tmp_path / "in"), tmp_path / "out"
     results = grade_folder(folder, out, sheet=SHEET, seed="a")
     for path in (out / "work").glob("*.json"):
-        path.write_text(path.read_text()[:20])
+        path.write_text(spoil(path.read_text()))
     assert grade_folder(folder, out, sheet=SHEET) == results
 
 
@@ -459,12 +470,12 @@ def test_without_a_sheet_what_the_class_handed_in_counts(tmp_path: Path) -> None
     save(folder / "ada/more.ipynb", extra)
     save(folder / "ed.ipynb", notebook())
     results = grade_folder(folder, tmp_path / "out", seed="a")
-    assert {tuple(a["id"] for a in r["answers"]) for r in results} == {SHEET.exercises}
-    assert {r["of"] for r in results} == {SHEET.points}
-    assert results[0]["points"] == SHEET.points
-    assert "not counted, as few handed it in: " in results[0]["problems"][-1]
-    assert "latent_tokens" in results[0]["problems"][-1]
-    assert [r["problems"] for r in results[1:3]] == [[], []]
+    assert {tuple(a.id for a in r.answers) for r in results} == {SHEET.exercises}
+    assert {r.of for r in results} == {SHEET.points}
+    assert results[0].points == SHEET.points
+    assert "not counted, as few handed it in: " in results[0].problems[-1]
+    assert "latent_tokens" in results[0].problems[-1]
+    assert [r.problems for r in results[1:3]] == [[], []]
 
 
 def test_one_student_is_asked_all_that_came(tmp_path: Path) -> None:

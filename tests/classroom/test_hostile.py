@@ -314,7 +314,7 @@ def test_names_that_are_no_text_stay_apart(tmp_path: Path) -> None:
     from classroom.grading.grade import grade_folder
 
     results = grade_folder(folder, tmp_path / "grades", sheet=sheet)
-    assert sorted(result["points"] for result in results) == [0, exercise(CELL).points]
+    assert sorted(result.points for result in results) == [0, exercise(CELL).points]
 
 
 def message(data: dict[str, Any], *blobs: bytes) -> bytes:

@@ -16,6 +16,7 @@ import pytest
 from classroom.adapters import nbgrader, otter
 from classroom.grading.grade import grade_folder
 from classroom.grading.marks import FILE
+from classroom.results import Result
 from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import chosen, weighted
 from classroom.submissions.prose import PROSE
@@ -50,7 +51,7 @@ def hand_in(tmp_path: Path) -> Hand:
     return write
 
 
-def graded(folder: Path, sheet: Any = SHEET, **more: Any) -> tuple[list[dict[str, Any]], Path]:
+def graded(folder: Path, sheet: Any = SHEET, **more: Any) -> tuple[list[Result], Path]:
     out = folder.parent / "out"
     return grade_folder(folder, out, sheet=sheet, jobs=1, **more), out
 
@@ -68,8 +69,8 @@ def mark(out: Path, *rows: str) -> None:
 def test_no_machine_marks_it_and_the_total_says_so(hand_in: Hand) -> None:
     hand_in("ada", f"{WORDS}\n\n{learned_factor.SAMPLES[0][1]}")
     (ada, bo), out = graded(hand_in("bo"))
-    assert [(a["state"], a["points"]) for a in ada["answers"]] == [("solved", 2), ("to mark", 0)]
-    assert bo["answers"][1]["state"] == "not attempted"
+    assert [(a.state, a.points) for a in ada.answers] == [("solved", 2), ("to mark", 0)]
+    assert bo.answers[1].state == "not attempted"
     row = row_of(out, "ada")
     assert (row[KEY], row["total"], row["points to mark"]) == ("to mark, of 6", "2", "6")
     assert row_of(out, "bo")["points to mark"] == "0"
@@ -91,8 +92,8 @@ def test_marks_come_by_criterion_or_as_a_whole_and_stay(hand_in: Hand) -> None:
     mark(out, f"ada,{KEY},1+2+1.5+0,and the rest?", f"bo,{KEY},4,")
     written = (out / FILE).read_bytes()
     (ada, bo), _ = graded(folder)
-    assert [r["answers"][1]["state"] for r in (ada, bo)] == ["marked", "marked"]
-    assert [r["points"] for r in (ada, bo)] == [6.5, 6]
+    assert [r.answers[1].state for r in (ada, bo)] == ["marked", "marked"]
+    assert [r.points for r in (ada, bo)] == [6.5, 6]
     page = (out / "feedback/ada.md").read_text(encoding="utf-8")
     assert "4.5 of 6 points." in page
     assert "1.5 of 2: Says what this does to the gradients" in page
@@ -109,7 +110,7 @@ def test_criteria_are_scaled_to_the_points_of_a_sheet(hand_in: Hand) -> None:
     _, out = graded(folder, sheet)
     mark(out, f"ada,{KEY},1+0+1+0,")
     (ada,), _ = graded(folder, sheet)
-    assert ada["answers"][1]["points"] == 4
+    assert ada.answers[1].points == 4
 
 
 @pytest.mark.parametrize(
@@ -135,9 +136,9 @@ def test_marks_that_cannot_be_meant_are_refused(hand_in: Hand, row: str, words: 
 def test_hostile_text_is_harmless(hand_in: Hand) -> None:
     hand_in("ada", HOSTILE)
     (ada, bo), out = graded(hand_in("bo", "x" * 10_000_000))
-    assert ada["answers"][1]["state"] == bo["answers"][1]["state"] == "to mark"
-    assert len(bo["answers"][1]["text"]) == PROSE
-    assert "too long: the rest is left out" in bo["problems"][0]
+    assert ada.answers[1].state == bo.answers[1].state == "to mark"
+    assert len(bo.answers[1].text) == PROSE
+    assert "too long: the rest is left out" in bo.problems[0]
     page = (out / "to-mark.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
@@ -154,8 +155,8 @@ def test_a_tag_of_another_exercise_takes_nothing_from_it(hand_in: Hand) -> None:
         notebook.cells.append(nbformat.v4.new_markdown_cell("I win.", metadata=tag))
 
     (ada,), _ = graded(hand_in("ada", "Because.", change))
-    assert [a["state"] for a in ada["answers"]] == ["solved", "to mark"]
-    assert ada["answers"][1]["text"] == "Because."
+    assert [a.state for a in ada.answers] == ["solved", "to mark"]
+    assert ada.answers[1].text == "Because."
 
 
 def test_it_is_found_without_tags_and_in_several_cells(hand_in: Hand) -> None:
@@ -170,9 +171,9 @@ def test_it_is_found_without_tags_and_in_several_cells(hand_in: Hand) -> None:
 
     hand_in("ada", "First.", change)
     (ada, bo), _ = graded(hand_in("bo", "First.", split))
-    assert ada["answers"][1]["text"] == "First."
-    assert "lost their tags" in ada["problems"][0]
-    assert bo["answers"][1]["text"] == "First.\n\n# And\n\nsecondly."
+    assert ada.answers[1].text == "First."
+    assert "lost their tags" in ada.problems[0]
+    assert bo.answers[1].text == "First.\n\n# And\n\nsecondly."
 
 
 def test_under_a_pseudonym_the_name_is_gone(hand_in: Hand) -> None:

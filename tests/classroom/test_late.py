@@ -14,6 +14,7 @@ import pytest
 from classroom.grading import grade
 from classroom.grading.grade import grade_folder
 from classroom.grading.late import Late, Rule, duration, moment, told, zone_of
+from classroom.results import Result
 from mini_attn.errors import ConfigError
 from tests.classroom.test_marks import FILE, SHEET, mark, quick, send, table, written  # noqa: F401
 
@@ -29,10 +30,10 @@ def at(path: Path, text: str) -> None:
     os.utime(path, (when.timestamp(), when.timestamp()))
 
 
-def run(tmp_path: Path, **asked: Any) -> dict[str, dict[str, Any]]:
+def run(tmp_path: Path, **asked: Any) -> dict[str, Result]:
     late = Late(DUE, RULE, **asked)
     results = grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET, seed="a", late=late)
-    return {result["student"]: result for result in results}
+    return {result.student: result for result in results}
 
 
 @pytest.mark.parametrize(
@@ -126,8 +127,8 @@ def test_the_total_alone_changes_and_says_why(tmp_path: Path) -> None:
         at(tmp_path / f"in/{name}.ipynb", f"{when} Europe/Berlin")
     mark(tmp_path, "bo,expand_heads,4,\n")
     results = run(tmp_path)
-    assert [results[name]["points"] for name in ("ada", "bo", "cy")] == [2, 4, 2]
-    assert [a["points"] for a in results["bo"]["answers"]] == [4, 1]
+    assert [results[name].points for name in ("ada", "bo", "cy")] == [2, 4, 2]
+    assert [a.points for a in results["bo"].answers] == [4, 1]
     rows = table(tmp_path)
     assert [rows["bo"][key] for key in ("total", "before late")] == ["4", "5"]
     assert rows["bo"]["late"] == (
@@ -153,7 +154,7 @@ def test_a_new_file_time_grades_nothing_anew(tmp_path: Path, quick: list[str]) -
     run(tmp_path)
     at(tmp_path / "in/ada.ipynb", "2026-11-14 10:02 UTC")
     quick.clear()
-    assert run(tmp_path)["ada"]["points"] == 1
+    assert run(tmp_path)["ada"].points == 1
     assert quick == []
 
 
@@ -171,10 +172,10 @@ def test_of_a_class_in_one_archive_its_clock_counts_and_never_the_students(tmp_p
         )
         archive.writestr(zipfile.ZipInfo("cy/z.ipynb", (2026, 0, 0, 0, 0, 0)), content)
     results = run(tmp_path)
-    assert results["ada"]["late"]["off"] == 0
-    assert results["bo"]["late"]["off"] == 10
-    assert "2026-10-13 00:20 CEST (in the zip file)" in results["bo"]["late"]["words"]
-    assert "late" not in results["cy"]
+    assert results["ada"].late.off == 0
+    assert results["bo"].late.off == 10
+    assert "2026-10-13 00:20 CEST (in the zip file)" in results["bo"].late.words
+    assert results["cy"].late is None
 
 
 def test_blackboard_writes_the_time_into_the_name(tmp_path: Path) -> None:
@@ -184,11 +185,11 @@ def test_blackboard_writes_the_time_into_the_name(tmp_path: Path) -> None:
     late = Late(DUE, RULE)
     asked: dict[str, Any] = {"sheet": SHEET, "late": late, "attempts": "best"}
     (found,) = grade_folder(tmp_path / "in", tmp_path / "out", **asked)
-    assert found["attempts"][0] == "attempt 1 of 2 counts, the best"
-    assert found["late"]["off"] == 0
+    assert found.attempts[0] == "attempt 1 of 2 counts, the best"
+    assert found.late.off == 0
     (last,) = grade_folder(tmp_path / "in", tmp_path / "out", **{**asked, "attempts": "last"})
-    assert last["late"]["off"] == 20
-    assert "(in the file's name)" in last["late"]["words"]
+    assert last.late.off == 20
+    assert "(in the file's name)" in last.late.words
 
 
 MOODLE = (
@@ -204,8 +205,8 @@ def test_times_stand_in_moodle_s_worksheet(tmp_path: Path) -> None:
         send(tmp_path / f"in/Ada L_{number}_assignsubmission_file", "x")
     (tmp_path / "sheet.csv").write_text(MOODLE)
     results = run(tmp_path, times=tmp_path / "sheet.csv")
-    assert [results[f"Ada L_{n}"]["late"]["off"] for n in (101, 102)] == [10, 0]
-    assert "(sheet.csv)" in results["Ada L_101"]["late"]["words"]
+    assert [results[f"Ada L_{n}"].late.off for n in (101, 102)] == [10, 0]
+    assert "(sheet.csv)" in results["Ada L_101"].late.words
     assert "Hand-in times: sheet.csv." in written(tmp_path, "summary.md").replace("\\", "")
 
 
@@ -219,8 +220,8 @@ def test_extensions_are_dates_or_days_and_may_name_who_sent_nothing(tmp_path: Pa
     results = grade_folder(
         tmp_path / "in", tmp_path / "out", sheet=SHEET, late=late, roster=["zoe"]
     )
-    assert [r["late"]["off"] for r in results] == [0, 20, 30]
-    assert "due 2026-10-15 23:59 CEST (extended)" in results[0]["late"]["words"]
+    assert [r.late.off for r in results] == [0, 20, 30]
+    assert "due 2026-10-15 23:59 CEST (extended)" in results[0].late.words
 
 
 @pytest.mark.parametrize(
@@ -297,9 +298,9 @@ def test_a_time_from_another_century_is_none(tmp_path: Path, year: int) -> None:
     os.utime(tmp_path / "in/bo.zip", (seconds, seconds))
     results = run(tmp_path)
     assert results["ada"] == alone
-    assert "late" not in results["bo"]
-    assert any("from 2000 to 2099" in problem for problem in results["bo"]["problems"])
+    assert results["bo"].late is None
+    assert any("from 2000 to 2099" in problem for problem in results["bo"].problems)
     given = tmp_path / "times.csv"
     rows = "".join(f"{name},2026-10-12 12:00\n" for name in ("ada", "bo"))
     given.write_text(f"student,handed in\n{rows}")
-    assert run(tmp_path, times=given)["bo"]["problems"] == []  # a table knows when
+    assert run(tmp_path, times=given)["bo"].problems == []  # a table knows when

@@ -278,7 +278,7 @@ def test_the_teacher_sees_it_and_no_student(tmp_path: Path) -> None:
         ]  # fmt: skip
         save(tmp_path / f"in/{student}.ipynb", data)
     results = grade_folder(tmp_path / "in", tmp_path / "out", sheet=sheet, seed="a")
-    assert {r["points"] for r in results} == {sheet.points}
+    assert {r.points for r in results} == {sheet.points}
     text = (tmp_path / "out/likeness.csv").read_text(encoding="utf-8-sig")
     header, *rows = csv.reader(io.StringIO(text))
     assert header == ["student", "other student", "exercise", "alike in percent"]

@@ -11,6 +11,7 @@ import io
 import random
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ from classroom.adapters.lms import write_lms
 from classroom.grading.run_folder import write_kept
 from classroom.grading.tables import MARKS
 from classroom.reports.report import reports
+from classroom.results import Answer, Result
 from classroom.submissions.attempts import canvas_ids
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
@@ -74,12 +76,12 @@ def graded(
 ) -> Path:  # fmt: skip
     """A folder as ``make grade`` leaves it, for students with so many points."""
     key = OPEN if waiting else ID
-    answer = {"id": key, "title": "t", "page": "heads", "kind": "implement", "of": of,
-              "failed": None, "message": "", "notes": [], "state": "solved"}  # fmt: skip
-    answer |= {"kind": "open", "state": "to mark", "text": "Because."} if waiting else {}
+    answer = Answer(key, "t", "heads", "implement", of, "solved")
+    if waiting:
+        answer = replace(answer, kind="open", state="to mark", text="Because.")
     results = [
-        {"student": student, "written_name": (names or {}).get(student), "files": ["x.ipynb"],
-         "problems": [], "points": n, "of": of, "answers": [{**answer, "points": n}]}
+        Result(student, (names or {}).get(student), ["x.ipynb"], [], [replace(answer, points=n)],
+               points=n, of=of)
         for student, n in points.items()
     ]  # fmt: skip
     run = {"sheet": "Week 1", "exercises": [key], "of": of, "version": "1", "isolation": {},

@@ -17,6 +17,7 @@ from classroom.grading import grade
 from classroom.grading.grade import grade_folder
 from classroom.grading.mark_provenance import RECORD
 from classroom.grading.marks import FILE, make_table, read_marks
+from classroom.results import Answer, Result
 from classroom.sheets.sheet import weighted
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
@@ -35,20 +36,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grades by the length of an answer, as what is tested comes after; gives who was graded."""
     graded: list[str] = []
 
-    def stand_in(sent: Submission, settings: Any) -> dict[str, Any]:
+    def stand_in(sent: Submission, settings: Any) -> Result:
         graded.append(sent.student)
         answers = [
-            {"id": key, "title": key, "page": "mqa-gqa", "kind": "write", "of": WORTH[key],
-             "points": 1 if key in sent.cells else 0, "partial": 0, "failed": None,
-             "message": "", "notes": [],
-             "state": "not yet" if key in sent.cells else "not handed in"}
+            Answer(key, key, "mqa-gqa", "write", WORTH[key],
+                   *(("not yet", 1) if key in sent.cells else ("not handed in", 0)))
             for key in settings.exercises
         ]  # fmt: skip
-        return {
-            "student": sent.student, "attempt": sent.attempt, "written_name": None,
-            "files": sent.files, "problems": sent.problems, "answers": answers,
-            "points": sum(a["points"] for a in answers), "of": sum(a["of"] for a in answers),
-        }  # fmt: skip
+        return Result(sent.student, None, sent.files, sent.problems, answers, sent.attempt)
 
     monkeypatch.setattr("classroom.grading.batch.grade_student", stand_in)
     return graded
@@ -58,9 +53,9 @@ def send(folder: Path, name: str, text: str = "answer = 1") -> None:
     save(folder / f"{name}.ipynb", notebook(expand_heads=text, tiled_heads="answer = 2"))
 
 
-def run(tmp_path: Path) -> dict[str, dict[str, Any]]:
+def run(tmp_path: Path) -> dict[str, Result]:
     results = grade_folder(tmp_path / "in", tmp_path / "out", sheet=SHEET, seed="a")
-    return {result["student"]: result for result in results}
+    return {result.student: result for result in results}
 
 
 def mark(tmp_path: Path, rows: str) -> None:
@@ -85,7 +80,7 @@ def test_a_run_makes_the_table_once_and_never_writes_it_again(tmp_path: Path) ->
     assert os.name != "posix" or path.stat().st_mode & 0o077 == 0
     mine = (HEADER + "ada,expand_heads,2.5,good\n\n,,,\n").encode("utf-16")
     path.write_bytes(mine)
-    assert run(tmp_path)["ada"]["answers"][0]["points"] == 2.5
+    assert run(tmp_path)["ada"].answers[0].points == 2.5
     assert path.read_bytes() == mine
 
 
@@ -94,13 +89,13 @@ def test_marks_hold_at_every_run_and_nothing_is_graded_again(
 ) -> None:
     send(tmp_path / "in", "ada")
     send(tmp_path / "in", "bo")
-    assert run(tmp_path)["ada"]["points"] == 2
+    assert run(tmp_path)["ada"].points == 2
     mark(tmp_path, "ada,expand_heads,3,see me\nbo,,,well done\nbo,tiled_heads,,half an idea\n")
     quick.clear()
     results = run(tmp_path)
     assert quick == []
-    assert [results[name]["points"] for name in ("ada", "bo")] == [4, 2]
-    assert [a["points"] for a in results["ada"]["answers"]] == [3, 1]
+    assert [results[name].points for name in ("ada", "bo")] == [4, 2]
+    assert [a.points for a in results["ada"].answers] == [3, 1]
     grades = table(tmp_path)
     assert (grades["ada"]["expand_heads"], grades["ada"]["total"]) == ("3", "4")
     assert grades["ada"]["by hand"] == "expand_heads: 3 of 4 points instead of 1. see me"
@@ -118,7 +113,7 @@ def test_marks_hold_at_every_run_and_nothing_is_graded_again(
     assert run(tmp_path)["ada"] == results["ada"]
     assert quick == ["cy"]
     mark(tmp_path, "")
-    assert run(tmp_path)["ada"]["points"] == 2
+    assert run(tmp_path)["ada"].points == 2
     assert "see me" not in written(tmp_path, "feedback/ada.md")
 
 
@@ -138,8 +133,8 @@ def test_an_answer_that_changed_since_is_named_until_the_row_changes(
             "[grade] marks.csv, row 2: ada has changed the answer since then; "
             "it stands until you change it"
         ]
-        assert [a["mark"]["changed"] for a in results["ada"]["answers"]] == [True, False]
-        assert results["ada"]["points"] == 5
+        assert [a.mark.changed for a in results["ada"].answers] == [True, False]
+        assert results["ada"].points == 5
         for name in ("feedback/ada.md", "feedback/ada.html", "summary.md", "grades.csv"):
             assert written(tmp_path, name).count("has changed since then") == 1
     mark(tmp_path, "ada,expand_heads,3,seen\nada,tiled_heads,2,\n")
@@ -169,7 +164,7 @@ def test_a_student_who_comes_back_with_another_answer_is_noticed(
     run(tmp_path)
     send(tmp_path / "in", "ada", "answer = 7")
     capsys.readouterr()
-    assert run(tmp_path)["ada"]["answers"][0]["mark"]["changed"]
+    assert run(tmp_path)["ada"].answers[0].mark.changed
     assert "row 2: ada has changed" in capsys.readouterr().err
 
 
@@ -178,7 +173,7 @@ def test_a_broken_record_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     mark(tmp_path, "ada,expand_heads,3,\n")
     for broken in ("{", "[]", '{"shown": 3, "marks": {}}', '{"shown": {}, "marks": {"a": 1}}'):
         (tmp_path / "out" / RECORD).write_text(broken)
-        assert run(tmp_path)["ada"]["points"] == 4
+        assert run(tmp_path)["ada"].points == 4
         assert f"{RECORD} is broken" in capsys.readouterr().err
     json.loads(written(tmp_path, RECORD))
 
@@ -189,7 +184,7 @@ def test_a_mark_that_fits_nothing_is_named_and_kept(
     send(tmp_path / "in", "ada")
     rows = "eve,expand_heads,3,\nada,late_mask,999,\nada,expand_heads,4,\n"
     mark(tmp_path, rows)
-    assert run(tmp_path)["ada"]["points"] == 5
+    assert run(tmp_path)["ada"].points == 5
     said = capsys.readouterr().err
     for words in ("row 2: no student, or several, called 'eve' here",
                   "row 3: no exercise 'late_mask' on this sheet, for 'ada'"):  # fmt: skip
@@ -359,5 +354,5 @@ def test_killed_while_it_writes_the_next_run_says_the_same(
         patch.setattr(grade, broken, killed)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path)
-    assert run(tmp_path)["ada"]["answers"][0]["mark"]["changed"]
-    assert run(tmp_path)["ada"]["answers"][0]["mark"]["changed"]
+    assert run(tmp_path)["ada"].answers[0].mark.changed
+    assert run(tmp_path)["ada"].answers[0].mark.changed

@@ -27,6 +27,7 @@ from classroom.grading import grade
 from classroom.grading.judge import Judged
 from classroom.grading.late import Late, Rule
 from classroom.grading.people import names_of
+from classroom.results import Result
 from classroom.sheets.sheet import chosen
 from classroom.submissions.collect import Submission, read
 from mini_attn.exercises.report import Report
@@ -161,7 +162,9 @@ def times_of(folder: Path, out: Path) -> Late:
     return Late(DUE, LATE.rule, path)
 
 
-def graded(folder: Path, out: Path, option: str) -> tuple[dict[str, Any], dict[str, list[bytes]]]:
+def graded(
+    folder: Path, out: Path, option: str
+) -> tuple[dict[str, Result], dict[str, list[bytes]]]:
     """Grade a class; gives the results, and all that each of the honest ones gets back."""
     asked = dict(OPTIONS[option])
     if asked.get("late") == "times":
@@ -185,7 +188,7 @@ def graded(folder: Path, out: Path, option: str) -> tuple[dict[str, Any], dict[s
                 theirs.get(str(who), []).append(line)
         elif (stem := path.stem.replace("Bo-K_7", "Bo K_7")) in names:
             theirs[names[stem]].append(path.read_bytes())
-    return {result["student"]: result for result in results}, theirs
+    return {result.student: result for result in results}, theirs
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +218,7 @@ def spoiled(bad: dict[str, Bad], layout: str, base: Path, alone: Any) -> list[st
         for name, one in bad.items():
             mine = [result for student, result in others.items() if name in student]
             is_read = one.earns or (layout == "zip" and one.name == DEEP)
-            if len(mine) != 1 or not (is_read or mine[0]["problems"]):
+            if len(mine) != 1 or not (is_read or mine[0].problems):
                 found.append(f"{option}: {one.name} is not named")
     return found
 

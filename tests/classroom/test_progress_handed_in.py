@@ -50,10 +50,10 @@ def test_the_exported_progress_is_graded_like_a_notebook(tmp_path: Path) -> None
     save(folder / "gu.json", notebook(**RIGHT))
     save(folder / "marks.json", {"ada": 3})
     results = grade_folder(folder, tmp_path / "out", sheet=SHEET)
-    points = {one["student"]: one["points"] for one in results}
+    points = {one.student: one.points for one in results}
     full = dict.fromkeys(("Cy L_7", "ada", "bo", "di", "ed", "gu", "hi"), SHEET.points)
     assert points == {**full, "fi": 0}
-    assert all(one["problems"] == [] for one in results)
+    assert all(one.problems == [] for one in results)
 
 
 @pytest.mark.parametrize("top", ["", "course/"])

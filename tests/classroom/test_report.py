@@ -6,14 +6,15 @@ import csv
 import html
 import io
 import itertools
-import json
 import os
+import pickle
 import random
 import re
 import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from classroom.reports.feedback import SO_FAR, STATES, feedback
 from classroom.reports.report import grades, reports
 from classroom.reports.sanitize import clean, file_names, for_markdown, for_spreadsheet, shown_names
 from classroom.reports.summary import summary
+from classroom.results import Answer, Result
 from classroom.sheets.chapter import headings
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
@@ -53,22 +55,20 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def answer(exercise_id: str, state: str = "solved", **changed: Any) -> dict[str, Any]:
+def answer(exercise_id: str, state: str = "solved", **changed: Any) -> Answer:
     task = exercise(exercise_id)
     failed = {"not yet": "by hand", "stopped": "runs", "not attempted": "attempted"}.get(state)
-    return {
-        "id": exercise_id, "title": task.title, "page": task.page, "kind": task.kind,
-        "points": task.points if state == "solved" else 0, "of": task.points, "state": state,
-        "failed": failed, "message": "", "notes": [],
-    } | changed  # fmt: skip
+    points = task.points if state == "solved" else 0
+    made = Answer(exercise_id, task.title, task.page, task.kind, task.points, state, points,
+                  failed=failed)  # fmt: skip
+    return replace(made, **changed)
 
 
-def result(student: str, *answers: dict[str, Any], **changed: Any) -> dict[str, Any]:
-    return {
-        "student": student, "written_name": None, "files": [f"{student}/week1.ipynb"],
-        "problems": [], "answers": list(answers), "points": sum(a["points"] for a in answers),
-        "of": sum(a["of"] for a in answers),
-    } | changed  # fmt: skip
+def result(student: str, *answers: Answer, **changed: Any) -> Result:
+    points, of = sum(a.points for a in answers), sum(a.of for a in answers)
+    files = [f"{student}/week1.ipynb"]
+    made = Result(student, None, files, [], list(answers), points=points, of=of)
+    return replace(made, **changed)
 
 
 def a_run(ids: list[str] = IDS, **changed: Any) -> dict[str, Any]:
@@ -80,13 +80,13 @@ def a_run(ids: list[str] = IDS, **changed: Any) -> dict[str, Any]:
 
 
 def write_reports(
-    out: Path, run: dict[str, Any], results: list[dict[str, Any]], roster: Sequence[str] = ()
+    out: Path, run: dict[str, Any], results: list[Result], roster: Sequence[str] = ()
 ) -> None:
     for name, text in reports(run, results, roster=roster).items():
         replace_file(out / name, text, private=True)
 
 
-def small_class() -> list[dict[str, Any]]:
+def small_class() -> list[Result]:
     """Eight students of whom everything is known."""
     a, b, c, d = IDS
     late = "The mask comes too late."
@@ -108,7 +108,7 @@ def small_class() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def hostile_class(texts: list[str]) -> list[dict[str, Any]]:
+def hostile_class(texts: list[str]) -> list[Result]:
     """A class in which every text that a student can set is one of these."""
     states = ("not yet", "stopped", "not attempted", "solved")
     return [
@@ -362,7 +362,7 @@ def test_names_that_look_alike_are_told_apart_in_every_table() -> None:
     twins = [result("ada", problems=["a"]), result("ada ", problems=["b"])]
     rows = table(grades(a_run(), twins, roster=["Ada"]))
     assert [row["student"] for row in rows] == ["ada", r"ada\x20"]
-    seen = summary(a_run(), twins, file_names(r["student"] for r in twins))
+    seen = summary(a_run(), twins, file_names(r.student for r in twins))
     assert [person["name"] for person in seen["problems"]] == ["ada", r"ada\x20"]
 
 
@@ -426,9 +426,9 @@ def test_what_is_right_already_is_said_for_every_check_and_not_for_a_number() ->
     assert feedback(a_run(), number)["items"][0]["so_far"] == ""
 
 
-def pages(results: list[dict[str, Any]], kind: str) -> Iterator[str]:
+def pages(results: list[Result], kind: str) -> Iterator[str]:
     """Feedback of each, then the summary."""
-    names = file_names(r["student"] for r in results)
+    names = file_names(r.student for r in results)
     for r in results:
         yield report._page("feedback", kind, feedback(a_run(), r))
     yield report._page("summary", kind, summary(a_run(), results, names, ["Zed"]))
@@ -464,7 +464,7 @@ def test_feedback_as_markdown_holds_what_the_page_holds() -> None:
 
 def view() -> dict[str, Any]:
     results = small_class()
-    return summary(a_run(), results, file_names(r["student"] for r in results))
+    return summary(a_run(), results, file_names(r.student for r in results))
 
 
 def test_summary_counts_states_points_and_ideas() -> None:
@@ -481,7 +481,7 @@ def test_summary_counts_states_points_and_ideas() -> None:
     last = seen["exercises"][3]
     assert [(i["count"], i["varied"]) for i in last["ideas"]] == [(2, True)]  # numbers differ
     assert first["mean"] == 4 / 8
-    totals = [r["points"] for r in small_class()]
+    totals = [r.points for r in small_class()]
     assert totals == [14, 4, 10, 4, 8, 10, 10, 0]
     assert (seen["mean"], seen["median"], seen["full"], seen["zero"]) == (7.5, 9.0, 1, 1)
     assert {bar["label"]: bar["count"] for bar in seen["bars"]} == {
@@ -506,10 +506,10 @@ def test_at_most_five_ideas_are_listed_and_the_others_counted() -> None:
         for n, idea in enumerate(ideas)
     ]
     only = a_run(["cached_step"])
-    seen = summary(only, many, file_names(r["student"] for r in many))["exercises"][0]
+    seen = summary(only, many, file_names(r.student for r in many))["exercises"][0]
     assert [idea["count"] for idea in seen["ideas"]] == [2, 2, 2, 2, 1]
     assert (seen["others"], seen["others_count"]) == (3, 3)
-    page = report._page("summary", "md", summary(only, many, {r["student"]: "x" for r in many}))
+    page = report._page("summary", "md", summary(only, many, {r.student: "x" for r in many}))
     assert "- **3:** and 3 others\n" in page
 
 
@@ -623,11 +623,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 PROGRAM = """
-import json, sys
+import pickle, sys
 from pathlib import Path
 from classroom.atomic import replace_file
 from classroom.reports.report import reports
-for name, text in reports(*json.load(open(sys.argv[1]))).items():
+for name, text in reports(*pickle.load(open(sys.argv[1], "rb"))).items():
     replace_file(Path(sys.argv[2], name), text, private=True)
 """
 
@@ -636,10 +636,10 @@ def test_same_results_give_the_same_bytes_in_any_order_and_any_process(tmp_path:
     results = [*small_class(), *hostile_class(HOSTILE)]
     write_reports(tmp_path / "here", a_run(), results)
     shuffled = random.Random(1).sample(results, len(results))
-    (tmp_path / "data.json").write_text(json.dumps([a_run(), shuffled]))
+    (tmp_path / "data").write_bytes(pickle.dumps([a_run(), shuffled]))
     for seed in ("1", "2"):
         subprocess.run(
-            [sys.executable, "-c", PROGRAM, tmp_path / "data.json", tmp_path / f"there{seed}"],
+            [sys.executable, "-c", PROGRAM, tmp_path / "data", tmp_path / f"there{seed}"],
             cwd=ROOT, check=True, timeout=120,
             env={**os.environ, "PYTHONHASHSEED": seed, "TZ": "Asia/Tokyo"},
         )  # fmt: skip
@@ -659,7 +659,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
         Path(part).rename(path)
 
     monkeypatch.setattr(os, "replace", full_disk)
-    changed = [r | {"points": 1} for r in small_class()]
+    changed = [replace(r, points=1) for r in small_class()]
     with pytest.raises(OSError, match="no space left"):
         write_reports(tmp_path, a_run(), changed)
     after = contents(tmp_path)
@@ -668,7 +668,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_nothing_is_written_if_one_result_cannot_be_shown(tmp_path: Path) -> None:
-    broken = [*small_class(), result("zoe", {"id": "cached_step"} | {"points": 1, "of": 4})]
+    broken = [*small_class(), result("zoe", answer("cached_step", "a state that is none"))]
     with pytest.raises(KeyError):
         write_reports(tmp_path / "out", a_run(), broken)
     assert not (tmp_path / "out").exists()

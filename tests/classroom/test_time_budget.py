@@ -61,11 +61,11 @@ def test_who_sleeps_uses_up_their_own_time_and_nobody_else_s(tmp_path: Path) -> 
     start = time.monotonic()
     ada, bo, cy = grade_folder(folder, out, sheet=SHEET, seed="a", jobs=1)
     assert time.monotonic() - start < 5 * SECONDS  # of which one is the sleeper's
-    assert [one["points"] for one in (ada, cy)] == [SHEET.points] * 2
-    assert ada["problems"] == cy["problems"] == []
-    states = [answer["state"] for answer in bo["answers"]]
+    assert [one.points for one in (ada, cy)] == [SHEET.points] * 2
+    assert ada.problems == cy.problems == []
+    states = [answer.state for answer in bo.answers]
     assert states == ["solved", "stopped", "stopped", "stopped"]
-    (problem,) = bo["problems"]
+    (problem,) = bo.problems
     assert problem == f"the answers {WORDS}{', '.join(KEYS[1:])}"
     row = next(r for r in (out / "grades.csv").read_text().splitlines() if r.startswith('"bo"'))
     assert problem in row

@@ -56,4 +56,4 @@ def test_where_nobody_answers_what_others_do_the_sheet_is_asked_for(tmp_path: Pa
     with pytest.raises(ConfigError, match=r"more than half of 0 students with an answer\. Is this"):
         grade_folder(tmp_path / "broken", tmp_path / "out")
     (ada,) = grade_folder(tmp_path / "broken", tmp_path.parent / "named", sheet=SHEET)
-    assert "broken" in ada["problems"][0]
+    assert "broken" in ada.problems[0]
