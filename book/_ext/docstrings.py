@@ -106,7 +106,9 @@ class Api(SphinxDirective):
         """One section for each module."""
         lines: list[str] = []
         for room in re.findall(r"(\w+)\.\*", self.arguments[0]):
-            self.env.note_dependency(str(PACKAGE / "numpy" / room))  # a new module counts as well
+            for place in (PACKAGE / room, PACKAGE / "numpy" / room):
+                if place.is_dir():  # a new module counts as well
+                    self.env.note_dependency(str(place))
         for stem in stems_of(self.arguments[0]):
             sides = modules_of(stem)
             for side in sides:
@@ -129,8 +131,13 @@ def stems_of(arguments: str) -> list[str]:
     stems: list[str] = []
     for word in arguments.split():
         room, _, rest = word.partition(".")
-        files = sorted((PACKAGE / "numpy" / room).glob("[!_]*.py")) if rest == "*" else ()
-        stems += [path.stem for path in files if path.stem not in named] if files else [word]
+        if rest != "*":
+            stems.append(word)
+            continue
+        own = (PACKAGE / room).is_dir()  # read one by one, as ``plain.later``
+        files = sorted((PACKAGE / ("" if own else "numpy") / room).glob("[!_]*.py"))
+        found = [f"{room}.{path.stem}" if own else path.stem for path in files]
+        stems += [stem for stem in found if stem not in named]
     return stems
 
 
