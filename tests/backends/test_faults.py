@@ -26,7 +26,7 @@ from mini_attn.config import (
     RopeConfig,
 )
 from mini_attn.variants import REGISTRY
-from tests.forms import small_config
+from tests.forms import appended, small_config
 
 ROOT = str(Path(mini_attn.__file__).parent)
 BATCH, CAPACITY, PROMPT = 2, 24, 7
@@ -246,28 +246,26 @@ def test_an_interrupt_at_any_line_leaves_no_trace(lib: Any, kind: str) -> None:
             own, number = forks(caches), number + 1
 
 
-NOT_ROWS = ("latent", "mixed", "indexed")  # which do not take keys and values of heads
-
-
-def operations(lib: Any) -> dict[str, Callable[[Any], Any]]:
-    rows = np.random.default_rng(5).standard_normal((2, BATCH, 2, 2, 4)).astype("float32")
-    k, v = lib.array(rows[0]), lib.array(rows[1])
+def operations(lib: Any, model: Any) -> dict[str, Callable[[Any], Any]]:
+    rng, config = np.random.default_rng(5), model.config.attentions[0]
+    shapes = appended(REGISTRY[config.variant], config, batch=BATCH)
+    rows = [lib.array(rng.standard_normal(shape).astype("float32")) for shape in shapes]
     return {
-        "append": lambda caches: caches[0].append(k, v),
+        "append": lambda caches: caches[0].append(*rows),
         "crop": lambda caches: caches[0].crop(caches[0].slots - 1),
         "fork": lambda caches: caches[0].fork(),
         "reorder": lambda caches: caches[0].reorder(lib.array([1, 1])),
     }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in NOT_ROWS])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["append", "crop", "fork", "reorder"])
 def test_an_interrupted_operation_has_never_happened(lib: Any, kind: str, name: str) -> None:
     model = decoder(lib, kind)
     caches = caches_of(lib, model, kind)
     lib.prefill(model, tokens_of(lib, PROMPT), caches)
     lib.decode_step(model, tokens_of(lib, 1), caches)
-    assert strike_everywhere(lib, caches[:1], operations(lib)[name]) >= 3
+    assert strike_everywhere(lib, caches[:1], operations(lib, model)[name]) >= 3
 
 
 def test_a_fault_inside_the_undoing_does_no_harm(lib: Any) -> None:
@@ -275,7 +273,7 @@ def test_a_fault_inside_the_undoing_does_no_harm(lib: Any) -> None:
     model = decoder(lib, "ring")
     caches = caches_of(lib, model, "ring")
     lib.prefill(model, tokens_of(lib, 12), caches)
-    before, append = shown(lib, caches), operations(lib)["append"]
+    before, append = shown(lib, caches), operations(lib, model)["append"]
     own, number = forks(caches), 1
     while struck(lambda: append(own), number, "line"):
         again = 1

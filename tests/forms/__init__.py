@@ -51,8 +51,8 @@ def small_config(entry: Variant, **options: Any) -> Any:
     return entry.configure(heads | widths | own_sizes() | options)
 
 
-def appended(entry: Variant, config: Any, tokens: int = 2) -> list[tuple[int, ...]]:
-    """Return the shapes, for one sequence, of what a layer appends to its cache."""
+def appended(entry: Variant, config: Any, tokens: int = 2, batch: int = 1) -> list[tuple[int, ...]]:
+    """Return the shapes of what a layer appends to its cache."""
     sizes = [[getattr(config, name) for name in field.factors] for field in entry.cache
              if not field.per]  # fmt: skip
-    return [(1, *heads, tokens, width) for *heads, width in sizes]
+    return [(batch, *heads, tokens, width) for *heads, width in sizes]
