@@ -27,7 +27,7 @@ from sphinx.errors import ExtensionError
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # solutions/ is in the repository, not in the package
 
-from mini_attn.exercises.checker import examine  # noqa: E402
+from mini_attn.exercises.checker import judge_answer  # noqa: E402
 from mini_attn.exercises.spec import Exercise, exercise  # noqa: E402
 from mini_attn.widgets.questions import inline as prose  # noqa: E402
 
@@ -66,7 +66,7 @@ def with_what_it_uses(source: str, name: str) -> str:
 def solution_code(task: Exercise) -> str:
     """The reference as it is run here, once it has passed its own check."""
     module = import_module(f"solutions.{task.id}")
-    report = examine(task.id, module.REFERENCE)
+    report = judge_answer(task.id, module.REFERENCE)
     if report.failed:
         raise ExtensionError(f"the solution of {task.id} fails its check: {report.message}")
     if callable(module.REFERENCE):

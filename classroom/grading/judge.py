@@ -10,7 +10,7 @@ from functools import partial
 from classroom.grading.process import AnswerProcess, Stopped
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.checker import SEED
-from mini_attn.exercises.judging import examine_function, examine_number
+from mini_attn.exercises.judging import judge_function, judge_number
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.spec import Exercise
 
@@ -51,26 +51,26 @@ class Judged:
     out_of_time: bool = False
 
 
-def _examine(task: Exercise, process: AnswerProcess, cells: list[str], name: str, *,
-             seed: int) -> tuple[Report, list[str]]:  # fmt: skip
+def _judge_in(process: AnswerProcess, task: Exercise, cells: list[str], name: str, *,
+              seed: int) -> tuple[Report, list[str]]:  # fmt: skip
     """Return the report on an answer, and what its cells complained about."""
     process.start()
     found = process.prepare(cells, name)
-    notes, value = found["notes"], found["value"]
-    if not found["known"]:
+    notes = found.notes
+    if not found.known:
         kind = "number" if task.kind == "pencil" else "function"
         why = f": {notes[0]}" if notes else "."
         return Report(task, "runs", f"The cells define no {kind} called {name}{why}"), notes
     if task.kind == "pencil":
-        return examine_number(task, value), notes
-    if not found["callable"]:
-        kind = type(value).__name__
+        return judge_number(task, found.value), notes
+    if not found.callable:
+        kind = type(found.value).__name__
         return Report(task, "type", f"{name} should be a function; it is a {kind}."), notes
     call = partial(process.call, measured=task.room is not None)
-    return examine_function(task, call, seed=seed), notes
+    return judge_function(task, call, seed=seed), notes
 
 
-def _once(
+def _judge_once(
     task: Exercise, cells: list[str], name: str, *, seed: int, wall_seconds: float, ends_at: float
 ) -> Judged:
     """Judge an answer in one process, which ends after so many seconds, and when all time is up."""
@@ -80,7 +80,7 @@ def _once(
     process = AnswerProcess(min(wall_seconds, left))
     judged = Judged(Report(task))
     try:
-        judged.report, judged.notes = _examine(task, process, cells, name, seed=seed)
+        judged.report, judged.notes = _judge_in(process, task, cells, name, seed=seed)
     except Stopped as stopped:
         judged.report, judged.stopped = Report(task, "runs", str(stopped)), True
         judged.out_of_time = process.late and left < wall_seconds
@@ -134,7 +134,7 @@ def judge(
     inputs of this run. Its words come from a second process, which is given those of the
     notebook's check.
     """
-    run = partial(_once, task, cells, name, wall_seconds=wall_seconds, ends_at=ends_at)
+    run = partial(_judge_once, task, cells, name, wall_seconds=wall_seconds, ends_at=ends_at)
     judged = run(seed=seed)
     report = judged.report
     speaks = task.kind != "pencil" and (report.failed in UNSEEN or report.notes)
@@ -167,6 +167,6 @@ def probe() -> dict[str, bool]:
         raise ConfigError(f"answers cannot be run on this machine: {stopped}") from None
     finally:
         process.close()
-    if found["value"] != 10:
-        raise ConfigError(f"answers cannot be run on this machine: {found['notes']}")
+    if found.value != 10:
+        raise ConfigError(f"answers cannot be run on this machine: {found.notes}")
     return in_force

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from mini_attn.errors import ConfigError
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import Inputs
 
-__all__ = ["AnswerProcess", "Stopped", "end_all"]
+__all__ = ["AnswerProcess", "Defined", "Stopped", "end_all"]
 
 TEXT = 2_000  # characters of a text that a worker may send
 NOTES = 3
@@ -72,6 +73,28 @@ def _ending(status: int, late: bool) -> str:
 
 class Stopped(Exception):
     """The process is gone; the message says why."""
+
+
+@dataclass(frozen=True)
+class Defined:
+    """What the cells of an answer define under its name.
+
+    Parameters
+    ----------
+    known : bool
+        Whether they define anything.
+    callable : bool
+        Whether it can be called.
+    value : Any
+        The number of a pencil exercise; of a function its kind says enough.
+    notes : list of str
+        What the cells complained about.
+    """
+
+    known: bool
+    callable: bool
+    value: Any
+    notes: list[str]
 
 
 class AnswerProcess:
@@ -147,7 +170,7 @@ class AnswerProcess:
         hello, _ = self.ask(None, [])
         return {layer: held is True for layer, held in hello["in_force"].items()}
 
-    def prepare(self, cells: list[str], name: str) -> dict[str, Any]:
+    def prepare(self, cells: list[str], name: str) -> Defined:
         """Let it run the cells; gives what they define under the name."""
         message, blobs = self.ask({"cells": cells, "name": name}, [])
         try:
@@ -156,7 +179,7 @@ class AnswerProcess:
             known, function = message["known"] is True, message["callable"] is True
         except NO_ANSWER:
             raise Stopped(FORGED) from None
-        return {"known": known, "callable": function, "value": value, "notes": notes}
+        return Defined(known, function, value, notes)
 
     def call(self, inputs: Inputs, *, measured: bool = False) -> Run:
         """Return one case."""

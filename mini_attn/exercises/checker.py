@@ -9,7 +9,7 @@ import numpy as np
 
 from mini_attn.errors import CheckFailed, ConfigError
 from mini_attn.exercises.alone import cell_of, defined_alone, what_lacks
-from mini_attn.exercises.judging import examine_function, examine_number
+from mini_attn.exercises.judging import judge_function, judge_number
 from mini_attn.exercises.progress_store import remember
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.rubric import refuse_open, rubric_words
@@ -18,14 +18,16 @@ from mini_attn.exercises.spec import Exercise, exercise
 from mini_attn.exercises.untouched import untouched
 from mini_attn.exercises.variants import mine
 
-__all__ = ["check", "examine", "grade", "look"]
+__all__ = ["check", "grade", "judge_answer"]
 
 NOTHING: Any = object()  # no answer, which may itself be None
 SEED = 20_260_101  # a learner sees the same cases each time; a grader passes its own
 
 
-def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
-    """Check an answer and report.
+def judge_answer(
+    exercise_id: str, answer: Any, *, seed: int = SEED, diagnose_starter: bool = True
+) -> Report:
+    """Judge an answer and report.
 
     Parameters
     ----------
@@ -35,6 +37,9 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
         The learner's function, or the number of a pencil exercise.
     seed : int
         Seeds the random cases.
+    diagnose_starter : bool
+        Whether the untouched starter of a repair exercise is told what is wrong with it, which a
+        learner is to find.
 
     Returns
     -------
@@ -46,13 +51,15 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
     ConfigError
         If there is no such exercise, or people mark it.
     """
+    if not diagnose_starter and (said := untouched(exercise(exercise_id), answer, seed=seed)):
+        return said
     task = mine(exercise(exercise_id))
     refuse_open(task)
     if task.kind == "pencil":
-        report = examine_number(task, answer)
+        report = judge_number(task, answer)
     elif callable(answer):
         call = partial(run, answer, measured=task.room is not None)
-        report = examine_function(task, call, seed=seed)
+        report = judge_function(task, call, seed=seed)
     else:
         kind = type(answer).__name__
         words = f"Pass the function itself, without brackets; this is a {kind}."
@@ -60,37 +67,11 @@ def examine(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
     return report
 
 
-def look(exercise_id: str, answer: Any, *, seed: int = SEED) -> Report:
-    """Return what a learner is told: as `examine`, but of an untouched starter no diagnosis.
-
-    Parameters
-    ----------
-    exercise_id : str
-        Which exercise.
-    answer : callable or number
-        The learner's function, or the number of a pencil exercise.
-    seed : int
-        Seeds the random cases.
-
-    Returns
-    -------
-    Report
-        How far it came.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such exercise, or people mark it.
-    """
-    said = untouched(exercise(exercise_id), answer, seed=seed)
-    return said or examine(exercise_id, answer, seed=seed)
-
-
 def _alone(task: Exercise, answer: Any) -> Report:
     """The report on an answer's own cell, with other numbers than the check has."""
     source = cell_of(answer)
     if task.kind == "pencil":
-        return examine(task.id, answer)
+        return judge_answer(task.id, answer)
     if source is None:
         words = "Its cell cannot be found: run the cell that defines the function, then this one."
         return Report(task, "runs", words)
@@ -101,7 +82,7 @@ def _alone(task: Exercise, answer: Any) -> Report:
         report = Report(task, "runs", words)
     else:
         seed = int(np.random.default_rng().integers(2**32))
-        report = look(task.id, found, seed=seed)
+        report = judge_answer(task.id, found, seed=seed, diagnose_starter=False)
     report.notes += [*notes, *what_lacks(task, source)]
     return report
 
@@ -150,7 +131,7 @@ def check(exercise_id: str, answer: Any = NOTHING, *, alone: bool = False) -> No
     if alone:
         print(_alone(task, answer))
         return
-    report = look(exercise_id, answer)
+    report = judge_answer(exercise_id, answer, diagnose_starter=False)
     source = None if report.failed else cell_of(answer)
     report.notes += what_lacks(report.exercise, source) if source else []
     print(report)
@@ -174,6 +155,6 @@ def grade(exercise_id: str, answer: Any) -> None:
     ConfigError
         If there is no such exercise, or people mark it.
     """
-    report = examine(exercise_id, answer)
+    report = judge_answer(exercise_id, answer)
     if report.failed:
         raise CheckFailed(f"{report.failed}: {report.message}")

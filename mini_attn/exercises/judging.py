@@ -15,7 +15,7 @@ from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import GROUPS, Exercise, Inputs, Outputs
 from mini_attn.questions import judge
 
-__all__ = ["count_right", "examine_function", "examine_number"]
+__all__ = ["count_right", "judge_function", "judge_number"]
 
 ROUGH = "right to float32's precision: float64 would keep twice as many digits"
 Call = Callable[[Inputs], Run]
@@ -165,7 +165,7 @@ def count_right(task: Exercise, call: Call, *, seed: int) -> tuple[int, int]:
     return right, of
 
 
-def examine_function(task: Exercise, call: Call, *, seed: int) -> Report:
+def judge_function(task: Exercise, call: Call, *, seed: int) -> Report:
     """Check a function, however it is called: here, or in a process of its own.
 
     Parameters
@@ -190,7 +190,7 @@ def examine_function(task: Exercise, call: Call, *, seed: int) -> Report:
     return report
 
 
-def examine_number(task: Exercise, answer: Any) -> Report:
+def judge_number(task: Exercise, answer: Any) -> Report:
     """Check the number of a pencil exercise.
 
     Parameters

@@ -23,7 +23,7 @@ import numpy as np
 
 from mini_attn.exercises.alone import what_lacks
 from mini_attn.exercises.budget import is_learners
-from mini_attn.exercises.checker import look
+from mini_attn.exercises.checker import judge_answer
 from mini_attn.exercises.progress_store import outcome
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import no_input
@@ -208,6 +208,6 @@ def check(exercise_id: str, code: str, tell: Tell) -> dict[str, Any]:
     elif task.name not in vars(_main):
         report = Report(task, "attempted", f"Define {task.name}: that is what is checked.")
     else:
-        report = look(exercise_id, vars(_main)[task.name])
+        report = judge_answer(exercise_id, vars(_main)[task.name], diagnose_starter=False)
         report.notes += [] if report.failed else what_lacks(task, code)
     return {**done, "report": report.data(), "kept": outcome(task, report.failed)}

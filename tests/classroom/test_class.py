@@ -92,7 +92,7 @@ def test_a_cell_is_faithful_to_its_answer(answer: Any) -> None:
         return
     space: dict[str, Any] = {"np": np}
     exec(answer.cell, space)
-    report = checker.examine(answer.id, space[exercise(answer.id).name], seed=11)
+    report = checker.judge_answer(answer.id, space[exercise(answer.id).name], seed=11)
     if answer.kind == "starter" and exercise(answer.id).kind == "bug":
         assert report.failed  # the grader tells a cell that was not changed by its text
     else:

@@ -27,7 +27,7 @@ from classroom.sheets.notebook import student_notebook
 from classroom.sheets.sheet import Sheet, chosen, sheet_of_file, weighted
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise
-from mini_attn.exercises.checker import examine
+from mini_attn.exercises.checker import judge_answer
 from mini_attn.exercises.spec import checked_ids
 from tests.classroom.test_grade import ROOT, command, tree
 from tests.classroom.test_judge import reference
@@ -84,7 +84,7 @@ def points(results: list[Result]) -> dict[str, list[float]]:
 def test_what_was_handed_out_earns_no_part_of_anything(key: str) -> None:
     names: dict[str, Any] = {"np": np}
     exec(exercise(key).starter, names)
-    assert examine(key, names[exercise(key).name]).partial == 0
+    assert judge_answer(key, names[exercise(key).name]).partial == 0
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_was_handed_out_earns_no_part_of_anything(key: str) -> None:
 def test_groups_before_the_first_fault_count(
     key: str, name: str, passed: list[str], part: int
 ) -> None:
-    report = examine(key, wrong(key, name))
+    report = judge_answer(key, wrong(key, name))
     assert (report.passed, report.partial, report.points) == (passed, part, 0)
 
 
@@ -109,7 +109,7 @@ def test_an_answer_that_knows_the_small_case_by_heart_earns_nothing() -> None:
 
 
 def test_a_right_answer_earns_all_either_way() -> None:
-    report = examine("cached_step", importlib.import_module("solutions.cached_step").REFERENCE)
+    report = judge_answer("cached_step", importlib.import_module("solutions.cached_step").REFERENCE)
     assert report.partial == report.points == exercise("cached_step").points
     assert report.passed == ["by hand", "random", "property", "edges"]
 

@@ -21,7 +21,7 @@ from classroom.grading.process import end_all
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise
 from mini_attn.exercises.checker import SEED as LEARNERS
-from mini_attn.exercises.checker import examine
+from mini_attn.exercises.checker import judge_answer
 from mini_attn.exercises.spec import GROUPS, checked_ids
 
 SEED = 7
@@ -62,7 +62,7 @@ def test_a_wrong_answer_hears_the_same_words_as_in_the_notebook(key: str) -> Non
     module = importlib.import_module(f"solutions.{key}")
     source = inspect.getsource(module)
     for number, (name, wrong, _, words) in enumerate(module.WRONG):
-        here = examine(key, wrong, seed=SEED)
+        here = judge_answer(key, wrong, seed=SEED)
         # In a namespace of its own: a wrong answer may call the right one by its name.
         cell = (
             f"own = {{}}\nexec({source!r}, own)\n{exercise(key).name} = own['WRONG'][{number}][1]"
@@ -311,7 +311,7 @@ def test_a_grader_that_stumbles_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> 
     def stumbles(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("secret inputs")
 
-    monkeypatch.setattr("classroom.grading.judge.examine_number", stumbles)
+    monkeypatch.setattr("classroom.grading.judge.judge_number", stumbles)
     found = judged("tiled_heads", "answer = 1")
     assert found.stopped
     assert "could not judge this answer (ZeroDivisionError)" in found.report.message

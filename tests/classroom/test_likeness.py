@@ -19,7 +19,7 @@ from classroom.grading.likeness import NEAR, alike
 from classroom.sheets.sheet import chosen
 from classroom.submissions.collect import Submission
 from mini_attn.exercises import exercise
-from mini_attn.exercises.judging import examine_function
+from mini_attn.exercises.judging import judge_function
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import checked_ids
 from tests.classroom.test_submissions import notebook, save
@@ -145,7 +145,7 @@ def test_every_road_is_right(road: str) -> None:
     names: dict[str, object] = {}
     exec("import numpy as np\n" + ROADS[road], names)
     answer = names[KEY]
-    report = examine_function(exercise(KEY), lambda inputs: run(answer, inputs), seed=1)  # type: ignore[arg-type]
+    report = judge_function(exercise(KEY), lambda inputs: run(answer, inputs), seed=1)  # type: ignore[arg-type]
     assert report.failed is None, report.message
 
 
@@ -159,7 +159,7 @@ def test_a_copy_is_found_whatever_was_changed(change: str) -> None:
     names: dict[str, object] = {}
     exec(f"import numpy as np\n{copy}", names)
     answer = names[KEY]
-    report = examine_function(exercise(KEY), lambda inputs: run(answer, inputs), seed=1)  # type: ignore[arg-type]
+    report = judge_function(exercise(KEY), lambda inputs: run(answer, inputs), seed=1)  # type: ignore[arg-type]
     assert report.failed is None, report.message
 
 

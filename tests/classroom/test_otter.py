@@ -23,7 +23,7 @@ from classroom.adapters import otter
 from classroom.sheets.leaks import leaks
 from classroom.submissions.collect import read
 from mini_attn.exercises import exercise
-from mini_attn.exercises.checker import examine
+from mini_attn.exercises.checker import judge_answer
 from mini_attn.exercises.spec import checked_ids
 from tests.classroom import graders
 from tests.classroom.graders import ALL, MIXED, cell_of, handed_in, references, run
@@ -235,7 +235,7 @@ def test_reference_stands_on_its_own_in_its_cell(exercise_id: str) -> None:
 
     space: dict[str, Any] = {"np": np}
     exec(references(exercise_id)[exercise_id], space)
-    assert examine(exercise_id, space[exercise(exercise_id).name]).failed is None
+    assert judge_answer(exercise_id, space[exercise(exercise_id).name]).failed is None
 
 
 def test_unknown_chapter_ends_in_one_line(

@@ -17,7 +17,7 @@ import pytest
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import Exercise, exercise, exercise_ids
 from mini_attn.exercises.guesses import explain
-from mini_attn.exercises.judging import examine_number
+from mini_attn.exercises.judging import judge_number
 from mini_attn.exercises.spec import STAGES, checked_ids
 from mini_attn.questions import NumberQuestion, Remark
 from tools.exercises import update
@@ -264,8 +264,8 @@ def test_each_student_may_get_numbers_of_their_own() -> None:
     assert [one.text for one in drawn] == [rf"Of {n:,} $\{{x\}}$?" for n in numbers]
     assert drawn[0].starter == f"answer = {numbers[0]} * ..."
     assert task.for_student("a").text == drawn[0].text
-    assert examine_number(drawn[0], 2 * numbers[0]).failed is None
-    assert examine_number(drawn[1], 2 * numbers[0]).message == "Twice as many."
+    assert judge_number(drawn[0], 2 * numbers[0]).failed is None
+    assert judge_number(drawn[1], 2 * numbers[0]).message == "Twice as many."
     assert task.for_student("") is task
     plain = exercise("cached_step")
     assert plain.for_student("a") is plain

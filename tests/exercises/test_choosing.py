@@ -17,7 +17,7 @@ from mini_attn.exercises.checker import SEED
 from mini_attn.exercises.choosing import Tried, what_to_say
 from mini_attn.exercises.comparing import by_right, close, named
 from mini_attn.exercises.guesses import TWO, with_pairs
-from mini_attn.exercises.judging import examine_function
+from mini_attn.exercises.judging import judge_function
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import checked_ids, undecided
 from solutions import block_softmax
@@ -146,9 +146,9 @@ def test_a_process_that_has_gone_does_not_hide_the_first_fault() -> None:
             raise OSError("gone")
         return run(lambda x: x.copy(), inputs)
 
-    assert examine_function(TOY, call, seed=SEED).message == "It is not doubled."
+    assert judge_function(TOY, call, seed=SEED).message == "It is not doubled."
     with pytest.raises(OSError, match="gone"):
-        examine_function(TOY, lambda inputs: call({"x": np.zeros(3)}), seed=SEED)
+        judge_function(TOY, lambda inputs: call({"x": np.zeros(3)}), seed=SEED)
 
 
 def test_of_several_outputs_the_first_wrong_one_is_spoken_of() -> None:
@@ -321,9 +321,9 @@ def test_every_foreseen_mistake_is_named(exercise_id: str, every: int) -> None:
 def test_an_answer_that_holds_too_much_is_told_so() -> None:
     task = replace(exercise("block_softmax"), room=lambda inputs: (10, "Too much at once."))
     call = partial(run, block_softmax.REFERENCE, measured=True)
-    report = examine_function(task, call, seed=0)
+    report = judge_function(task, call, seed=0)
     assert (report.failed, report.message) == ("by hand", "Too much at once.")
-    assert examine_function(replace(task, room=None), call, seed=0).failed is None
+    assert judge_function(replace(task, room=None), call, seed=0).failed is None
 
 
 def test_what_the_text_forbids_is_checked() -> None:

@@ -50,7 +50,7 @@ def test_every_exercise_is_complete() -> None:
 @pytest.mark.parametrize("exercise_id", IDS)
 @pytest.mark.parametrize("seed", [0, 1, checker.SEED])
 def test_reference_passes_without_a_note(exercise_id: str, seed: int) -> None:
-    report = checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed)
+    report = checker.judge_answer(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed)
     assert report.failed is None, report.message
     assert report.points == exercise(exercise_id).points
     assert report.notes == []
@@ -64,7 +64,7 @@ def test_reference_passes_without_a_note(exercise_id: str, seed: int) -> None:
 def test_wrong_answer_gets_its_idea(
     exercise_id: str, name: str, answer: Any, failing: str, words: str
 ) -> None:
-    report = checker.examine(exercise_id, answer)
+    report = checker.judge_answer(exercise_id, answer)
     assert report.failed == failing, report.message
     assert words in report.message
     assert report.points == 0
@@ -107,7 +107,11 @@ def test_no_argument_can_be_ignored(exercise_id: str) -> None:
     first = next(iter(task.cases(np.random.default_rng(checker.SEED)).values()))[0]
     answers = {name: functools.partial(ignoring, reference, name, first[name]) for name in first}
     passing = {
-        name for name, answer in answers.items() if not checker.examine(exercise_id, answer).failed
+        name
+        for name, answer in answers.items()
+        if not checker.judge_answer(exercise_id, answer).failed
+        for name, answer in answers.items()
+        if not checker.judge_answer(exercise_id, answer).failed
     }
     assert passing == FREE.get(exercise_id, set())
 
@@ -306,7 +310,7 @@ def test_hostile_answers_end_in_words(
     ],
 )
 def test_odd_numbers_end_in_words(number: Any, failing: str) -> None:
-    report = checker.examine("cache_budget", number)
+    report = checker.judge_answer("cache_budget", number)
     assert report.failed == failing
     assert report.points == 0
     assert f"✗ {failing}" in str(report)
@@ -314,13 +318,13 @@ def test_odd_numbers_end_in_words(number: Any, failing: str) -> None:
 
 @pytest.mark.parametrize("kind", [int, float, np.int64, np.float32, np.array])
 def test_the_right_number_may_have_any_type(kind: Any) -> None:
-    report = checker.examine("cache_budget", kind(SOLUTIONS["cache_budget"].REFERENCE))
+    report = checker.judge_answer("cache_budget", kind(SOLUTIONS["cache_budget"].REFERENCE))
     assert report.failed is None
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers())
 def test_no_other_number_passes(number: float) -> None:
-    report = checker.examine("cache_budget", number)
+    report = checker.judge_answer("cache_budget", number)
     assert (report.failed is None) == (number == SOLUTIONS["cache_budget"].REFERENCE)
     assert report.failed is None or len(report.message) > 20
 
@@ -331,9 +335,9 @@ def test_wrong_answers_fail_and_references_pass_under_every_seed(
     exercise_id: str, seed: int
 ) -> None:
     """A grader draws its own cases: luck must neither help nor hurt."""
-    assert checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed).points
+    assert checker.judge_answer(exercise_id, SOLUTIONS[exercise_id].REFERENCE, seed=seed).points
     for name, answer, failing, words in SOLUTIONS[exercise_id].WRONG:
-        report = checker.examine(exercise_id, answer, seed=seed)
+        report = checker.judge_answer(exercise_id, answer, seed=seed)
         assert (report.failed, words in report.message) == (failing, True), name
 
 
@@ -342,7 +346,7 @@ def test_any_floating_type_is_judged_alike(dtype: str) -> None:
     def other(**inputs: Any) -> Any:
         return tuple(a.astype(dtype) for a in SOLUTIONS["cached_step"].REFERENCE(**inputs))
 
-    report = checker.examine("cached_step", other)
+    report = checker.judge_answer("cached_step", other)
     # Half precision is too coarse for the check, and is told so by the check, not by an error.
     assert (report.failed is None) == (dtype != "float16"), report.message
     assert "itself failed" not in report.message
@@ -355,7 +359,7 @@ def test_what_no_float64_holds_is_not_finite() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert checker.examine("cached_step", beyond).failed == "finite"
+        assert checker.judge_answer("cached_step", beyond).failed == "finite"
 
 
 def test_large_outputs_are_judged_without_a_warning() -> None:
@@ -365,7 +369,7 @@ def test_large_outputs_are_judged_without_a_warning() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert checker.examine("cached_step", large).failed == "by hand"
+        assert checker.judge_answer("cached_step", large).failed == "by hand"
 
 
 @pytest.mark.parametrize(
@@ -377,7 +381,7 @@ def test_large_outputs_are_judged_without_a_warning() -> None:
     ],
 )
 def test_bad_manners_are_noted_and_cost_nothing(answer: Any, note: str) -> None:
-    report = checker.examine("chunk_mask", answer)
+    report = checker.judge_answer("chunk_mask", answer)
     assert report.failed is None
     assert any(note in line for line in report.notes)
     assert all(len(line) < 250 for line in report.notes)
@@ -395,7 +399,7 @@ def test_libraries_are_not_counted() -> None:
 
 def test_a_check_leaves_the_interpreter_as_it_was() -> None:
     before = (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters))
-    checker.examine("chunk_mask", endless)
+    checker.judge_answer("chunk_mask", endless)
     assert (sys.gettrace(), sys.stdout, sys.stderr, input, list(warnings.filters)) == before
 
 
@@ -421,7 +425,7 @@ def test_the_line_budget_leaves_room_for_slow_answers() -> None:
 def test_a_check_is_fast(exercise_id: str) -> None:
     """Half a second is promised; the margin is for a busy machine."""
     start = time.perf_counter()
-    checker.examine(exercise_id, SOLUTIONS[exercise_id].REFERENCE)
+    checker.judge_answer(exercise_id, SOLUTIONS[exercise_id].REFERENCE)
     assert time.perf_counter() - start < 2.5
 
 

@@ -115,7 +115,7 @@ def test_a_starter_on_the_page_earns_nothing(exercise_id: str, told: Told) -> No
 
 
 def test_a_report_as_data_says_what_the_text_says(told: Told) -> None:
-    report = checker.examine("cached_step", lambda **_: None)
+    report = checker.judge_answer("cached_step", lambda **_: None)
     data = report.data()
     assert data["checks"][2] == {"name": "type", "state": "failed"}
     assert {row["state"] for row in data["checks"][3:]} == {"not reached"}

@@ -11,7 +11,7 @@ import pytest
 from classroom.sheets.sheet import chapters
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import check, exercise, exercise_ids, grade, hint, progress
-from mini_attn.exercises.checker import examine
+from mini_attn.exercises.checker import judge_answer
 from mini_attn.exercises.spec import WORDS, checked_ids
 from mini_attn.models import model
 from tools import ROOT
@@ -77,7 +77,7 @@ def test_a_check_says_kindly_that_people_mark_it(capsys: pytest.CaptureFixture[s
 
 
 def test_no_machine_gives_it_points() -> None:
-    for ask in (examine, grade):
+    for ask in (judge_answer, grade):
         with pytest.raises(ConfigError, match=f"{KEY} has an answer in words: people mark it"):
             ask(KEY, "because")
     with pytest.raises(ConfigError, match="pass your answer too: check"):

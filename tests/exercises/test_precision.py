@@ -13,7 +13,7 @@ import pytest
 
 from mini_attn.exercises import checker, exercise
 from mini_attn.exercises.comparing import apart, close, moves
-from mini_attn.exercises.judging import ROUGH, examine_function
+from mini_attn.exercises.judging import ROUGH, judge_function
 from mini_attn.exercises.runner import run
 from mini_attn.exercises.spec import GROUPS, checked_ids, undecided
 from tests.exercises.toy import TOY, all_cases, told
@@ -55,7 +55,7 @@ def test_a_right_answer_in_float32_is_right(exercise_id: str, seeds: int) -> Non
     answer = in_single(SOLUTIONS[exercise_id].REFERENCE)
     for seed in range(seeds):
         # By name: an answer is called with what the reference takes.
-        report = examine_function(
+        report = judge_function(
             exercise(exercise_id), lambda inputs: run(lambda **given: answer(**given), inputs),
             seed=seed,
         )  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_wrong_answer_is_wrong_in_float32(exercise_id: str, name: str, answer:
     def rounded(**inputs: Any) -> Any:
         return cast(answer(**inputs), "f", np.float32)
 
-    report = checker.examine(exercise_id, rounded)
+    report = checker.judge_answer(exercise_id, rounded)
     assert report.failed is not None, name
 
 
@@ -78,7 +78,7 @@ def test_whole_numbers_may_have_any_type_that_holds_them(dtype: str) -> None:
     def other(**inputs: Any) -> Any:
         return cast(SOLUTIONS["strongest_part"].REFERENCE(**inputs), "i", dtype)
 
-    assert checker.examine("strongest_part", other).failed is None
+    assert checker.judge_answer("strongest_part", other).failed is None
 
 
 def test_half_precision_is_refused_by_its_name() -> None:
@@ -156,7 +156,7 @@ def test_what_should_be_and_what_is_can_be_told_apart(exercise_id: str, off: flo
             first = first + off * (1 + np.abs(first))
         return (first, *more) if more else first
 
-    report = checker.examine(exercise_id, nearly)
+    report = checker.judge_answer(exercise_id, nearly)
     if next(iter(task.expected(all_cases(task)[0][1]).values()))[1] == "f":
         assert report.failed
     for wanted, got in BOTH.findall(report.message):
@@ -166,7 +166,7 @@ def test_what_should_be_and_what_is_can_be_told_apart(exercise_id: str, off: flo
 def test_a_sum_that_is_not_one_is_not_written_as_one() -> None:
     task = replace(exercise("soft_choice"), judge=undecided, slips=lambda inputs: [])
     right = SOLUTIONS["soft_choice"].REFERENCE
-    report = examine_function(
+    report = judge_function(
         task, lambda inputs: run(lambda scores: right(scores) * (1 + 1e-5), inputs), seed=0
     )
     assert report.message.startswith("The rows add up to 1.00001.")
@@ -175,5 +175,5 @@ def test_a_sum_that_is_not_one_is_not_written_as_one() -> None:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return powers / (powers.sum(axis=1, keepdims=True) + 1e-7)
 
-    assert "Something is added to the sum" in checker.examine("soft_choice", with_more).message
+    assert "Something is added to the sum" in checker.judge_answer("soft_choice", with_more).message
     assert apart([1.0, 1.0], [1.0, 1.0 - 1e-9]) == ("[1, 1]", "[1, 0.999999999]")

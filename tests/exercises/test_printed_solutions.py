@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mini_attn.exercises import exercise, exercise_ids
-from mini_attn.exercises.checker import examine
+from mini_attn.exercises.checker import judge_answer
 from tests.scripts import script
 
 SHOWN = script("book/_ext/exercises.py")
@@ -22,4 +22,4 @@ def test_a_printed_solution_runs_alone(exercise_id: str) -> None:
     cell: dict[str, Any] = {"np": np}  # what the chapter imports
     exec(task.starter, cell)
     exec(printed, cell)
-    assert not examine(exercise_id, cell[task.name]).failed
+    assert not judge_answer(exercise_id, cell[task.name]).failed

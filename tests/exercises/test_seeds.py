@@ -19,7 +19,7 @@ def test_no_seed_lets_a_wrong_answer_pass(exercise_id: str) -> None:
     passed = []
     for seed in SEEDS:
         name, answer = wrong[seed % len(wrong)]
-        if checker.examine(exercise_id, answer, seed=seed).failed is None:
+        if checker.judge_answer(exercise_id, answer, seed=seed).failed is None:
             passed.append((name, seed))
     assert passed == []
 
@@ -32,5 +32,5 @@ def test_no_seed_fails_a_right_answer(exercise_id: str, single: bool) -> None:
     def right(**inputs: object) -> object:
         return (in_single(reference) if single else reference)(**inputs)
 
-    reports = ((seed, checker.examine(exercise_id, right, seed=seed)) for seed in SEEDS)
+    reports = ((seed, checker.judge_answer(exercise_id, right, seed=seed)) for seed in SEEDS)
     assert [(seed, str(report)) for seed, report in reports if report.failed] == []

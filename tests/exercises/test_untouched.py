@@ -32,7 +32,7 @@ def messages(task: Exercise) -> set[str]:
     with np.errstate(all="ignore"):
         for drawn in task.cases(np.random.default_rng(checker.SEED)).values():
             texts += [idea for inputs in drawn for _, idea in task.slips(inputs)]
-    texts.append(checker.examine(task.id, defined(task.starter, task.name)).message)
+    texts.append(checker.judge_answer(task.id, defined(task.starter, task.name)).message)
     parts = (part.strip() for text in texts for part in re.split(r"(?<=[.:?])\s", text))
     return {part for part in parts if len(part) > 12}
 
@@ -61,13 +61,15 @@ def test_the_starter_gets_no_diagnosis(
 def test_what_was_touched_is_told_as_before(exercise_id: str) -> None:
     """A line more, in the function that is checked or in a helper."""
     task = exercise(exercise_id)
-    wanted = checker.examine(exercise_id, defined(task.starter, task.name)).message
+    wanted = checker.judge_answer(exercise_id, defined(task.starter, task.name)).message
     lines = task.starter.split("\n")
     places = [n for n, line in enumerate(lines) if re.match(r"    ([a-z_]+ = |return )", line)]
     assert places
     for n in {places[0], places[-1]}:
         other = "\n".join([*lines[:n], "    touched = 1", *lines[n:]])
-        report = checker.look(exercise_id, defined(other, task.name))
+        report = checker.judge_answer(
+            exercise_id, defined(other, task.name), diagnose_starter=False
+        )
         assert report.message == wanted
         assert report.failed != "attempted"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mini_attn.exercises import Exercise
 from mini_attn.exercises.checker import SEED
-from mini_attn.exercises.judging import examine_function
+from mini_attn.exercises.judging import judge_function
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import run
 
@@ -43,7 +43,7 @@ TOY = Exercise(
 
 
 def told(answer: Any, task: Exercise = TOY) -> Report:
-    return examine_function(task, lambda inputs: run(answer, inputs), seed=SEED)
+    return judge_function(task, lambda inputs: run(answer, inputs), seed=SEED)
 
 
 def all_cases(task: Exercise) -> list[tuple[str, Any]]:
