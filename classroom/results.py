@@ -1,15 +1,16 @@
-"""What one student's submission is given: the result, its answers, and what a teacher decided.
+"""What one student's submission is given, what a teacher decided, and what a run was asked for.
 
-Every room reads these; `as_data` and `from_data` alone know them as the JSON that is kept.
+Every room reads these; `as_data` and `from_data` alone know a result as the JSON that is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Answer", "ByHand", "Deduction", "Result", "as_data", "from_data"]
+__all__ = ["Alike", "Answer", "ByHand", "Dates", "Deduction", "Result", "Run", "as_data",
+           "from_data"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,67 @@ class Result:
     attempts: list[str] = field(default_factory=list)
     late: Deduction | None = None
     remark: ByHand | None = None
+
+
+class Dates(NamedTuple):
+    """When a sheet was due, what being late costs, and where hand-in times were found."""
+
+    due: str
+    rule: str
+    sources: list[str]
+
+
+class Alike(NamedTuple):
+    """Two students some of whose answers are alike, and how near each is, from 0 to 1."""
+
+    students: tuple[str, str]
+    exercises: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the results of a class have in common, for its reports.
+
+    Parameters
+    ----------
+    sheet : str
+        Its name.
+    exercises : sequence of str
+        Its exercises, in order.
+    of : number
+        Its points.
+    version : str
+        That of the package.
+    isolation : dict of str to bool
+        Layers, as `classroom.grading.judge.probe` gives them.
+    partial : bool
+        Whether groups of checks count one by one.
+    attempts : str or None
+        Which of several attempts counts.
+    late : Dates or None
+        None where no due date was set.
+    again : list of str
+        Students who alone were graded, again.
+    unfit : list of str
+        Words for each mark by hand that fits nothing.
+    alike : list of Alike
+        Answers that are alike, for the teacher alone.
+    borrowed : list of str
+        Words for what has somebody else's numbers, for the teacher alone.
+    """
+
+    sheet: str
+    exercises: Sequence[str]
+    of: float
+    version: str
+    isolation: Mapping[str, Any]
+    partial: bool = False
+    attempts: str | None = None
+    late: Dates | None = None
+    again: Sequence[str] = ()
+    unfit: Sequence[str] = ()
+    alike: Sequence[Alike] = ()
+    borrowed: Sequence[str] = ()
 
 
 # What the sheet, the dates and the teacher add is found anew at each run, and is not kept.

@@ -28,7 +28,7 @@ import numpy as np
 from classroom.grading.run_folder import write_data
 from classroom.reports.report import reports
 from classroom.reports.sanitize import clean, for_spreadsheet
-from classroom.results import Result
+from classroom.results import Result, Run
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.spec import exercise
@@ -285,7 +285,7 @@ def _notebook(one: Submission, exercises: Sequence[str], unnamed: Unnamed) -> tu
 
 
 def anonymous(
-    run: dict[str, Any],
+    run: Run,
     results: Sequence[Result],
     sent: Sequence[Submission],
     names: Mapping[str, str],
@@ -308,13 +308,13 @@ def anonymous(
     """
     everybody = [form for one in sent
                  for form in (one.student, *one.aliases, one.written_name) if form]  # fmt: skip
-    exercises = run["exercises"]
+    exercises = run.exercises
     by_student = {one.student: one for one in sent}
     unnamed = {student: unnamed_one(one, names[student], everybody, exercises)
                for student, one in by_student.items()}  # fmt: skip
     nameless = [_result(result, unnamed[result.student]) for result in results]
-    again = [names.get(student, "") for student in run["again"]]
-    texts = reports({**run, "unfit": [], "again": again}, nameless)
+    again = [names.get(student, "") for student in run.again]
+    texts = reports(replace(run, unfit=(), again=again), nameless)
     for student, one in by_student.items():
         text, left = _notebook(one, exercises, unnamed[student])
         place = f"answers/{names[student]}.ipynb"

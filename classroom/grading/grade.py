@@ -42,7 +42,7 @@ from classroom.grading.run_folder import (
 )
 from classroom.reports.isolation import spoken
 from classroom.reports.report import reports, who_is_missing
-from classroom.results import Result
+from classroom.results import Result, Run
 from classroom.sheets.sheet import Sheet
 from classroom.submissions.collect import Submission, read
 from mini_attn import __version__
@@ -184,14 +184,11 @@ def grade_folder(
     with _held(out):
         graded = _graded(sent, out, plan, seed)
         results, counting = graded.marked.results, graded.counting
-        run = {
-            "sheet": sheet.name, "exercises": list(sheet.exercises), "of": sheet.points,
-            "version": __version__, "isolation": in_force, "students": len(results),
-            "unfit": graded.marked.unfit, "partial": plan.partial, "attempts": attempts,
-            "again": sorted(plan.again), "late": times.facts() if times else None,
-            "alike": alike(counting, sheet.exercises),
-            "borrowed": borrowed(sent, students, sheet.exercises),
-        }  # fmt: skip
+        run = Run(
+            sheet.name, sheet.exercises, sheet.points, __version__, in_force, partial, attempts,
+            times.dates() if times else None, sorted(plan.again), graded.marked.unfit,
+            alike(counting, sheet.exercises), borrowed(sent, students, sheet.exercises),
+        )  # fmt: skip
         files = reports(run, results, roster=roster)
         names = pseudonyms(secret_key(out), counting) if nameless else {}
         write_kept(out, files | (anonymous(run, results, counting, names) if names else {}))

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from classroom.grading.people import name_columns, named_one, names_of
 from classroom.grading.tables import rows_of, separator_of, text_of
 from classroom.reports.sanitize import clean, folded
-from classroom.results import Deduction, Result
+from classroom.results import Dates, Deduction, Result
 from classroom.submissions.attempts import ATTEMPT
 from classroom.submissions.collect import Submission
 from mini_attn.errors import ConfigError
@@ -404,10 +404,10 @@ class Times:
             words += ", within the grace" if within else f", {off:g} % off ({self.rule.text})"
         return Deduction(off, words)
 
-    def facts(self) -> dict[str, str | list[str]]:
-        """For the reports of a run."""
+    def dates(self) -> Dates:
+        """Return what the reports of a run say of them."""
         sources = sorted({source for _, source in self.handed_in.values()})
-        return {"due": told(self.due, self.zone), "rule": self.rule.text, "from": sources}
+        return Dates(told(self.due, self.zone), self.rule.text, sources)
 
 
 def _due(text: str) -> tuple[datetime, tzinfo]:

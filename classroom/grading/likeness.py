@@ -14,9 +14,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 from classroom import ROOT
+from classroom.results import Alike
 from classroom.submissions.collect import Submission
 from mini_attn.exercises.spec import exercise
 
@@ -133,7 +133,7 @@ def _pairs(exercise_id: str, texts: dict[str, str], many: int) -> dict[tuple[str
     return {pair: share for pair, share in near.items() if share >= NEAR}
 
 
-def alike(sent: Sequence[Submission], exercises: Sequence[str]) -> list[dict[str, Any]]:
+def alike(sent: Sequence[Submission], exercises: Sequence[str]) -> list[Alike]:
     """Pairs of students with answers that are alike, those with most of them first.
 
     Parameters
@@ -145,8 +145,8 @@ def alike(sent: Sequence[Submission], exercises: Sequence[str]) -> list[dict[str
 
     Returns
     -------
-    list of dict
-        ``students``, two names, and ``exercises``, how near by id, from `NEAR` to 1.
+    list of Alike
+        How near by exercise, from `NEAR` to 1.
     """
     many = min(MANY, max(2, math.ceil(len(sent) / 5)))
     found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
@@ -156,4 +156,4 @@ def alike(sent: Sequence[Submission], exercises: Sequence[str]) -> list[dict[str
             for pair, share in _pairs(key, texts, many).items():
                 found[pair][key] = round(share, 2)
     ordered = sorted(found.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
-    return [{"students": list(pair), "exercises": shares} for pair, shares in ordered]
+    return [Alike(pair, shares) for pair, shares in ordered]

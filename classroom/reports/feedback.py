@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from classroom.reports.sanitize import clean, shown_names
-from classroom.results import Answer, ByHand, Result
+from classroom.results import Answer, ByHand, Result, Run
 from classroom.sheets.chapter import chapter_title
 from mini_attn.exercises.spec import exercise, exercise_ids
 
@@ -161,7 +161,7 @@ def _standing(items: list[dict[str, Any]], read: bool) -> tuple[str, str]:
     return f"{headline} {words}".strip(), advice
 
 
-def feedback(run: dict[str, Any], result: Result) -> dict[str, Any]:
+def feedback(run: Run, result: Result) -> dict[str, Any]:
     """Return what a student's page shows.
 
     Parameters
@@ -179,14 +179,14 @@ def feedback(run: dict[str, Any], result: Result) -> dict[str, Any]:
     name, written = result.student, clean(result.written_name, NAME)
     student = shown_names([name], NAME)[name]
     return {
-        "sheet": clean(run["sheet"], NAME),
-        "version": clean(run["version"], NAME),
+        "sheet": clean(run.sheet, NAME),
+        "version": clean(run.version, NAME),
         "name": written or student,
         "student": student,
         "points": result.points,
         "of": result.of,
         "headline": headline,
-        "credit": CREDIT[True] if run.get("partial") else "",
+        "credit": CREDIT[True] if run.partial else "",
         "advice": advice,
         "items": items,
         "late": late_words(result),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from classroom.reports.feedback import LINE
@@ -26,7 +27,7 @@ OPEN = {
 ADVICE = "Grade such a class in a virtual machine or a container without network."
 
 
-def measures(isolation: dict[str, Any]) -> dict[str, list[str]]:
+def measures(isolation: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what was in force, what was not to be had, and what is not promised therefore.
 
     Parameters

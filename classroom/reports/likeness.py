@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from classroom.reports.sanitize import clean, for_spreadsheet, shown_names
+from classroom.results import Alike
 
 __all__ = ["likeness", "likeness_table"]
 
@@ -15,23 +16,23 @@ NAME = 80  # characters of a name that are shown
 SHOWN = 30  # pairs in the summary; the table has all
 
 
-def _rows(alike: Sequence[dict[str, Any]]) -> list[tuple[list[str], list[tuple[str, int]]]]:
+def _rows(alike: Sequence[Alike]) -> list[tuple[list[str], list[tuple[str, int]]]]:
     """Two names, and the exercises with how near they are in percent, the nearest first."""
-    names = shown_names({name for pair in alike for name in pair["students"]}, NAME)
+    names = shown_names({name for pair in alike for name in pair.students}, NAME)
     rows = []
     for pair in alike:
-        near = sorted(pair["exercises"].items(), key=lambda one: (-one[1], one[0]))
+        near = sorted(pair.exercises.items(), key=lambda one: (-one[1], one[0]))
         found = [(clean(key, NAME), round(100 * share)) for key, share in near]
-        rows.append(([names[name] for name in pair["students"]], found))
+        rows.append(([names[name] for name in pair.students], found))
     return rows
 
 
-def likeness_table(alike: Sequence[dict[str, Any]]) -> str:
+def likeness_table(alike: Sequence[Alike]) -> str:
     """Return the table: a row for each exercise of each pair.
 
     Parameters
     ----------
-    alike : sequence of dict
+    alike : sequence of Alike
         As `classroom.grading.likeness.alike` gives it.
 
     Returns
@@ -48,7 +49,7 @@ def likeness_table(alike: Sequence[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def likeness(alike: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def likeness(alike: Sequence[Alike]) -> dict[str, Any]:
     """Return what the summary shows of it."""
     rows = _rows(alike)
     texts = [

@@ -14,7 +14,7 @@ from classroom.reports.feedback import (
     shortened,
 )
 from classroom.reports.sanitize import clean, shown_names
-from classroom.results import Result
+from classroom.results import Dates, Result, Run
 
 __all__ = ["handed_in", "persons"]
 
@@ -28,17 +28,15 @@ def handed_in(results: Sequence[Result], missing: Sequence[str]) -> str:
     return f"{count} of {of} handed in a notebook" if count < of else ""
 
 
-def _due(late: dict[str, Any] | None) -> str:
+def _due(late: Dates | None) -> str:
     """Return when it was due, the rule, and the clock; empty without a due date."""
     if late is None:
         return ""
-    sources = " and ".join(late["from"]) or "nobody handed in"
-    return clean(f"Due {late['due']}; {late['rule']}. Hand-in times: {sources}.", MARK)
+    sources = " and ".join(late.sources) or "nobody handed in"
+    return clean(f"Due {late.due}; {late.rule}. Hand-in times: {sources}.", MARK)
 
 
-def persons(
-    run: dict[str, Any], results: Sequence[Result], names: dict[str, str]
-) -> dict[str, Any]:
+def persons(run: Run, results: Sequence[Result], names: dict[str, str]) -> dict[str, Any]:
     """Return whose files or answers need a look."""
     shown = shown_names((r.student for r in results), NAME)
 
@@ -67,6 +65,6 @@ def persons(
         "marked": people(by_hand, MARK, None),
         "late": people(lambda r: [late_words(r)] if r.late and r.late.off else [], MARK),
         "attempts": people(lambda r: list(r.attempts), LINE, None),
-        "regraded": [clean(shown.get(name, name), NAME) for name in run.get("again", ())],
-        "due": _due(run.get("late")),
+        "regraded": [clean(shown.get(name, name), NAME) for name in run.again],
+        "due": _due(run.late),
     }

@@ -32,7 +32,7 @@ from classroom.reports.sanitize import (
 )
 from classroom.reports.summary import summary
 from classroom.reports.to_mark import TO_MARK, to_mark, unmarked
-from classroom.results import Answer, Result
+from classroom.results import Answer, Result, Run
 from classroom.submissions.collect import moodle_name
 from mini_attn.errors import ConfigError
 
@@ -135,7 +135,7 @@ def student_names(students: Iterable[tuple[str, Iterable[str]]]) -> dict[str, Se
     return {student: [form for form in forms if form] for student, forms in names.items()}
 
 
-def grades(run: dict[str, Any], results: Sequence[Result], roster: Sequence[str] = ()) -> str:
+def grades(run: Run, results: Sequence[Result], roster: Sequence[str] = ()) -> str:
     """Return the table of grades.
 
     Parameters
@@ -153,8 +153,8 @@ def grades(run: dict[str, Any], results: Sequence[Result], roster: Sequence[str]
     out = io.StringIO(newline="")
     out.write("\ufeff")
     table = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
-    ids = list(run["exercises"])
-    more = [name for name, key in TERM.items() if run.get(key)]
+    ids = list(run.exercises)
+    more = [name for name, key in TERM.items() if getattr(run, key)]
     by_people = [TO_MARK] * any(answer.kind == "open" for r in results for answer in r.answers)
     table.writerow(["student", "written name", *ids, "total", "of", "problems", "feedback",
                     "by hand", *more, *by_people])  # fmt: skip
@@ -173,7 +173,7 @@ def grades(run: dict[str, Any], results: Sequence[Result], roster: Sequence[str]
         rows.append((result.student, cells))
     for name in missing(results, roster):
         empty = ["", *[""] * len(ids)]
-        cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run["of"]]
+        cells = [for_spreadsheet(clean(name, NAME)), *empty, 0, run.of]
         rows.append((name, [*cells, "nothing handed in", "", "", *[""] * len([*more, *by_people])]))
     table.writerows(cells for _, cells in sorted(rows, key=lambda row: _by_name(row[0])))
     return out.getvalue()
@@ -200,9 +200,7 @@ def who_is_missing(results: Sequence[Result], roster: Sequence[str]) -> list[str
     return found if found[0] else []
 
 
-def reports(
-    run: dict[str, Any], results: Sequence[Result], *, roster: Sequence[str] = ()
-) -> dict[str, str]:
+def reports(run: Run, results: Sequence[Result], *, roster: Sequence[str] = ()) -> dict[str, str]:
     """Return all that a run writes: grades, feedback and summary.
 
     Parameters
@@ -236,6 +234,6 @@ def reports(
     if found := to_mark(run, ordered):
         files |= {f"to-mark.{kind}": _page("to-mark", kind, found) for kind in ("md", "html")}
     files["grades.csv"] = grades(run, ordered, roster)
-    if run.get("alike"):
-        files["likeness.csv"] = likeness_table(run["alike"])
+    if run.alike:
+        files["likeness.csv"] = likeness_table(run.alike)
     return files

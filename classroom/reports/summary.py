@@ -22,7 +22,7 @@ from classroom.reports.isolation import measures
 from classroom.reports.likeness import likeness
 from classroom.reports.persons import handed_in, persons
 from classroom.reports.sanitize import clean
-from classroom.results import Answer, Result
+from classroom.results import Answer, Result, Run
 
 __all__ = ["summary"]
 
@@ -81,13 +81,13 @@ def _exercise(number: int, exercise_id: str, answers: list[Answer]) -> dict[str,
     }
 
 
-def _exercises(run: dict[str, Any], results: Sequence[Result]) -> list[dict[str, Any]]:
+def _exercises(run: Run, results: Sequence[Result]) -> list[dict[str, Any]]:
     """Return all exercises of the sheet that anybody was graded for, in its order."""
     answers: dict[str, list[Answer]] = defaultdict(list)
     for result in results:
         for answer in result.answers:
             answers[answer.id].append(answer)
-    given = [key for key in run["exercises"] if key in answers]
+    given = [key for key in run.exercises if key in answers]
     return [_exercise(number, key, answers[key]) for number, key in enumerate(given, 1)]
 
 
@@ -125,7 +125,7 @@ def _distribution(totals: list[float], worth: list[float]) -> list[dict[str, Any
 
 
 def summary(
-    run: dict[str, Any],
+    run: Run,
     results: Sequence[Result],
     names: dict[str, str],
     missing: Sequence[str] = (),
@@ -151,25 +151,25 @@ def summary(
     shown = {state for e in exercises for state, _ in e["states"]}
     bars = _distribution(totals, [e["of"] for e in exercises])
     return {
-        "sheet": clean(run["sheet"], NAME),
-        "version": clean(run["version"], NAME),
+        "sheet": clean(run.sheet, NAME),
+        "version": clean(run.version, NAME),
         "n": len(results),
         "handed_in": handed_in(results, missing),
-        "of": run["of"],
+        "of": run.of,
         "mean": statistics.fmean(totals) if totals else 0,
         "median": statistics.median(totals) if totals else 0,
-        "full": sum(total == run["of"] for total in totals),
+        "full": sum(total == run.of for total in totals),
         "zero": sum(total == 0 for total in totals),
-        "credit": CREDIT[run.get("partial", False)],
+        "credit": CREDIT[run.partial],
         "bars": bars,
         "together": bars[0]["together"] if bars[0]["together"] > 1 else 0,
         "states": [state for state in STATES + OPEN_STATES if state in {*STATES, *shown}],
         "exercises": exercises,
         **_highlights(exercises),
         "missing": [clean(name, NAME) for name in missing],
-        "unfit": [clean(words, MESSAGE) for words in run.get("unfit", ())],
-        "borrowed": [clean(words, MESSAGE) for words in run.get("borrowed", ())],
-        **likeness(run.get("alike", ())),
-        **measures(run["isolation"]),
+        "unfit": [clean(words, MESSAGE) for words in run.unfit],
+        "borrowed": [clean(words, MESSAGE) for words in run.borrowed],
+        **likeness(run.alike),
+        **measures(run.isolation),
         **persons(run, results, names),
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from classroom.reports.feedback import DEFAULT, LINE, NAME, place_of
 from classroom.reports.sanitize import clean, shown_names
-from classroom.results import Answer, Result
+from classroom.results import Answer, Result, Run
 from mini_attn.exercises.spec import exercise
 
 __all__ = ["TO_MARK", "lines_of", "to_mark", "unmarked"]
@@ -72,7 +72,7 @@ def _answer(name: str, answer: Answer) -> dict[str, Any]:
     }
 
 
-def to_mark(run: dict[str, Any], results: Sequence[Result]) -> dict[str, Any] | None:
+def to_mark(run: Run, results: Sequence[Result]) -> dict[str, Any] | None:
     """Return all answers in words, question by question.
 
     Parameters
@@ -96,5 +96,5 @@ def to_mark(run: dict[str, Any], results: Sequence[Result]) -> dict[str, Any] | 
     if not found:
         return None
     left = sum(a["state"] == "to mark" for one in found.values() for a in one["answers"])
-    about = {"sheet": clean(run["sheet"], NAME), "version": clean(run["version"], NAME)}
+    about = {"sheet": clean(run.sheet, NAME), "version": clean(run.version, NAME)}
     return {**about, "questions": list(found.values()), "left": left}

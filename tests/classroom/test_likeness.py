@@ -102,7 +102,7 @@ def sent(texts: dict[str, str], key: str = KEY) -> list[Submission]:
 
 
 def pairs(texts: dict[str, str], key: str = KEY) -> list[list[str]]:
-    return [pair["students"] for pair in alike(sent(texts, key), [key])]
+    return [list(pair.students) for pair in alike(sent(texts, key), [key])]
 
 
 def renamed(text: str) -> str:
@@ -155,7 +155,7 @@ def test_a_copy_is_found_whatever_was_changed(change: str) -> None:
     assert (copy == EINSUM) == (change == "nothing")
     assert pairs({**ROADS, "x": copy}) == [["einsum", "x"]]
     (found,) = alike(sent({"a": EINSUM, "b": copy}), [KEY])
-    assert found["exercises"][KEY] == 1
+    assert found.exercises[KEY] == 1
     names: dict[str, object] = {}
     exec(f"import numpy as np\n{copy}", names)
     answer = names[KEY]
@@ -176,7 +176,7 @@ def test_near_is_near_and_far_is_not_said() -> None:
     for number, line in own.items():
         lines[number] = line
         found = alike(sent({"a": EINSUM, "b": "\n".join(lines)}), [KEY])
-        shares.append(found[0]["exercises"][KEY] if found else 0)
+        shares.append(found[0].exercises[KEY] if found else 0)
     assert shares == sorted(shares, reverse=True)
     assert NEAR <= shares[0] < 1
     assert shares[-1] == 0
@@ -226,8 +226,8 @@ def test_pairs_come_by_how_much_they_share() -> None:
         if one.student in ("a helper", "y"):
             one.cells["cached_step"] = [f"def cached_step(q, k):\n{other}\n"]
     found = alike(class_, [KEY, "cached_step"])
-    assert [pair["students"] for pair in found] == [["a helper", "y"], ["einsum", "x"]]
-    assert set(found[0]["exercises"]) == {KEY, "cached_step"}
+    assert [list(pair.students) for pair in found] == [["a helper", "y"], ["einsum", "x"]]
+    assert set(found[0].exercises) == {KEY, "cached_step"}
 
 
 HOSTILE = {

@@ -23,7 +23,7 @@ from classroom.adapters.lms import write_lms
 from classroom.grading.run_folder import write_kept
 from classroom.grading.tables import MARKS
 from classroom.reports.report import reports
-from classroom.results import Answer, Result
+from classroom.results import Answer, Result, Run
 from classroom.submissions.attempts import canvas_ids
 from classroom.submissions.collect import read
 from mini_attn.errors import ConfigError
@@ -84,9 +84,7 @@ def graded(
                points=n, of=of)
         for student, n in points.items()
     ]  # fmt: skip
-    run = {"sheet": "Week 1", "exercises": [key], "of": of, "version": "1", "isolation": {},
-           "students": len(results)}  # fmt: skip
-    write_kept(folder, reports(run, results, roster=roster))
+    write_kept(folder, reports(Run("Week 1", [key], of, "1", {}), results, roster=roster))
     return folder
 
 

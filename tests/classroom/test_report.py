@@ -30,7 +30,7 @@ from classroom.reports.feedback import SO_FAR, STATES, feedback
 from classroom.reports.report import grades, reports
 from classroom.reports.sanitize import clean, file_names, for_markdown, for_spreadsheet, shown_names
 from classroom.reports.summary import summary
-from classroom.results import Answer, Result
+from classroom.results import Answer, Result, Run
 from classroom.sheets.chapter import headings
 from mini_attn.errors import ConfigError
 from mini_attn.exercises import exercise, exercise_ids
@@ -71,17 +71,13 @@ def result(student: str, *answers: Answer, **changed: Any) -> Result:
     return replace(made, **changed)
 
 
-def a_run(ids: list[str] = IDS, **changed: Any) -> dict[str, Any]:
+def a_run(ids: list[str] = IDS, **changed: Any) -> Run:
     isolation = {"limits": True, "landlock": True, "seccomp": False, "hook": True}
-    return {
-        "sheet": "week1", "exercises": ids, "of": sum(exercise(i).points for i in ids),
-        "version": "0.1.0", "isolation": isolation,
-    } | changed  # fmt: skip
+    made = Run("week1", ids, sum(exercise(i).points for i in ids), "0.1.0", isolation)
+    return replace(made, **changed)
 
 
-def write_reports(
-    out: Path, run: dict[str, Any], results: list[Result], roster: Sequence[str] = ()
-) -> None:
+def write_reports(out: Path, run: Run, results: list[Result], roster: Sequence[str] = ()) -> None:
     for name, text in reports(run, results, roster=roster).items():
         replace_file(out / name, text, private=True)
 
