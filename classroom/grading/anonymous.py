@@ -314,7 +314,8 @@ def anonymous(
                for student, one in by_student.items()}  # fmt: skip
     nameless = [_result(result, unnamed[result.student]) for result in results]
     again = [names.get(student, "") for student in run.again]
-    texts = reports(replace(run, unfit=(), again=again), nameless)
+    # Marks that fit nobody, and whose answers are whose, are for the teacher and name names.
+    texts = reports(replace(run, again=again, unfit=(), alike=(), borrowed=()), nameless)
     for student, one in by_student.items():
         text, left = _notebook(one, exercises, unnamed[student])
         place = f"answers/{names[student]}.ipynb"

@@ -227,6 +227,15 @@ def test_who_is_not_on_the_roster_is_told_and_costs_nobody_else(tmp_path: Path) 
     assert "nobody on the roster" in (tmp_path / "out/summary.md").read_text()
 
 
+def test_whose_numbers_they_are_is_not_passed_on(tmp_path: Path) -> None:
+    save(tmp_path / "in/bo.ipynb", handed_in(ADA, ADA))
+    graded(tmp_path / "in", tmp_path / "out", nameless=True)
+    whose = "bo has the notebook of Ada Lovelace"
+    assert whose in (tmp_path / "out/summary.md").read_text()
+    for kind in ("md", "html"):
+        assert "Lovelace" not in (tmp_path / f"out/anonymous/summary.{kind}").read_text()
+
+
 def test_moodles_folders_are_found_by_their_names(tmp_path: Path) -> None:
     folder = tmp_path / "in/Çelik Ömer_123_assignsubmission_file"
     save(folder / "x.ipynb", handed_in(CELIK, CELIK))

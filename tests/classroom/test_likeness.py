@@ -10,6 +10,7 @@ import textwrap
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -277,8 +278,12 @@ def test_the_teacher_sees_it_and_no_student(tmp_path: Path) -> None:
              "source": text, "outputs": [], "execution_count": None}
         ]  # fmt: skip
         save(tmp_path / f"in/{student}.ipynb", data)
-    results = grade_folder(tmp_path / "in", tmp_path / "out", sheet=sheet, seed="a")
+    asked: dict[str, Any] = {"sheet": sheet, "seed": "a", "nameless": True}
+    results = grade_folder(tmp_path / "in", tmp_path / "out", **asked)
     assert {r.points for r in results} == {sheet.points}
+    passed_on = tmp_path / "out/anonymous"
+    assert not (passed_on / "likeness.csv").exists()
+    assert "proves nothing" not in (passed_on / "summary.md").read_text()
     text = (tmp_path / "out/likeness.csv").read_text(encoding="utf-8-sig")
     header, *rows = csv.reader(io.StringIO(text))
     assert header == ["student", "other student", "exercise", "alike in percent"]
