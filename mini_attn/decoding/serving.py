@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from mini_attn.caching import Blocks, Scheduler, Step
 from mini_attn.caching.scheduler import check_prompt
-from mini_attn.config import DecoderConfig, check_stop
+from mini_attn.config import check_stop
 from mini_attn.decoding.generation import check_decoder
 from mini_attn.errors import ConfigError
 from mini_attn.shapes import check_count, size_text
@@ -15,18 +15,7 @@ from mini_attn.shapes import check_count, size_text
 __all__ = ["Serving"]
 
 
-class _Decoder(Protocol):
-    """What a server reads of a backend's decoder."""
-
-    config: DecoderConfig
-    layers: Any
-
-
-Model = TypeVar("Model", bound=_Decoder)
-Logits = TypeVar("Logits")  # the backend's kind of array
-
-
-class Serving(Generic[Model, Logits]):
+class Serving:
     """The sequences of a server: what is asked of a backend are pools, caches and logits.
 
     ``tokens of each sequence = those that generate would give it alone``
@@ -37,13 +26,13 @@ class Serving(Generic[Model, Logits]):
 
     def __init__(
         self,
-        model: Model,
+        model: Any,
         n_blocks: int,
         *,
         block_size: int = 16,
         token_budget: int = 64,
         stop_token: int | Sequence[int] | None = None,
-        choose: Callable[[str, Logits], int] | None = None,
+        choose: Callable[[str, Any], int] | None = None,
     ) -> None:
         check_decoder(model, self._decoder)
         if choose is not None and not callable(choose):
@@ -68,8 +57,8 @@ class Serving(Generic[Model, Logits]):
         """Blocks of one layer, in the type of the model and where it lies."""
         raise NotImplementedError
 
-    def _logits(self, tokens: Sequence[int], caches: Sequence[Any]) -> Logits:
-        """Logits (vocab_size,) after the last of a sequence's new tokens."""
+    def _logits(self, tokens: Sequence[int], caches: Sequence[Any]) -> Any:
+        """Return the logits (vocab_size,) after the last of a sequence's new tokens."""
         raise NotImplementedError
 
     def add(self, name: str, prompt: Sequence[int], *, max_new_tokens: int) -> None:

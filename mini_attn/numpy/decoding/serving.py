@@ -23,7 +23,7 @@ class _RentedKVCache(BorrowedBlocks, PagedKVCache):
     """The blocks of one sequence in one layer, for one step."""
 
 
-class Server(Serving[Decoder, Array]):
+class Server(Serving):
     """A decoder that continues many sequences, in blocks that a scheduler gives them.
 
     ``tokens of each sequence = those that generate would give it alone``
