@@ -13,7 +13,6 @@ from mini_attn.exercises.form import Missing, arrays_of, not_finite, number_of
 from mini_attn.exercises.report import Report
 from mini_attn.exercises.runner import Run
 from mini_attn.exercises.spec import GROUPS, Exercise, Inputs, Outputs
-from mini_attn.questions import judge
 
 __all__ = ["count_right", "judge_function", "judge_number"]
 
@@ -205,6 +204,8 @@ def judge_number(task: Exercise, answer: Any) -> Report:
     Report
         Whether it is right.
     """
+    from mini_attn.questions import judge  # a page with functions alone doesn't wait for it
+
     report = Report(task)
     try:
         judged = judge(task.question, number_of(answer))

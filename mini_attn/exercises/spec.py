@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mini_attn.errors import ConfigError
 from mini_attn.exercises.comparing import Inputs, Outputs, Same, Symptom, by_right, close
-from mini_attn.questions import NumberQuestion
+
+if TYPE_CHECKING:  # only an exercise that asks for a number loads them
+    from mini_attn.questions import NumberQuestion
 
 __all__ = [
     "GROUPS", "STAGES", "Cases", "Exercise", "Inputs", "Outputs", "Slips", "checked_ids",
