@@ -59,8 +59,9 @@ def with_what_it_uses(source: str, name: str) -> str:
             used.add(node)
             read = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
             todo += sorted(read & made.keys() - {"np"})
-    parts = sorted(used, key=lambda node: node.lineno)
-    return "\n\n\n".join(str(ast.get_source_segment(source, node)) for node in parts) + "\n"
+    lines, parts = source.splitlines(), sorted(used, key=lambda node: node.lineno)
+    shown = ("\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in parts)
+    return "\n\n\n".join(shown) + "\n"
 
 
 def solution_code(task: Exercise) -> str:

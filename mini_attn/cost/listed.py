@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mini_attn.errors import ConfigError
-from mini_attn.models import model as model_called
 
 __all__ = ["listed"]
 
@@ -34,7 +33,9 @@ def listed(model: Any) -> Any:
     32
     """
     if isinstance(model, str):
-        return model_called(model)
+        from mini_attn.models import model as called  # only a name needs all models
+
+        return called(model)
     if not hasattr(model, "n_heads"):
         raise ConfigError(
             "model must be a ModelConfig or the name of a listed one, such as 'gpt2', "

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import DType, check_dtype, layer_sizes, named_shapes, size_text
-from mini_attn.weights import check_state
 
 Array = NDArray[Any]
 DTYPES = ("float16", "float32", "float64")
@@ -109,6 +108,8 @@ class Module:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Copy weights in, in the module's dtype; every name and shape must fit."""
         own = self.state_dict()
+        from mini_attn.weights.state import check_state  # checkpoints are slow to import
+
         check_state(own, state_dict)
         arrays = {name: np.asarray(weight) for name, weight in state_dict.items()}
         for name, array in arrays.items():

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from mini_attn import shapes
 from mini_attn.errors import DTypeError, ShapeError
 from mini_attn.shapes import DType, check_dtype, layer_sizes, named_shapes, size_text
-from mini_attn.weights import check_state
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
 
@@ -115,6 +114,8 @@ class Module(nn.Module):
         """Copy weights in, in the module's dtype; every name and shape must fit."""
         own = self.state_dict()
         if strict:
+            from mini_attn.weights.state import check_state  # checkpoints are slow to import
+
             check_state(own, state_dict)
         tensors = {
             name: weight if isinstance(weight, Tensor) else torch.tensor(weight)

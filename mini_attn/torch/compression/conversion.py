@@ -8,7 +8,6 @@ from torch import Tensor
 
 from mini_attn.config import AttentionConfig
 from mini_attn.torch._module import check_floating
-from mini_attn.weights.fewer_heads import pooled_heads, pruned_heads
 
 __all__ = ["pool_kv_heads", "prune_heads"]
 
@@ -61,6 +60,8 @@ def pool_kv_heads(
     >>> tuple(state["k_proj.weight"].shape), config.n_kv_heads
     ((4, 8), 2)
     """
+    from mini_attn.weights.fewer_heads import pooled_heads  # checkpoints are slow to import
+
     return pooled_heads(state, config, n_kv_heads, check_floating)
 
 
@@ -113,4 +114,6 @@ def prune_heads(
     >>> config.n_heads, config.n_kv_heads, tuple(state["o_proj.weight"].shape)
     (2, 1, (8, 4))
     """
+    from mini_attn.weights.fewer_heads import pruned_heads  # checkpoints are slow to import
+
     return pruned_heads(state, config, heads, check_floating)
