@@ -63,7 +63,8 @@ def children() -> set[int]:
 
 def chosen_of(request: pytest.FixtureRequest, kind: str) -> set[str]:
     """The names of those of a kind that this run asks for."""
-    specs = [getattr(item, "callspec", None) for item in request.session.items]
+    ours = [item for item in request.session.items if item.path == request.path]
+    specs = [getattr(item, "callspec", None) for item in ours]
     return {spec.params[kind].name for spec in specs if spec and kind in spec.params}
 
 
