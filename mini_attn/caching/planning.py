@@ -137,7 +137,7 @@ class Planning:
     def _admit(self, arrival: int) -> bool:
         """Begin a sequence that waits, if all of its tokens fit; whether they do."""
         run, prefixes = self._waiting[arrival], self._blocks.prefixes
-        hits = prefixes.find(run.tokens)
+        hits = prefixes._find(run.tokens)  # checked when it came
         revived = sum(not self._blocks._held_by(block) for block in hits)
         slots = len(hits) * prefixes.block_size
         run = replace(run, table=tuple(hits), done=slots, full=len(hits))

@@ -138,6 +138,10 @@ class Prefixes:
         []
         """
         _check_tokens(tokens)
+        return self._find(tokens)
+
+    def _find(self, tokens: Sequence[int]) -> list[int]:
+        """`find` without checks."""
         found, parent = [], None
         for part in self._parts(tokens[: max(0, len(tokens) - 1)]):
             block = self._found.get(self._key(parent, part))
