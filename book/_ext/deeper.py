@@ -18,7 +18,7 @@ from sphinx.errors import ExtensionError
 BOX = """<details class="deeper"><summary>Go deeper
 <span class="about-note">{minutes} min; nothing below needs it</span></summary>
 <div class="deeper-body">"""
-KEPT_OPEN = {"exercise", "widget", "prediction"}  # what nobody should have to look for
+KEPT_OPEN = {"exercise"}  # what nobody should have to look for
 
 
 def fold(section: nodes.section, chapter: Chapter) -> None:
