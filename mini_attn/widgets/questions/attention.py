@@ -1,4 +1,4 @@
-"""The predictions of the chapter on attention about scores, weights and gradients."""
+"""The predictions of the chapter on attention: scores, weights and gradients."""
 
 from __future__ import annotations
 
@@ -40,22 +40,20 @@ def _score() -> Question:
         explanation=f"q · k = {dot:g}, the other products are 0, and √head_dim = √{SIZE} = "
         f"{SIZE**0.5:g}, so the score is {dot / SIZE**0.5:g}.",
         mistakes=(
-            Mistake(dot, "That is q · k. It is still to be divided by the root of `head_dim`."),
+            Mistake(dot, "That's q · k. You still have to divide it by the root of `head_dim`."),
             Mistake(
                 dot / SIZE,
-                f"That is divided by `head_dim` = {SIZE}; the scale is one over its root.",
+                f"You divided by `head_dim` = {SIZE}. Divide by its square root instead.",
             ),
             Mistake(
                 dot / WIDTH**0.5,
-                f"That is divided by the root of `d_model` = {WIDTH}. The sum has `head_dim` "
-                "terms, as many as a query has numbers.",
+                f"You divided by the root of `d_model` = {WIDTH}. The sum has `head_dim` terms, "
+                "one per entry of the query.",
             ),
-            Mistake(
-                dot * SIZE**0.5, "That is multiplied by the root. The scale makes scores smaller."
-            ),
+            Mistake(dot * SIZE**0.5, "You multiplied by the root. The scale makes scores smaller."),
             Mistake(
                 float(q.sum() * k.sum()) / SIZE**0.5,
-                "That multiplies the sums. A dot product multiplies entry by entry, then adds.",
+                "You multiplied the sums. A dot product multiplies entry by entry, then adds.",
             ),
         ),
     )
@@ -68,37 +66,37 @@ def _leak() -> Question:
     return Question(
         key="attention/leak",
         text=f"The first word, “Once”, has the scores {_numbers(scores)} for the four tokens "
-        "“Once upon a time”. Nothing is hidden from it. How many percent of its weight go to "
+        "“Once upon a time”. Nothing is hidden from it. What percentage of its weight goes to "
         "tokens that come later?",
         answer=round(percent),
         unit="percent",
         kind="share",
         tolerance=0.01,
         explanation="e to the 3 is about 20.1 and e to the 0 is 1, so the row is (20.1, 1, 1, "
-        f"20.1) over 42.2, and all but the first entry add up to {percent:.1f} %.",
+        f"20.1) over 42.2, and all but the first entry add up to {percent:.1f}%.",
         mistakes=(
             Mistake(
                 100 * float(weights[3]),
-                "That is one of the two large weights, “Once” or “time”. What comes later is all "
-                "but “Once”, the two small ones included.",
+                "That's one of the two large weights, “Once” or “time”. Everything but “Once” "
+                "comes later, and that includes the two small weights.",
             ),
             Mistake(
                 50,
-                "Close: “Once” and “time” have the same score. But a score of 0 is not a weight "
-                "of 0, because e to the 0 is 1.",
+                "Close: “Once” and “time” have the same score. But a score of 0 isn't a weight of "
+                "0, because e to the 0 is 1.",
             ),
             Mistake(
                 75,
-                "That is three of four tokens. The softmax does not share evenly: it weighs by the "
-                "scores.",
+                "That's three of four tokens. The softmax doesn't divide evenly: larger scores get "
+                "more weight.",
             ),
             Mistake(
                 100 * float(weights[1:3].sum()),
-                "That is “upon” and “a”. “time” comes later too, and it has the largest share.",
+                "That's “upon” and “a”. “time” comes later too, and its weight is much larger.",
             ),
             Mistake(
                 round(percent / 100, 2),
-                "That is the share of 1. The question asks for percent.",
+                "That's a fraction of 1. The question asks for a percentage.",
             ),
         ),
     )
@@ -116,25 +114,23 @@ def _spread() -> Question:
         explanation=f"Each product has variance 1 · 1 = 1, the {size} products are independent, so "
         f"the variance is {size} and the standard deviation √{size} = {math.isqrt(size)}.",
         mistakes=(
-            Mistake(size, "That is the variance. The standard deviation is its root."),
+            Mistake(size, "That's the variance. The standard deviation is its root."),
             Mistake(
                 1,
-                "One product has standard deviation 1. The sum of 256 of them spreads more, which "
-                "is what the scale undoes.",
+                "One product has standard deviation 1. The sum of 256 of them has a larger one, "
+                "which is what the scale undoes.",
             ),
             Mistake(
                 2 * math.isqrt(size),
-                "A factor 2 too many: variances of products of independent entries multiply, "
-                "1 · 1 = 1.",
+                "That's twice too large. The variance of a product of independent entries is the "
+                "product of their variances, 1 · 1 = 1.",
             ),
             Mistake(
                 math.sqrt(2 * size),
-                f"The sum has {size} terms, one for each pair of entries: not {size} from the "
+                f"The sum has {size} terms, one for each pair of entries. It isn't {size} from the "
                 f"query and {size} more from the key.",
             ),
-            Mistake(
-                size**2, "Variances add over the sum; they are not multiplied with each other."
-            ),
+            Mistake(size**2, "You multiplied the variances of the terms. In a sum, they add up."),
         ),
     )
 
@@ -144,8 +140,9 @@ def _gradient() -> Question:
     ratio = even * (1 - even) / (sure * (1 - sure))
     return Question(
         key="attention/gradient",
-        text=f"Two keys. Once the weight of the first is {even}, once it is {sure}. By what factor "
-        "is its derivative with respect to its own score smaller in the second case?",
+        text=f"A query sees two keys. First, the weight of one of them is {even}. Then training "
+        f"makes it {sure}. How many times smaller is the derivative of that weight with respect to "
+        "its own score?",
         answer=round(ratio),
         unit="times",
         kind="ratio",
@@ -155,24 +152,64 @@ def _gradient() -> Question:
         mistakes=(
             Mistake(
                 (1 - even) / (1 - sure),
-                "That compares 1 − w alone. The derivative of a weight is w (1 − w).",
+                "You compared 1 − w alone. The derivative of a weight is w (1 − w).",
             ),
             Mistake(
                 sure / even,
-                "That compares the weights. What a small change of the score does is w (1 − w).",
+                "You compared the weights. Compare their derivatives, w (1 − w).",
             ),
-            Mistake(1 / ratio, "That is the other way round: the second over the first."),
+            Mistake(1 / ratio, "That's the other way around: the second over the first."),
             Mistake(
                 ratio**2,
-                "That is the square. One derivative, w (1 − w), is asked for in each case.",
+                "You squared the ratio. Each case has one derivative, w (1 − w).",
             ),
             Mistake(
                 round(1 / (1 - sure)),
-                "That is 1 over 1 − w. Compare w (1 − w) in both cases: 0.25 is the largest it can "
-                "be, not 1.",
+                "That's 1 over 1 − w. Compare w (1 − w) in both cases: the largest it can be is "
+                "0.25, not 1.",
             ),
         ),
     )
 
 
-ALL = (_score(), _leak(), _spread(), _gradient())
+def _aligned() -> Question:
+    size = 64
+    root = math.isqrt(size)
+    return Question(
+        key="attention/aligned",
+        text=f"`head_dim` = {size}, and a query's entries have mean 0 and variance 1. Training has "
+        "turned a key into an exact copy of the query. About how large is their score, with "
+        "the usual scale?",
+        answer=size // root,
+        unit="points",
+        kind="formula",
+        signed=True,
+        tolerance=0.02,
+        explanation=f"Each product is a square with mean 1, so q · k is about {size}. Divided by "
+        f"√{size} = {root}, that leaves {size // root}, where a random key has scores of about 1.",
+        mistakes=(
+            Mistake(
+                1,
+                "That holds for a key that is independent of the query. Here the products don't "
+                "cancel: each is a square.",
+            ),
+            Mistake(
+                0,
+                "Independent products have mean 0. The products of a vector with itself are "
+                "squares, so their mean is 1.",
+            ),
+            Mistake(size, f"That's q · k. Divide it by the root of `head_dim` = {size}."),
+            Mistake(
+                math.sqrt(root),
+                "You took the root twice. The squares add up to about `head_dim`, not to its root.",
+            ),
+            Mistake(
+                2 * root,
+                f"That's twice too large. {size} squares with mean 1 add up to about {size}.",
+            ),
+            Mistake(size * root, "You multiplied by the root. The scale divides by it."),
+        ),
+    )
+
+
+ALL = (_score(), _leak(), _spread(), _gradient(), _aligned())
