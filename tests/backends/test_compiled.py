@@ -167,6 +167,7 @@ def test_padded_rows_stay_padded():
     assert (outs[0] == outs[1]).all()
 
 
+@pytest.mark.exhaustive
 def test_the_real_compiler():
     """Once through code generation, to see that what is traced can also be built."""
     model = model_of("rope", dtype="float32")

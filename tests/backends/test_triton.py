@@ -172,6 +172,7 @@ print("built")
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.gpu
 def test_the_kernels_compile_for_gpus(tmp_path):
     """To machine code, with no GPU at hand: the interpreter accepts more than the compiler."""

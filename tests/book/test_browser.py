@@ -25,6 +25,7 @@ from tests.book.test_opening import STEMS as OPENING
 from tests.book.test_opening import assert_first_screen_holds_question_and_picture
 from tests.exercises.test_open_browser import assert_questions_have_a_place_and_practice_a_model
 from tests.sampling import sampled
+from tests.scripts import script
 from tests.site import (
     THEMES,
     WIDTHS,
@@ -39,11 +40,24 @@ from tools import HTML, ROOT
 from tools.site import Visit
 
 pytestmark = pytest.mark.browser
+read_chapters = script("book/_ext/living.py").read_chapters
 
 PAGES = sorted(p.relative_to(HTML).as_posix() for p in HTML.glob("book/*.html"))
 STEMS = sorted(path.stem for path in (ROOT / "book").glob("*.ipynb"))
-# Pages that are made of docstrings look alike: in a sample three stand for all.
-SAMPLE = sampled(PAGES, lambda name: "api" if Path(name).stem.startswith("api-") else name, 3)
+ROAD = [c.stem for c in read_chapters().values() if c.part == "The road"]
+
+
+def kind_of(name: str) -> str:
+    """Pages that are made alike, of which a few stand for all in a sample."""
+    stem = Path(name).stem
+    if stem.startswith("api-"):
+        return "api"
+    if stem in OPENING:
+        return "a chapter of the road" if stem in ROAD else "another chapter"
+    return stem
+
+
+SAMPLE = sampled(PAGES, kind_of, 3)
 CHAPTERS = [name for name in PAGES if Path(name).stem in STEMS]
 CHAPTER = "book/kv-cache.html"
 STILL = 0.02  # layout shift of a page that opens

@@ -79,7 +79,7 @@ def kept(page: Page) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_a_verdict_waits_for_the_reader_s_and_both_are_kept(visit: Visit, protocol: str) -> None:
     page = visit(PAGE, protocol=protocol)
     assert page.locator(".claim").count() == CLAIMS.COUNT

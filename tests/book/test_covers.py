@@ -173,7 +173,7 @@ def assert_covers_are_in_one_piece(page: Page, stem: str) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_a_guess_uncovers_and_is_remembered(visit: Visit, protocol: str) -> None:
     page = visit(CHAPTER, protocol=protocol)
     one, both = cover(page, "matmul/flops"), cover(page, "matmul/square")

@@ -36,9 +36,9 @@ NAME = f"kv-cache-{mini_attn.__version__}.ipynb"
 # Opened as notebooks, the second one in test-all; of all others the cells are run.
 WHOLE: dict[str, Any] = {"attention": (), "start": pytest.mark.exhaustive}
 OTHERS = sorted({path.stem for path in (ROOT / "book").glob("*.ipynb")} - set(WHOLE))
-# The longest, figures, trained weights, a plain text and a measurement stand for the others, whose
+# Figures and trained weights, a measurement, and the reference code stand for the others, whose
 # cells run with the machine's Python in every run.
-SAMPLE = ("kv-cache", "model", "mqa-gqa", "plain", "matmul")
+SAMPLE = ("kv-cache", "mqa-gqa", "plain")
 MEMBERS = ("mha", "mla")
 
 

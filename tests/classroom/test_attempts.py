@@ -298,6 +298,7 @@ def test_a_right_answer_of_a_second_attempt_is_right(tmp_path: Path, monkeypatch
     assert ada.attempts[0].startswith("attempt 2")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_killed_half_way_and_resumed_a_term_s_run_is_the_same(tmp_path: Path) -> None:
     """The real grader with all choices at once, in processes of their own."""

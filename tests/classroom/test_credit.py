@@ -151,6 +151,7 @@ def test_a_sheet_s_own_points_are_followed_everywhere(folder: Path, tmp_path: Pa
     assert (tmp_path / "grades.csv").read_text() == grades
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_killed_and_resumed_in_parts(folder: Path, tmp_path: Path) -> None:
     """Also where parts count only from the second run on."""

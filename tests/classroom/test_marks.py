@@ -309,6 +309,7 @@ def test_what_the_teacher_writes_is_text(tmp_path: Path) -> None:
     assert not table(tmp_path)["ada"]["by hand"].startswith(("=", "+", "-", "@"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_killed_half_way_and_resumed_the_marks_are_there(tmp_path: Path) -> None:
     """The real grader, in processes of its own."""

@@ -390,6 +390,7 @@ PRINTED = """() => jupyterapp.shell.currentWidget.model.sharedModel.cells
   .filter(cell => cell.cell_type === "code").map(cell => cell.outputs)"""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.browser
 @pytest.mark.lite
 def test_runs_in_the_browser_notebook() -> None:

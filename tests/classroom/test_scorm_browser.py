@@ -187,6 +187,7 @@ def test_a_new_attempt_begins_anew(visit: Visit) -> None:
     assert told(course)["cmi.core.score.raw"] == "0"
 
 
+@pytest.mark.exhaustive
 def test_code_that_is_too_long_for_the_platform_stays_in_the_browser(visit: Visit) -> None:
     course = visit("lms.html")
     page = "kv-cache/book/kv-cache.html"
@@ -285,6 +286,7 @@ def test_nothing_leads_out_of_the_page_but_in_a_new_window(visit: Visit) -> None
         assert serious_findings(opened) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.lite
 def test_with_python_in_the_page_code_counts(visit: Visit) -> None:
     with zipfile.ZipFile(io.BytesIO(scorm_package("kv-cache", HTML, python=True))) as archive:

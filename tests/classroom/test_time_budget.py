@@ -74,6 +74,7 @@ def test_who_sleeps_uses_up_their_own_time_and_nobody_else_s(tmp_path: Path) -> 
     assert page.count("that one student has. This one was stopped or not begun.") == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("short")
 def test_a_class_that_goes_on_does_not_wait_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -54,6 +54,7 @@ BOTH = """() => [...document.querySelectorAll(".page-cell")].map((cell) => {
 })"""
 
 
+@pytest.mark.exhaustive
 def test_a_chapter_runs_from_top_to_bottom(visit: Visit) -> None:
     page = visit.look(WHOLE)
     buttons = page.get_by_role("button", name="Run cell")
@@ -122,6 +123,7 @@ def test_a_cell_is_run_edited_stopped_and_put_back(visit: Visit) -> None:
     expect(fourth.get_by_role("status")).to_contain_text("Done, 3 cells.", timeout=COLD)
 
 
+@pytest.mark.exhaustive
 def test_an_error_above_is_told_where_one_waits(visit: Visit) -> None:
     page = visit.look(CHAPTER)
     write(page, cell(page, 3), "half")
@@ -145,6 +147,7 @@ def test_from_a_disk_no_cell_promises_to_run(visit: Visit) -> None:
     assert page.get_by_role("button", name="Run cell").count() == 0
 
 
+@pytest.mark.exhaustive
 def test_it_is_read_by_everyone(visit: Visit) -> None:
     page = visit.look(CHAPTER, width=WIDTHS[1])
     third = cell(page, 3)

@@ -202,6 +202,7 @@ def test_a_loop_inside_an_answer_ends_by_itself(page: Page) -> None:
     expect(box.locator("[data-state=failed]")).to_contain_text("a loop never stops", timeout=COLD)
 
 
+@pytest.mark.exhaustive
 def test_floods_and_large_arrays_leave_the_page_usable(page: Page) -> None:
     box = place(page)
     output = box.locator(".here-output")
@@ -226,6 +227,7 @@ def test_floods_and_large_arrays_leave_the_page_usable(page: Page) -> None:
 # ---------------------------------------------------------------- what is kept
 
 
+@pytest.mark.exhaustive
 def test_code_is_kept_and_reset_goes_back(visit: Visit, tmp_path: Path) -> None:
     page = visit.look(CHAPTER)
     starter = exercise(ID).starter
@@ -259,6 +261,7 @@ def test_code_is_kept_and_reset_goes_back(visit: Visit, tmp_path: Path) -> None:
     assert text_of(box) == "mine = '</script>'"
 
 
+@pytest.mark.exhaustive
 def test_another_window_follows(visit: Visit) -> None:
     page = visit(CHAPTER)
     other = page.context.new_page()

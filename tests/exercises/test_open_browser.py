@@ -28,7 +28,7 @@ def kept(page: Page, kind: str) -> object:
     return json.loads(page.evaluate(f"localStorage.getItem('living:{kind}:{KEY}')") or "null")
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_what_was_written_and_ticked_comes_back(visit: Visit, protocol: str) -> None:
     page = visit(CHAPTER, protocol=protocol)
     text = "It could be learned.\n\nBut <b>not</b> from there."

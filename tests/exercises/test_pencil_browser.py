@@ -66,7 +66,7 @@ def test_every_pencil_exercise_is_done_in_its_page_from_a_disk(visit: Visit, nam
         assert kept(page, "exercise", key) == {"state": "solved", "points": task.points}
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_what_was_typed_and_solved_comes_back(visit: Visit, protocol: str) -> None:
     page = visit(CHAPTER, protocol=protocol)
     expect(told(page)).to_be_empty()
@@ -84,6 +84,7 @@ def test_what_was_typed_and_solved_comes_back(visit: Visit, protocol: str) -> No
     assert kept(page, "exercise") == {"state": "solved", "points": 2}
 
 
+@pytest.mark.exhaustive
 def test_it_knows_what_was_solved_elsewhere_and_forgotten(visit: Visit) -> None:
     page = visit(CHAPTER)
     other = page.context.new_page()

@@ -309,6 +309,7 @@ def test_without_storage_it_says_so_and_goes_on(visit: Visit, tmp_path: Path) ->
     assert found["kv-cache"]["exercises"] == {"cached_step": {"state": "done", "points": 0}}
 
 
+@pytest.mark.exhaustive
 def test_another_window_follows(visit: Visit) -> None:
     page = visit(CHAPTER)
     other = page.context.new_page()

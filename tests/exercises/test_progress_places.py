@@ -114,6 +114,7 @@ def in_jupyter(folder: Path, code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_page_notebook_and_file_agree_after_each_way(visit: Visit, tmp_path: Path) -> None:
     page = visit(CHAPTER)
     pencil(page, "30")
@@ -161,6 +162,7 @@ def test_page_notebook_and_file_agree_after_each_way(visit: Visit, tmp_path: Pat
     agree(page, tab, {**found, "cache_budget": "tried"})
 
 
+@pytest.mark.exhaustive
 def test_a_link_opens_the_notebook_at_its_exercise(visit: Visit) -> None:
     page = visit(CHAPTER)
     active = """() => {

@@ -60,7 +60,7 @@ def test_its_link_asks_for_the_same_row_and_rule(moments: list[dict[str, Any]]) 
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_the_chapter_opens_on_the_row_that_was_tapped(visit: Visit, protocol: str) -> None:
     page = visit("book/index.html", protocol=protocol, reduced_motion="reduce")
     page.locator(".living[data-widget=first_look] [data-id=row-2]").click()

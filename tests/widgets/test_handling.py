@@ -310,7 +310,7 @@ def stored(page: Page) -> dict[str, object]:
     return json.loads(page.evaluate("localStorage.getItem('living:shape') ?? '{}'"))
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_a_choice_goes_to_the_other_pictures(open_page: Visit, protocol: str) -> None:
     page = open_page("both.html", protocol=protocol)
     roof = page.locator(".living[data-widget=roofline]")

@@ -141,7 +141,7 @@ def test_what_is_pressed_has_room_for_a_finger(open_page: Visit, touch: bool, le
         assert min(min(size) for size in targets.evaluate_all(sizes)) >= least - 0.01
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_a_decoder_comes_at_its_first_use(open_page: Visit, protocol: str) -> None:
     """Nothing at load, one script at the first change, none at the second."""
     page = open_page.look("light.html", protocol=protocol)

@@ -393,7 +393,7 @@ def test_what_the_steps_move_is_dragged(open_page: Visit) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_a_link_opens_one_plot_at_a_step(open_page: Visit, protocol: str) -> None:
     page = open_page.look("light.html#plot-powers:step=3&reader=2", protocol=protocol)
     plot = box(page, 0)

@@ -338,7 +338,7 @@ def test_focus_survives_a_change_from_outside(open_page: Visit) -> None:
     assert page.evaluate("document.activeElement.dataset.id") == "w-5-5"
 
 
-@pytest.mark.parametrize("protocol", ["http", "file"])
+@pytest.mark.parametrize("protocol", ["http", pytest.param("file", marks=pytest.mark.exhaustive)])
 def test_link_to_a_state(open_page: Visit, protocol: str) -> None:
     page = open_page.look("light.html#decode_stepper:step=4&cached=false", protocol=protocol)
     box = page.locator(STEPPER)
