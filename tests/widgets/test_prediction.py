@@ -94,9 +94,8 @@ BY_HAND = {
     "model/parameters": 118 * 64 + 2 * (4 * 64 * 64 + 2 * 64 * 256 + 2 * 64) + 64,
     "model/guess": 4.771,
     "model/addends": 11,
-    "multihead/scores": 12 * 1000 * 1000,
-    "multihead/weights": 4 * 512 * 512,
-    "multihead/score-flops": 2 * 12 * 1000 * 1000 * 64,
+    "multihead/weights": 16 * 32 / (8 * 64),
+    "multihead/overtake": 443,  # √(4 * 768² / 12) = 443.4
     "multihead/favourites": 2,
     "multihead/rank": 64,
     "multihead/bias": 512,

@@ -1,8 +1,9 @@
-"""The predictions of the chapter on many heads that count scores, weights and FLOPs."""
+"""The predictions of the chapter on many heads about what heads cost."""
 
 from __future__ import annotations
 
-from mini_attn import cost
+from math import sqrt
+
 from mini_attn.config import AttentionConfig
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
@@ -11,138 +12,104 @@ __all__ = ["ALL"]
 
 GPT2 = MODELS["gpt2"]
 HEADS, SIZE, WIDTH = GPT2.n_heads, GPT2.head_dim, GPT2.d_model
-TOKENS = 1000
 
 
-def _scores() -> Question:
-    pairs = TOKENS * TOKENS
-    return Question(
-        key="multihead/scores",
-        text=f"A layer with {HEADS} heads of {SIZE} runs over {TOKENS:,} tokens and writes down "
-        "the whole score matrix of every head. How many scores does it store?",
-        answer=HEADS * pairs,
-        unit="scores",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"Each head has its own square of {TOKENS:,} × {TOKENS:,} scores, and "
-        f"{HEADS} × {pairs:,} = {HEADS * pairs:,}.",
-        mistakes=(
-            Mistake(pairs, f"That is one head. Each of the {HEADS} heads has a square of its own."),
-            Mistake(
-                HEADS * TOKENS,
-                "That is one query row per head. Every token of the pass asks.",
-            ),
-            Mistake(
-                HEADS * pairs * SIZE,
-                f"`head_dim` = {SIZE} is summed over in the dot product: a score is one number.",
-            ),
-            Mistake(
-                HEADS * cost.visible_pairs(TOKENS, TOKENS),
-                "That is the causal half. The question is about the whole square, as a plain "
-                "product q kᵀ writes it.",
-            ),
-            Mistake(
-                2 * HEADS * pairs,
-                "That is twice as many: the scores, or the weights that the softmax makes of "
-                "them, are one array each. The question is about the scores.",
-            ),
-            Mistake(
-                HEADS * pairs * GPT2.n_layers,
-                f"That is all {GPT2.n_layers} layers of GPT-2. The question is about one.",
-            ),
-        ),
-    )
+def _numbers(config: AttentionConfig) -> int:
+    """Return how many numbers the four matrices of a layer hold."""
+    return 4 * config.d_model * config.n_heads * config.head_dim
 
 
 def _weights() -> Question:
-    d_model, n_heads = 512, 16
-    size = d_model // n_heads
-    config = AttentionConfig(d_model, n_heads, size)
-    total = 4 * config.d_model * config.n_heads * config.head_dim
+    d_model, few, many = 512, 8, 16
+    before, after = (
+        _numbers(AttentionConfig(d_model, n_heads, d_model // n_heads)) for n_heads in (few, many)
+    )
     return Question(
         key="multihead/weights",
-        text=f"The first transformer had `d_model` = {d_model} and 8 heads of {d_model // 8}. Now "
-        f"split the same width into {n_heads} heads of {size}. How many numbers do W_q, W_k, W_v "
-        "and W_o hold together (no biases)?",
-        answer=total,
-        unit="numbers",
-        kind="product",
+        text=f"The first transformer had `d_model` = {d_model} and {few} heads of dimension "
+        f"{d_model // few}. Split the same width into {many} heads of dimension "
+        f"{d_model // many}. How many times as many numbers do W_q, W_k, W_v and W_o hold "
+        "together?",
+        answer=after // before,
+        unit="times",
+        kind="ratio",
         tolerance=0.005,
-        explanation=f"Each matrix is `d_model` × (`n_heads` · `head_dim`) = {d_model} × {d_model}, "
-        f"however it is split, and 4 × {d_model} × {d_model} = {total:,}.",
+        explanation=f"As many as before. Each matrix is `d_model` × (`n_heads` · `head_dim`) = "
+        f"{d_model} × {d_model}, however you split it.",
         mistakes=(
             Mistake(
-                2 * total,
-                "That is twice too many: more heads do not add columns when each has fewer of "
-                f"them. {n_heads} × {size} is {d_model} again.",
+                many / few,
+                "That counts the heads. Each of them now has half as many columns: "
+                f"{many} × {d_model // many} is {d_model} again.",
             ),
             Mistake(
-                n_heads * total,
+                few / many,
+                "That counts the columns of one head. There are twice as many heads.",
+            ),
+            Mistake(
+                (many / few) ** 2,
+                "You doubled twice. There are twice as many heads, but each is half as wide.",
+            ),
+            Mistake(
+                many,
                 f"That gives each head matrices of the full width. A head's part of W_q has "
-                f"{size} columns, not {d_model}.",
+                f"{d_model // many} columns, not {d_model}.",
             ),
             Mistake(
-                3 * total // 4,
-                "One matrix is missing: after the heads comes W_o, as large as the others.",
+                1.5,
+                "You doubled only some of the matrices. Each of the four keeps its size.",
             ),
             Mistake(
-                total // n_heads,
-                f"That is one head. There are {n_heads} of them.",
-            ),
-            Mistake(
-                total // 4,
-                "That is one matrix. There are four of this size.",
-            ),
-            Mistake(
-                total // 2,
-                "That halves the width. Heads are half as wide, and there are twice as many.",
+                after,
+                "That's how many numbers they hold. Compare it with the number before the split.",
             ),
         ),
     )
 
 
-def _score_flops() -> Question:
-    flops = cost.attention_flops(TOKENS, TOKENS, n_heads=HEADS, head_dim=SIZE)["scores"]
+def _overtake() -> Question:
+    numbers = _numbers(AttentionConfig(WIDTH, HEADS, SIZE))
+    cross = sqrt(numbers / HEADS)
     return Question(
-        key="multihead/score-flops",
-        text=f"{HEADS} heads of {SIZE}, {TOKENS:,} tokens, the full square. How many FLOPs are "
-        "the scores q kᵀ of all heads (a multiply-add is 2)?",
-        answer=flops,
-        unit="FLOPs",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"2 × {TOKENS:,} × {TOKENS:,} × {SIZE} for a head, {HEADS} of them: "
-        f"{flops:,}. With one head of {WIDTH} the product is the same.",
+        key="multihead/overtake",
+        text=f"An attention layer of GPT-2 (`d_model` = {WIDTH}, {HEADS} heads of dimension "
+        f"{SIZE}) stores the whole score matrix of each head. From how many tokens on are there "
+        "more scores than weights in W_q, W_k, W_v and W_o?",
+        answer=round(cross),
+        unit="tokens",
+        kind="crossover",
+        tolerance=0.01,
+        explanation=f"{HEADS} n² scores against 4 × {WIDTH}² = {numbers:,} weights: equal at "
+        f"n = √({numbers:,} / {HEADS}) = {cross:.0f}.",
         mistakes=(
             Mistake(
-                flops // 2,
-                "Those are multiply-adds. Each counts as 2 FLOPs.",
+                sqrt(numbers),
+                f"That's with one head. Each of the {HEADS} heads has its own n × n matrix.",
             ),
             Mistake(
-                HEADS * flops,
-                f"That gives every head the full width {WIDTH}. A head's queries have {SIZE} "
-                "numbers.",
+                sqrt(numbers / 4 / HEADS),
+                f"That counts one weight matrix. There are four of {WIDTH} × {WIDTH}.",
             ),
             Mistake(
-                flops // HEADS,
-                f"That is one head. There are {HEADS}.",
+                numbers / HEADS,
+                "The number of scores grows with the square of the tokens. Take the root.",
             ),
             Mistake(
-                2 * flops,
-                "That includes the weighted sum, which costs as much again. The question is "
-                "about the scores.",
+                sqrt(3 * numbers / 4 / HEADS),
+                "One matrix is missing: W_o is as large as the other three.",
             ),
             Mistake(
-                HEADS * TOKENS * TOKENS,
-                f"That is how many scores there are. Each is a sum of {SIZE} products.",
+                sqrt(numbers / HEADS / SIZE),
+                f"You counted {SIZE} numbers per score. A dot product sums over them, so a score "
+                "is one number.",
             ),
             Mistake(
-                2 * TOKENS * TOKENS * WIDTH * WIDTH,
-                f"The width is counted twice. A score sums over `head_dim` = {SIZE} once, and "
-                f"{HEADS} × {SIZE} = {WIDTH}.",
+                sqrt(2 * numbers / HEADS),
+                "That counts half of each matrix. The question is about the whole, as q kᵀ "
+                "gives it.",
             ),
         ),
     )
 
 
-ALL = (_scores(), _weights(), _score_flops())
+ALL = (_weights(), _overtake())

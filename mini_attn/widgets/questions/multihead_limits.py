@@ -15,38 +15,37 @@ def _favourites() -> Question:
     tokens = len(example.TOKENS)
     return Question(
         key="multihead/favourites",
-        text="A head with `head_dim` = 1 has one number for each query and one for each key; "
-        f"queries may be positive or negative. Over {tokens} tokens with different keys, no mask: "
-        "how many different tokens can be the favourite (largest weight) of some query?",
+        text="A head with `head_dim` = 1 has one number for each query and one for each key. "
+        f"Queries can be positive or negative, there's no mask, and {tokens} tokens have different "
+        "keys. How many of the tokens can get the largest weight of some query?",
         answer=2,
         unit="tokens",
         kind="count",
-        explanation="The score is the query's number times the key's. A positive query likes the "
-        "largest key best, a negative one the smallest; nothing between can win.",
+        explanation="The score is the query's number times the key's. For a positive query the "
+        "largest key wins, for a negative one the smallest. Nothing in between can win.",
         mistakes=(
             Mistake(
                 1,
-                "That would hold if all queries had one sign. A negative query reverses the order "
-                "of the keys.",
+                "That would hold if all queries had the same sign. A negative query reverses the "
+                "order of the keys.",
             ),
             Mistake(
                 tokens,
-                "Each query has a favourite, but the size of a query's one number only makes "
-                "the softmax sharper. It cannot prefer a key in the middle.",
+                "A larger query only makes the softmax sharper. It can't make a key in the middle "
+                "win.",
             ),
             Mistake(
                 tokens // 2,
-                "Picture the keys on a line: a query can prefer one end or the other, whatever "
-                "its size.",
+                "Picture the keys on a line: one end or the other wins, however large the query "
+                "is.",
             ),
             Mistake(
                 tokens - 1,
-                "Picture the keys on a line: a query can prefer one end or the other, and "
-                "nothing in between.",
+                "Picture the keys on a line: one end or the other wins, and nothing in between.",
             ),
             Mistake(
                 tokens * tokens,
-                f"That is the number of pairs. Only {tokens} tokens are there to be liked.",
+                f"That's the number of pairs. There are only {tokens} tokens that can win.",
             ),
         ),
     )
@@ -56,35 +55,35 @@ def _rank() -> Question:
     size, width, heads = GPT2.head_dim, GPT2.d_model, GPT2.n_heads
     return Question(
         key="multihead/rank",
-        text=f"In GPT-2 (`d_model` = {width}, {heads} heads of {size}) the scores of one head are "
-        "x W_q W_kᵀ xᵀ with that head's columns. What is the largest rank that the "
+        text=f"In GPT-2 (`d_model` = {width}, {heads} heads of dimension {size}), the scores of "
+        "one head are x W_q W_kᵀ xᵀ with that head's columns. What's the largest rank that the "
         f"{width} × {width} matrix W_q W_kᵀ can have?",
         answer=size,
         unit="dimensions",
         kind="shape",
-        explanation=f"It is a product of a {width} × {size} and a {size} × {width} matrix, and a "
-        "product has no more rank than the thinnest of its factors.",
+        explanation=f"It's the product of a {width} × {size} and a {size} × {width} matrix, and a "
+        "product can't have a higher rank than any of its factors.",
         mistakes=(
             Mistake(
                 width,
-                f"That is the rank of a free {width} × {width} matrix. This one goes through "
+                f"That's the largest rank of any {width} × {width} matrix. This one goes through "
                 f"{size} numbers.",
             ),
             Mistake(
                 heads,
-                "That is how many such matrices a layer has, one for each head.",
+                "That's how many such matrices a layer has, one for each head.",
             ),
             Mistake(
                 2 * size,
-                "Ranks do not add up in a product. The smaller of the two bounds it.",
+                "Ranks don't add up in a product. The smaller of the two bounds it.",
             ),
             Mistake(
                 size * size,
-                f"Ranks do not multiply. The product passes through one layer of {size} numbers.",
+                f"Ranks don't multiply. The product passes through {size} numbers.",
             ),
             Mistake(
                 1,
-                "Rank 1 would be a head of size 1: one number for each query and key.",
+                "Rank 1 would be a head of dimension 1: one number for each query and key.",
             ),
         ),
     )
@@ -95,9 +94,9 @@ def _bias() -> Question:
     size = d_model // n_heads
     return Question(
         key="multihead/bias",
-        text=f"Some texts give each of {n_heads} heads an output bias of its own, with `d_model` = "
-        f"{d_model} numbers, and add the heads up. How many numbers of bias, added after the "
-        "sum, would give the layer exactly the same outputs?",
+        text=f"Some texts give each of {n_heads} heads its own output bias with `d_model` = "
+        f"{d_model} numbers, and add up the heads. How many numbers of bias, added after the sum, "
+        "would give the layer exactly the same outputs?",
         answer=d_model,
         unit="numbers",
         kind="shape",
@@ -106,8 +105,8 @@ def _bias() -> Question:
         mistakes=(
             Mistake(
                 n_heads * d_model,
-                "That is how many are stored. They are added for every token alike, so "
-                "only their sum can be seen.",
+                "That's how many are stored. Every token gets all of them, so only their sum "
+                "matters.",
             ),
             Mistake(
                 size,
@@ -116,16 +115,16 @@ def _bias() -> Question:
             ),
             Mistake(
                 n_heads,
-                "One number for each head is too few: a bias moves every number of the row by "
-                "its own amount.",
+                "One number per head is too few. A bias adds a different number to each entry of "
+                "the row.",
             ),
             Mistake(
                 (n_heads - 1) * d_model,
-                f"That is how many are superfluous. The {d_model} of the sum remain.",
+                f"That's how many are superfluous. The {d_model} of the sum remain.",
             ),
             Mistake(
                 1,
-                f"It is one bias, and it has {d_model} numbers. The question counts numbers.",
+                f"It's one bias, and it has {d_model} numbers. The question counts numbers.",
             ),
         ),
     )
