@@ -136,7 +136,7 @@ def test_every_misconception_shows_somewhere(make: Any) -> None:
         ("late_mask: no such answer", "has no wrong answer"),
         ("no_such_exercise", "there is no exercise"),
         ("start/no-such-prediction", "no prediction"),
-        ("rope/work", "no prediction 'rope/work' in start"),
+        ("rope/partner", "no prediction 'rope/partner' in start"),
     ],
 )
 def test_a_wrong_place_is_refused(make: Any, source: str, words: str) -> None:

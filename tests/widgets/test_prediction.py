@@ -108,12 +108,9 @@ BY_HAND = {
     "matmul/ridge": 989.4e12 / 3.35e12,
     "rope/difference": 4 / 2,  # 2 * 2 * cos 60°
     "rope/partner": 128 // 2,
-    "rope/planes": 96 // 4 // 2,
     "rope/wavelength": 54_410,  # 6.28319 * 8659.64
-    "rope/work": 2 * 128 * 128,
-    "rope/tables": 2 * 131_072 * 64 * 4,
+    "rope/lookalike": 44 + 1,  # 44 = 7.003 * 2 pi
     "rope/bfloat16": 256 + 4 * 128 + 1,
-    "rope/outlier-step": 16 // 2,
     "paged/held": 100 * 350 / 2048,
     "paged/empty": 50 * 15,
     "paged/fork": 4 - 1,

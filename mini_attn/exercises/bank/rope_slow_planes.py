@@ -126,7 +126,7 @@ def made(**numbers: Any) -> Exercise:
         difficulty=2,
         stage="warm-up",
         assessed=False,
-        section="Many planes, many speeds",
+        section="Many planes, many frequencies",
         text=_text(n),
         number=_number(n),
         hints=(

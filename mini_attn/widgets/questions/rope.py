@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from mini_attn.models import MODELS
 from mini_attn.numpy.positions.rope import rope_frequencies, rope_table
 from mini_attn.widgets.questions.question import Mistake, Question
 
@@ -92,34 +91,6 @@ def _partner() -> Question:
     )
 
 
-def _planes() -> Question:
-    model = MODELS["gpt-neox-20b"]
-    assert model.rope is not None
-    turned = model.rope.rotary_dim or model.head_dim
-    planes = len(rope_frequencies(turned)[0])
-    return Question(
-        key="rope/planes",
-        text=f"A head of GPT-NeoX-20B has {model.head_dim} numbers, and a quarter of them rotate. "
-        "How many planes is that?",
-        answer=planes,
-        unit="planes",
-        kind="quotient",
-        explanation=f"A quarter of {model.head_dim} is {turned} numbers, and two numbers make one "
-        f"plane: {planes}. The other {model.head_dim - turned} numbers stay as they are.",
-        mistakes=(
-            Mistake(turned, "That many numbers rotate, but two of them share a plane."),
-            Mistake(model.head_dim // 2, "That would be so if all of them rotated."),
-            Mistake(model.head_dim, "That is the number of numbers, whether they rotate or not."),
-            Mistake(
-                (model.head_dim - turned) // 2,
-                "Those are pairs of the numbers that do not rotate.",
-            ),
-            Mistake(model.head_dim - turned, "That many numbers stay as they are."),
-            Mistake(turned // 4, "A quarter is taken once, and then two by two."),
-        ),
-    )
-
-
 def _wavelength() -> Question:
     head_dim, theta = 128, 10000
     slowest = float(rope_frequencies(head_dim, theta=theta)[0][-1])
@@ -161,4 +132,4 @@ def _wavelength() -> Question:
     )
 
 
-ALL = (_difference(), _partner(), _planes(), _wavelength())
+ALL = (_difference(), _partner(), _wavelength())

@@ -1,82 +1,59 @@
-"""The predictions of the chapter on rotary embeddings that ask for work, bytes and precision."""
+"""The predictions of the chapter on rotary embeddings that ask for distances and precision."""
 
 from __future__ import annotations
 
-from mini_attn import cost
-from mini_attn.models import MODELS
+import math
+
+import numpy as np
+
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]
 
 
-def _work() -> Question:
-    size = 128
-    few, many = cost.rotary_flops(size), cost.rotary_flops(size, form="matrix")
+def _lookalike() -> Question:
+    limit = 50
+    away = np.arange(2, limit + 1)
+    off = np.abs(np.angle(np.exp(1j * (away - 1))))  # 1 radian per position
+    answer = int(away[off.argmin()])
     return Question(
-        key="rope/work",
-        text=f"A query of {size} numbers is rotated by multiplying it with the whole rotation "
-        f"matrix, {size} by {size}. How many FLOPs is that? (A multiply-add is 2.)",
-        answer=many,
-        unit="FLOPs",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"2 × {size} × {size} = {many:,}, nearly all of them with zeros. Pair by pair "
-        f"it is {few}.",
+        key="rope/lookalike",
+        text="This plane adds something to the score at distance 1. At which distance from 2 to "
+        f"{limit} does it add most nearly the same?",
+        answer=answer,
+        unit="positions",
+        kind="place",
+        explanation=f"From distance 1 to distance {answer}, the plane rotates by {answer - 1} "
+        f"radians, and seven full rotations are 7 · 2π = {7 * math.tau:.2f}. So the fastest plane "
+        "alone can't find the previous token.",
         mistakes=(
             Mistake(
-                size * size,
-                "That counts a multiply-add as one. It is a multiplication and an addition.",
+                7,
+                "At distance 7 it's 6 radians further, which is 0.28 short of a full rotation. "
+                "One distance is nearer.",
             ),
             Mistake(
-                few,
-                "That is the work pair by pair. The question is about the whole matrix, zeros "
-                "and all.",
+                answer - 1,
+                f"{answer - 1} radians are nearly seven full rotations. Count them from distance "
+                "1, not from 0.",
             ),
             Mistake(
-                4 * size,
-                "Only two entries of a row are not zero, but a matrix product multiplies with "
-                "the zeros too.",
+                20,
+                "Close: 19 radians are three rotations and 0.15 more. One distance is nearer.",
             ),
             Mistake(
-                2 * size**3,
-                "That is the product of two matrices. Here one vector is multiplied.",
+                26,
+                "Close: 25 radians are 0.13 short of four rotations. One distance is nearer.",
+            ),
+            Mistake(2, "One step further, the plane has rotated by a whole radian, or 57°."),
+            Mistake(
+                6,
+                "A full rotation takes 6.28 positions. Starting from distance 1, that's past 7.",
             ),
             Mistake(
-                size * size // 2,
-                f"There are {size} rows and {size} columns, and 2 FLOPs for each entry.",
-            ),
-            Mistake(2 * size, "That is one row. The matrix has 128."),
-        ),
-    )
-
-
-def _tables() -> Question:
-    size, context, each = MODELS["llama-3-8b"].head_dim, 131_072, 4
-    pairs = size // 2
-    total = 2 * context * pairs * each
-    return Question(
-        key="rope/tables",
-        text=f"Cosine and sine of all {pairs} planes are kept for {context:,} positions, each "
-        "once, in float32. How many bytes do the two tables take?",
-        answer=total,
-        unit="bytes",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"2 tables × {context:,} positions × {pairs} planes × {each} bytes = "
-        f"{total:,} bytes, or {total / 1e6:.1f} MB. All layers share them.",
-        mistakes=(
-            Mistake(total // 2, "That is one of the two: there are cosines and sines."),
-            Mistake(
-                2 * total,
-                f"That keeps a number for each of the {size} numbers of a head. Two of them share "
-                "a plane, and with it the angle (some code does store each twice).",
-            ),
-            Mistake(8 * total, "Those are bits."),
-            Mistake(total // each, f"That is how many numbers; each takes {each} bytes."),
-            Mistake(total // context, f"That is one position. There are {context:,}."),
-            Mistake(
-                MODELS["llama-3-8b"].n_layers * total,
-                "The tables depend on the position alone: all layers share them.",
+                23,
+                "At distance 23 it's 22 radians further, three and a half rotations. The plane "
+                "points the opposite way.",
             ),
         ),
     )
@@ -119,44 +96,4 @@ def _half_precision() -> Question:
     )
 
 
-def _outlier_step() -> Question:
-    bits, growth, size = 4, 8, 16
-    steps = 2**bits - 1
-    return Question(
-        key="rope/outlier-step",
-        text=f"The {size} numbers of a key lie between −1 and 1, and both ends occur in every "
-        f"plane. They are rounded to {bits} bits with one step for the whole key. Then one plane "
-        f"is enlarged {growth} times. How many times as large is the step with which the other "
-        f"{size - 2} numbers are rounded?",
-        answer=growth,
-        unit="times",
-        kind="ratio",
-        explanation=f"The step is the whole range over {steps}: 2/{steps} before and "
-        f"{2 * growth}/{steps} after, for all {size} numbers alike.",
-        mistakes=(
-            Mistake(
-                1,
-                "The outputs do not change, but the rounding does: the key's numbers share one "
-                "step, and the largest of them sets it.",
-            ),
-            Mistake(
-                growth * growth,
-                "That is how the square of the error grows. The step itself follows the range.",
-            ),
-            Mistake(
-                2 * growth,
-                f"The range was 2, from −1 to 1, and is now {2 * growth}: compare the two.",
-            ),
-            Mistake(
-                growth / 2,
-                "The range grows at both of its ends, so it grows as much as the plane does.",
-            ),
-            Mistake(
-                steps,
-                "That is how many steps a code has. It stays; the range that they cover grows.",
-            ),
-        ),
-    )
-
-
-ALL = (_work(), _tables(), _half_precision(), _outlier_step())
+ALL = (_lookalike(), _half_precision())
