@@ -1,9 +1,10 @@
-"""The predictions of the first chapter: tables, dot products, powers and shares."""
+"""The predictions of the first chapter: the table, exponentials and shapes."""
 
 from __future__ import annotations
 
 from math import e, exp
 
+from mini_attn import cost
 from mini_attn.models import MODELS
 from mini_attn.widgets.questions.question import Mistake, Question
 
@@ -14,57 +15,42 @@ GPT2 = MODELS["gpt2"]
 
 def _table() -> Question:
     vocab, width = GPT2.vocab_size, GPT2.d_model
+    table, whole = vocab * width, cost.parameter_count(GPT2)
+    percent = 100 * table / whole
     return Question(
-        key="start/embedding-table",
-        text=f"GPT-2 knows {vocab:,} tokens and gives each a vector of {width} numbers. How many "
-        "numbers are in its table of embeddings?",
-        answer=vocab * width,
-        unit="numbers",
-        kind="product",
-        tolerance=0.005,
-        explanation=f"One row a token, one column a number: {vocab:,} × {width} = "
-        f"{vocab * width:,}, almost a third of the whole model.",
+        key="start/embedding-share",
+        text=f"GPT-2 has {whole:,} parameters. Its table of embeddings gives each of {vocab:,} "
+        f"tokens a vector of {width} numbers. Guess first, then compute: what percentage of all "
+        "parameters is that?",
+        answer=round(percent),
+        unit="percent",
+        kind="share",
+        tolerance=0.02,
+        explanation=f"The table holds {vocab:,} × {width} = {table:,} numbers, {percent:.0f}% of "
+        "the model. And the model reads only one row of it per token.",
         mistakes=(
-            Mistake(vocab, "That is the number of rows. Each row holds a whole vector."),
             Mistake(
-                vocab + width, "Rows times columns: every token has all its numbers for itself."
+                round(100 * vocab / whole, 2),
+                "That counts the tokens. Each of them has a whole vector.",
             ),
             Mistake(
-                vocab * vocab,
-                "The table is not tokens by tokens: a row has as many numbers as the vector is "
-                "wide.",
+                round(percent / 100, 2),
+                "That's a fraction of 1. The question asks for a percentage.",
             ),
-            Mistake(width * width, "One row for each token, not for each number of a vector."),
             Mistake(
-                4 * vocab * width, "Those are bytes in float32. The question asks for numbers."
+                round(100 * table / (whole - table)),
+                "You compared the table with the rest of the model. The question is about the "
+                "whole.",
             ),
-        ),
-    )
-
-
-def _pairs() -> Question:
-    n = 8
-    return Question(
-        key="start/dot-products",
-        text=f"{n} tokens are compared with each other, each with every other and with itself. "
-        "How many dot products does `x @ x.T` compute?",
-        answer=n * n,
-        unit="dot products",
-        kind="count",
-        explanation=f"One for each row and column of the result: {n} × {n} = {n * n}. All "
-        f"but the {n} on the diagonal come twice, as the order of the two does not matter.",
-        mistakes=(
-            Mistake(n * (n - 1), "Each token is compared with itself too: the diagonal counts."),
             Mistake(
-                n * (n + 1) // 2,
-                "That many are different. The product computes each pair in both orders.",
+                round(2 * percent),
+                "You counted the table twice. GPT-2 uses the same table for its input and its "
+                "output.",
             ),
-            Mistake(n * (n - 1) // 2, "Those are the pairs of two different tokens, counted once."),
             Mistake(
-                n * n * n,
-                "A dot product of 8 numbers has 8 multiplications, but it is one dot product.",
+                round(100 - percent),
+                "That's everything else. The question is about the table.",
             ),
-            Mistake(n, "That is one token against all. There are as many rows as tokens."),
         ),
     )
 
@@ -73,51 +59,69 @@ def _ratio() -> Question:
     gap = 2
     return Question(
         key="start/ratio",
-        text=f"One score is {gap} larger than another, at temperature 1. How many times larger is "
-        "its weight?",
+        text=f"One score is larger than another by {gap}. How many times larger is its weight?",
         answer=round(exp(gap), 2),
         unit="times",
         kind="formula",
         tolerance=0.02,
-        explanation=f"Both powers are divided by the same sum, so what is left is their ratio: e "
+        explanation=f"Both exponentials are divided by the same sum, so that leaves their ratio: e "
         f"to the {gap} = {exp(gap):.2f}, whatever the other scores are.",
         mistakes=(
             Mistake(
-                gap, "Weights follow the powers of e, and differences become ratios: e to the 2."
+                gap,
+                "The softmax exponentiates the scores, so a difference of 2 becomes e to the 2.",
             ),
             Mistake(
                 round(gap * e, 2),
-                "That is 2 times e. The difference stands in the exponent: e times e.",
+                "That's 2 times e. The difference is the exponent: e times e.",
             ),
-            Mistake(gap * gap, "The base is e, about 2.72, and not 2."),
+            Mistake(gap * gap, "The base is e, about 2.72, not 2."),
             Mistake(
                 round(exp(gap / 2), 2),
-                "That is e to the 1, half of the way: the difference is 2.",
+                "That's e to the 1. The difference is 2.",
             ),
-            Mistake(10**gap, "The base is e, about 2.72, and not 10."),
+            Mistake(10**gap, "The base is e, about 2.72, not 10."),
         ),
     )
 
 
-def _equal() -> Question:
-    n = 5
+def _crowd() -> Question:
+    lead, others = 5, 1000
+    power = exp(lead)
+    percent = 100 * power / (power + others)
     return Question(
-        key="start/equal",
-        text=f"All {n} scores are equal, and each is 3. What is the weight of each token?",
-        answer=1 / n,
-        unit="of the whole",
+        key="start/crowd",
+        text=f"One token has the score {lead}, far above all others. The other {others:,} tokens "
+        "have the score 0. What percentage of the weight does the best one get?",
+        answer=round(percent, 1),
+        unit="percent",
         kind="share",
-        tolerance=0.001,
-        explanation=f"Equal scores have equal powers, and each is one of {n}: 1/{n}. That they "
-        "are 3 plays no part.",
+        tolerance=0.02,
+        explanation=f"e to the {lead} is {power:.0f}, and each of the others has e to the 0 = 1. "
+        f"So the best one gets {power:.0f} / {power + others:,.0f} = {percent:.1f}%. A score of 0 "
+        "isn't a weight of 0.",
         mistakes=(
-            Mistake(3 / n, "Only the differences of the scores count, and there are none."),
             Mistake(
-                round(1 / 3, 2), "That divides 1 by the score. Divide it by the number of tokens."
+                100,
+                f"It leads, but the others aren't gone. Each has e to the 0 = 1, and there are "
+                f"{others:,} of them.",
             ),
-            Mistake(1.0, "That would be the weight if there were one token."),
-            Mistake(0.25, "There are five tokens, not four: its own share counts."),
-            Mistake(100 / n, "Write the share as a part of 1, not in percent."),
+            Mistake(
+                round(100 * lead / (lead + others), 1),
+                "You divided the scores. Take their exponentials first.",
+            ),
+            Mistake(
+                round(100 * power / others, 1),
+                "You left the best token out of the sum. It counts too.",
+            ),
+            Mistake(
+                round(percent / 100, 2),
+                "That's a fraction of 1. The question asks for a percentage.",
+            ),
+            Mistake(
+                round(100 - percent, 1),
+                "That's what the others get together. The question is about the best one.",
+            ),
         ),
     )
 
@@ -131,17 +135,17 @@ def _shape() -> Question:
         answer=batch * heads * q_len * kv_len,
         unit="numbers",
         kind="shape",
-        explanation=f"The last axis, {size}, is summed away: the result has the shape ({batch}, "
-        f"{heads}, {q_len}, {kv_len}).",
+        explanation=f"The product sums over the last axis, {size}, so the result has the shape "
+        f"({batch}, {heads}, {q_len}, {kv_len}).",
         mistakes=(
             Mistake(
                 batch * heads * q_len * kv_len * size,
-                "Those are the multiplications. The axis of 8 is summed and does not remain.",
+                "Those are the multiplications. The product sums over the axis of 8, so it's gone.",
             ),
-            Mistake(q_len * kv_len, "The axes in front stay: one table for each of 2 × 3."),
+            Mistake(q_len * kv_len, "The axes in front stay: there's one table for each of 2 × 3."),
             Mistake(
                 (batch * heads) ** 2 * q_len * kv_len,
-                "Axes in front are walked in step, not paired: 2 × 3 tables, not 6 × 6.",
+                "Axes in front go together, so there are 2 × 3 tables, not 6 × 6.",
             ),
             Mistake(
                 batch * heads * (q_len + kv_len),
@@ -149,10 +153,10 @@ def _shape() -> Question:
             ),
             Mistake(
                 batch * heads * q_len * size,
-                "That is the shape of `q`. The product has a column for each of the 5 keys.",
+                "That's the size of `q`. The product has a column for each of the 5 keys.",
             ),
         ),
     )
 
 
-ALL = (_table(), _pairs(), _ratio(), _equal(), _shape())
+ALL = (_table(), _ratio(), _crowd(), _shape())
