@@ -78,7 +78,7 @@ WRONG = [
     ("starter", _starter, "attempted", "NotImplementedError"),
     ("values alone", _variant(keys=0.0), "by hand", "only what comes back through the values"),
     ("keys alone", _variant(values=0.0), "by hand", "only what comes back through the keys"),
-    ("half of each", _variant(values=0.5, keys=0.5), "by hand", "Ways add up"),
+    ("half of each", _variant(values=0.5, keys=0.5), "by hand", "Add the two up"),
     ("no root", _variant(root=0), "by hand", "root of the size is missing"),
     ("root twice", _variant(root=2), "by hand", "there twice"),
     ("no temperature", _variant(warmth=0), "by hand", "as if all temperatures were 1"),
@@ -87,7 +87,7 @@ WRONG = [
     ("no mean", _variant(d_scores=lambda w, d: w * d), "by hand", "own weight only"),
     ("no softmax", _variant(d_scores=lambda w, d: d), "by hand", "softmax lies between"),
     ("plain mean", _variant(d_scores=_plain_mean), "by hand", "plain mean"),
-    ("over the queries", _variant(d_scores=_over_queries), "by hand", "taken over the queries"),
+    ("over the queries", _variant(d_scores=_over_queries), "by hand", "mean over the queries"),
     (
         "sign of d_t",
         _variant(d_t=lambda s, scores, t: (s * scores).sum(axis=1) / t),
@@ -98,7 +98,7 @@ WRONG = [
         "d_t not divided",
         _variant(d_t=lambda s, scores, t: -(s * scores).sum(axis=1)),
         "by hand",
-        "not divided by t",
+        "isn't divided by t",
     ),
     (
         "d_t divided twice",
@@ -107,7 +107,7 @@ WRONG = [
         "once too often",
     ),
     ("d_t of zeros", _variant(d_t=lambda s, scores, t: 0 * t), "by hand", "d_t is 0"),
-    ("one d_t for all", _one_temperature, "random", "temperature of its own"),
+    ("one d_t for all", _one_temperature, "random", "its own temperature"),
     (
         "values alone, no root",
         _variant(keys=0.0, root=0),

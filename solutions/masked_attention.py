@@ -126,7 +126,7 @@ def _zero_scores_and_rows(q, k, v, mask):
 
 
 WRONG = [
-    ("no scale", _scaled(lambda q, k: 1.0), "by hand", "not scaled"),
+    ("no scale", _scaled(lambda q, k: 1.0), "by hand", "aren't scaled"),
     ("no root", _scaled(lambda q, k: 1 / q.shape[1]), "by hand", "square root"),
     ("number of keys", _scaled(lambda q, k: len(k) ** -0.5), "random", "number of keys"),
     ("no mask", _no_mask, "by hand", "no effect"),
@@ -141,13 +141,13 @@ WRONG = [
     ("the largest of all", _top_of_all, "property", "hidden ones too"),
     ("overflow", _overflows, "finite", "exponential overflows"),
     ("an empty row", _empty_nan, "finite", "comes out as NaN"),
-    ("no scale, masked too late", _two, "by hand", "Two things. The scores are not scaled"),
+    ("no scale, masked too late", _two, "by hand", "Two things. Your scores aren't scaled"),
     ("half", _half_of_it, "by hand", "should be"),
     ("transposed", _transposed, "shape", "shape"),
     ("a list", _list, "type", "NumPy array"),
     ("10,000 less", _lowered, "property", "may be larger still"),
     ("a billion less", _lowered_by_a_billion, "property", "may be larger still"),
-    ("hidden from all", _hidden_from_all, "by hand", "a row of the mask of its own"),
+    ("hidden from all", _hidden_from_all, "by hand", "its own row of the mask"),
     ("scores of 0, empty rows of 0", _zero_scores_and_rows, "by hand", "minus infinity"),
     ("output scaled", lambda q, k, v, mask: _scaled(lambda q, k: 1.0)(q, k, v, mask)
      / np.sqrt(q.shape[1]), "by hand", "in place of the scores"),

@@ -12,11 +12,11 @@ from mini_attn.exercises.guesses import with_pairs
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Slips
 
 TEXT = """
-In some layers one row serves twice, and sharpness is learned. Here `c`, `(kv_len, size)`, holds
-the keys *and* the values, and each query has a temperature of its own, `t`, `(q_len,)`: with `q`
-of shape `(q_len, size)` the scores are q · c over the root of `size`, row i also divided by `t[i]`.
-`d_out`, `(q_len, size)`, is the gradient of the loss with respect to the output; there is no mask.
-Return `(d_q, d_c, d_t)` in the shapes of `q`, `c` and `t`.
+In some layers, one row serves twice, and sharpness is learned. Here `c`, `(kv_len, size)`, holds
+the keys *and* the values, and each query has its own temperature in `t`, `(q_len,)`. With `q` of
+shape `(q_len, size)`, the scores are q · c over the root of `size`, and row i is also divided by
+`t[i]`. `d_out`, `(q_len, size)`, is the gradient of the loss with respect to the output. There's no
+mask. Return `(d_q, d_c, d_t)` in the shapes of `q`, `c` and `t`.
 """
 STARTER = '''
 def attention_gradient(q, c, t, d_out):
@@ -60,29 +60,29 @@ def _ways_back(d_weights: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndar
     """Return what the gradient with respect to the scores would be with one idea missing."""
     product = d_weights * weights
     diagonal = (
-        "Each score is taken to move its own weight only. The weights of a row share one sum: when "
+        "You let each score move its own weight only. The weights of a row share one sum, so if "
         "one rises, the others fall."
     )
     return [
         (product * (1 - weights), diagonal),
         (product, diagonal),
         (d_weights,
-         "The gradient of the weights is used as that of the scores: the softmax lies between."),
+         "You use the gradient of the weights as that of the scores. The softmax lies between."),
         (product - weights * product.sum(axis=0, keepdims=True),
-         "In the softmax's gradient the weighted mean is taken over the queries. The weights of a "
-         "query sum to 1, so it is taken in each row, over the keys."),
+         "In the softmax's gradient, you take the weighted mean over the queries. The weights of "
+         "a query sum to 1, so take it in each row, over the keys."),
         (product - weights * d_weights.mean(axis=1, keepdims=True),
-         "In the softmax's gradient a plain mean is subtracted. It is a mean by weight."),
+         "In the softmax's gradient, you subtract a plain mean. Subtract the weighted mean."),
         (product - weights * d_weights.sum(axis=1, keepdims=True),
-         "In the softmax's gradient a plain sum is subtracted. It is a mean by weight."),
+         "In the softmax's gradient, you subtract a plain sum. Subtract the weighted mean."),
         (product - weights * product.mean(axis=1, keepdims=True),
-         "The weighted gradients of a row are averaged. Weights sum to 1: add them up."),
+         "You average the weighted gradients of a row. Weights sum to 1, so add them up."),
         (product - product.sum(axis=1, keepdims=True),
-         "The weighted mean is subtracted behind the weight. Subtract it from the gradient of the "
-         "weights first, then multiply by the weight."),
+         "You subtract the weighted mean too late. Subtract it from the gradient of the weights "
+         "first, then multiply by the weight."),
         (weights * product.sum(axis=1, keepdims=True) - product,
-         "The sign is reversed: more of a weight whose gradient is above the mean raises the "
-         "loss."),
+         "Your sign is reversed. If a weight's gradient is above the mean, raising its score "
+         "raises the loss."),
     ]  # fmt: skip
 
 
@@ -132,25 +132,26 @@ def right(inputs: Inputs) -> dict[str, np.ndarray]:
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"roles": "values"},
-     "d_c holds only what comes back through the values. c is used as keys too: add up the ways."),
+     "Your d_c holds only what comes back through the values. c is used as keys too, so add both."),
     ({"roles": "keys"},
-     "d_c holds only what comes back through the keys. c is used as values too: add up the ways."),
+     "Your d_c holds only what comes back through the keys. c is used as values too, so add both."),
     ({"roles": "mean"},
-     "d_c is the mean of what comes back through keys and values. Ways add up."),
-    ({"root": 0.0}, "The root of the size is missing on the way back: it is a factor of every "
-     "score, so of their gradients too."),
-    ({"root": 2.0}, "The root of the size is there twice on the way back."),
+     "Your d_c averages what comes back through keys and values. Add the two up."),
+    ({"root": 0.0}, "In your backward pass, the root of the size is missing. Every score has that "
+     "factor, so the gradients do too."),
+    ({"root": 2.0}, "In your backward pass, the root of the size is there twice."),
     ({"warmth": 0.0}, "q and c get their gradients as if all temperatures were 1. A temperature "
-     "divides the scores of its row, so what comes back is divided too."),
-    ({"warmth": -1.0}, "On the way back to q and c the temperature multiplies. It divides, as on "
-     "the way forward."),
-    ({"warmth": 2.0}, "On the way back to q and c the temperature is there twice."),
-    ({"sign": 1.0}, "The sign of d_t is wrong: a higher temperature brings scores nearer to 0."),
-    ({"over": 0.0}, "d_t is not divided by t: the score is something over t, and the slope of 1/t "
-     "is minus 1/t²."),
-    ({"over": 2.0}, "d_t is divided by t once too often: the scores hold one division already."),
-    ({"by": "mean"}, "In d_t the keys are averaged. A temperature reaches all scores of its row, "
-     "and ways add up."),
+     "divides the scores of its row, so it divides what comes back too."),
+    ({"warmth": -1.0}, "In the gradients of q and c, your temperature multiplies. It divides, as "
+     "in "
+     "the forward pass."),
+    ({"warmth": 2.0}, "In the gradients of q and c, the temperature is there twice."),
+    ({"sign": 1.0}, "The sign of d_t is wrong. A higher temperature brings scores closer to 0."),
+    ({"over": 0.0}, "Your d_t isn't divided by t. The score is something over t, and the slope of "
+     "1/t is minus 1/t²."),
+    ({"over": 2.0}, "You divide d_t by t once too often. The scores hold one division already."),
+    ({"by": "mean"}, "In d_t, you average over the keys. A temperature reaches all scores of its "
+     "row, so add them up."),
 ]  # fmt: skip
 
 
@@ -170,8 +171,8 @@ def _one_at_a_time(inputs: Inputs, d_scores: np.ndarray) -> list[tuple[dict[str,
         wrong = -_gradients(inputs, d_scores)[name]
         found.append(({name: wrong}, f"{where} the sign is wrong."))
     twice, none = 2 * _gradients(inputs, d_scores)["d_c"], np.zeros_like(inputs["c"])
-    found.append(({"d_c": twice}, "d_q is right; d_c is twice as large as it should be."))
-    found.append(({"d_c": none}, "d_q is right; d_c is 0, and c is used twice."))
+    found.append(({"d_c": twice}, "d_q is right, but d_c is twice as large as it should be."))
+    found.append(({"d_c": none}, "d_q is right, but d_c is 0, and c is used twice."))
     return found
 
 
@@ -190,20 +191,22 @@ def slips(inputs: Inputs) -> Slips:
         *((_gradients(inputs, way), idea) for way, idea in ways),
         *with_pairs(partial(_gradients, inputs, d_scores), MISTAKES),
         ({"d_t": -(d_weights * weights * scores).sum(axis=1) / t},
-         "d_t takes the gradient of the weights for that of the scores: the softmax lies between."),
+         "In d_t, you use the gradient of the weights as that of the scores. The softmax lies "
+         "between."),
         ({"d_t": -(d_weights * scores).sum(axis=1) / t},
-         "d_t takes the gradient of the weights for that of the scores: the softmax lies between."),
+         "In d_t, you use the gradient of the weights as that of the scores. The softmax lies "
+         "between."),
         ({"d_t": np.zeros_like(t)},
-         "d_t is 0. The gradients of a row's scores cancel if each counts alike, but a temperature "
-         "moves each score in proportion to that score."),
+         "Your d_t is 0. The gradients of a row's scores cancel if all count the same, but a "
+         "temperature moves each score in proportion to that score."),
         ({"d_t": -(d_scores * scores).sum(axis=1) / t * inputs["c"].shape[1] ** 0.5},
-         "In d_t the scores are not divided by the root of the size."),
+         "In d_t, you don't divide the scores by the root of the size."),
         ({"d_t": (d_scores * scores).sum(axis=1) * t},
-         "That is the gradient with respect to 1/t."),
+         "That's the gradient with respect to 1/t."),
         *_one_at_a_time(inputs, d_scores),
-        (_multiplied(inputs), "The temperature multiplies the scores. It divides them."),
+        (_multiplied(inputs), "Your temperature multiplies the scores. Divide by it instead."),
         ({"d_t": np.full_like(t, -(d_scores * scores / t[:, None]).sum())},
-         "d_t holds one number for all. Each query has a temperature of its own."),
+         "Your d_t holds one number for all. Each query has its own temperature."),
     ]  # fmt: skip
 
 
@@ -221,17 +224,18 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Go back one step at a time: output, weights, scores, then q, c and t. What is used in "
-        "several places gets a gradient from each of them, and they add up.",
+        "Go back one step at a time: output, weights, scores, then q, c and t. If something is "
+        "used "
+        "in several places, it gets a gradient from each, and they add up.",
         "c gets weights.T @ d_out for its part as values. With d_scores as in the chapter and "
         "scale = 1 / (√size · t), one factor for each row: d_q = scale * d_scores @ c, and c gets "
         "(scale * d_scores).T @ q for its part as keys. A score is something over t, so its slope "
         "with respect to t is minus the score over t; add up each row.",
     ),
     common_errors=(
-        "Returning one of the two gradients of c: through the keys or through the values.",
-        "Forgetting that the temperature divides on the way back too.",
-        "Taking w (1 − w) for the whole derivative of the softmax: it is only its diagonal.",
+        "You return only one of the two gradients of c, through the keys or through the values.",
+        "You forget that the temperature divides in the backward pass too.",
+        "You take w (1 − w) for the whole derivative of the softmax. It's only the diagonal.",
     ),
     cases=cases,
     expected=expected,

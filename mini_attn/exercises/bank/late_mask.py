@@ -11,9 +11,9 @@ from mini_attn.exercises.comparing import TIGHT, apart
 from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 
 TEXT = """
-This function is meant to give causal attention weights from a square array of scores, one row per
-query. Its upper triangle is 0, as it should be, and yet the model that uses it learns to cheat.
-Find out why, and repair it. Return the weights in the shape of `scores`; scores may be large.
+This function should turn a square array of scores, one row per query, into causal attention
+weights. Its upper triangle is 0, as it should be, and yet the model that uses it learns to cheat.
+Find out why, and repair it. Return the weights in the shape of `scores`. Scores may be large.
 """
 STARTER = '''
 def causal_weights(scores):
@@ -53,36 +53,38 @@ def _by_hand(inputs: Inputs) -> Slips:
             powers = powers * seen if product else np.where(seen, powers, 0)
             return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
-    plain = ("The weights are right until an exponential overflows, or all of a row vanish: "
-             "subtract the largest visible score of each row first.")  # fmt: skip
+    plain = ("Your weights are right until an exponential overflows, or all of a row vanish. "
+             "Subtract the largest visible score of each row first.")  # fmt: skip
     found = [
         (shares(0.0), plain),
         (shares(0.0, product=True), plain),
         (shares(scores.max(axis=-1, keepdims=True)),
-         "The largest score of a row is sought among hidden keys too. Where a later key's score is "
-         "far above the others, all visible exponentials vanish."),
+         "You look for the largest score of a row among hidden keys too. If a later key's score "
+         "is far above the others, all visible exponentials vanish."),
         (shares(scores.max()),
-         "The largest score of the whole array is subtracted. In a row with far lower scores all "
-         "exponentials vanish: each row has a largest score of its own."),
+         "You subtract the largest score of the whole array. In a row with far lower scores, all "
+         "exponentials vanish. Subtract each row's own largest score."),
         (ma.softmax(np.where(seen & (scores != 0), scores, -np.inf)),
-         "A visible score that happens to be 0 is hidden too. What is hidden depends on where "
-         "it is, not on its value."),
+         "You also hide a visible score that happens to be 0. Hide scores by their place, not by "
+         "their value."),
         (ma.softmax(np.where(seen, scores, 0)) * seen,
-         "Hidden scores are 0 in the softmax and take a share there, as e to the 0 is 1. Setting "
-         "their weights to 0 afterwards does not give it back."),
+         "Your hidden scores are 0 in the softmax and take a share there, because e to the 0 is "
+         "1. Setting their weights to 0 afterwards doesn't give it back."),
     ]  # fmt: skip
     weights, late = right(inputs), ma.softmax(scores) * seen
     with np.errstate(all="ignore"):
         found += [
-            (weights.T, "Rows and columns changed places: the weights of a query stand in a row."),
+            (weights.T, "Your rows and columns changed places. A row holds the weights of one "
+             "query."),
             (late / late.sum(axis=0),
-             "What was left is divided by sums over the queries. It is the weights of a query, a "
-             "row, that sum to 1."),
+             "You divided by sums over the queries. The weights of one query, a row, should sum "
+             "to 1."),
             (late / late.max(axis=-1, keepdims=True),
-             "Each row is divided by its largest weight. Divided by its sum it would sum to 1."),
+             "You divided each row by its largest weight. Divide it by its sum, so that it sums to "
+             "1."),
         ]  # fmt: skip
-    low = ("Later keys get a low score, and visible scores may be lower still: in one case they "
-           "lie near −20,000. Which score is below all others?")  # fmt: skip
+    low = ("You give later keys a low score, and visible scores may be lower still: in one case "
+           "they are near −20,000. Which score is below all others?")  # fmt: skip
     return found + [(ma.softmax(np.where(seen, scores, -c)), low) for c in (1e2, 1e3, 1e4)]
 
 
@@ -94,21 +96,21 @@ def slips(inputs: Inputs) -> Slips:
     first = earlier | (np.arange(len(scores)) == 0) & seen
     return [
         (ma.softmax(scores) * seen,
-         "The rows do not sum to 1: the future took its share in the softmax before it was set to "
-         "0. A change of a future score still changes the weights of the past."),
-        (ma.softmax(scores), "Nothing is hidden: each query still sees later keys."),
+         "Your rows don't sum to 1: the future took its share in the softmax before you set it to "
+         "0. If a future score changes, so do the weights of the past."),
+        (ma.softmax(scores), "Nothing is hidden. Each query still sees later keys."),
         (ma.softmax(np.where(seen, scores, 0)),
-         "Hidden scores are 0, and e to the 0 is 1, so they still take a share. Which score has "
-         "the exponential 0?"),
+         "Your hidden scores are 0, and e to the 0 is 1, so they still take a share. Which score "
+         "has the exponential 0?"),
         (ma.softmax(np.where(seen.T, scores, -np.inf)),
-         "The triangle is the wrong one: here each query sees later keys only. Rows are queries, "
+         "Your triangle is the wrong one: each query sees only later keys. Rows are queries and "
          "columns are keys."),
         (ma.softmax(np.where(earlier, scores, -np.inf)),
-         "A token does not see itself here: the diagonal belongs to what may be seen."),
+         "In your weights, a token doesn't see itself. The diagonal is visible too."),
         (ma.softmax(np.where(first, scores, -np.inf)),
-         "A token does not see itself here: the diagonal belongs to what may be seen."),
+         "In your weights, a token doesn't see itself. The diagonal is visible too."),
         (ma.softmax(np.where(seen, scores, -np.inf), axis=0),
-         "Here the columns sum to 1. The weights of a query stand in a row."),
+         "Your columns sum to 1. A row holds the weights of one query, so rows should."),
         *_by_hand(inputs),
     ]  # fmt: skip
 
@@ -133,7 +135,7 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str | None:
     if abs(sums[i] - 1) > TIGHT:
         one, found = apart(1.0, float(sums[i]))
         return f"The weights of each query should sum to {one}: row {i} sums to {found}."
-    return "Rows sum to 1 and the future is hidden, but the shares are not those of the softmax."
+    return "Rows sum to 1 and the future is hidden, but these aren't the weights of the softmax."
 
 
 EXERCISE = Exercise(
@@ -152,13 +154,13 @@ EXERCISE = Exercise(
     hints=(
         "Add up each row of the result. Then change a score in the upper triangle and look at the "
         "lower one.",
-        "Hide the future in the scores, with the number whose exponential is 0, then take the "
-        "softmax. Subtract the largest visible score of each row first.",
+        "Hide the future in the scores, with the number whose exponential is 0. Then take the "
+        "softmax, and subtract the largest visible score of each row first.",
     ),
     common_errors=(
-        "Dividing the rows by their sums afterwards. In exact arithmetic that is right; with large "
-        "future scores all that is left can round to 0.",
-        "Setting hidden scores to 0.",
+        "You divide the rows by their sums afterwards. In exact arithmetic that's right, but with "
+        "large future scores, everything that's left can round to 0.",
+        "You set hidden scores to 0.",
     ),
     cases=cases,
     expected=expected,

@@ -15,13 +15,12 @@ EXERCISE = Exercise(
     assessed=False,
     section="Why divide by the root",
     text=r"""
-A colleague takes the factor $1/\sqrt{d_k}$ out of the code. "It is one multiplication for every
-score. $W_q$ is trained anyway, so the model will learn a factor of that kind by itself if it needs
-one."
+A colleague takes the factor $1/\sqrt{d_k}$ out of the code. "It costs a multiplication per score.
+$W_q$ is trained anyway, so if the model needs a factor like that, it'll learn one."
 
-Judge this claim in eight to twelve sentences: say in what sense it is right, what happens in the
-first steps of training with a 128-dimensional head, and name a change with which your colleague
-could do without the factor after all.
+Judge this claim in eight to twelve sentences. Say in what sense it's right and what happens in the
+first steps of training with a 128-dimensional head. Then name a change after which your colleague
+could leave the factor out.
 """,
     rubric={
         "Says in what sense the claim is right: what a model without the factor can compute.": 1,
@@ -29,21 +28,21 @@ could do without the factor after all.
             "Says how large scores are at the start without the factor, and what the softmax "
             "makes of them."
         ): 2,
-        "Says what this does to the gradients, and whether learning can mend it.": 2,
-        "Names a change after which the factor is not needed.": 1,
+        "Says what this does to the gradients, and whether learning can fix it.": 2,
+        "Names a change after which the factor isn't needed.": 1,
     },
     hints=(
         (
-            "Ask two questions: what could such a model compute, and what does it learn when it "
-            "starts from random weights?"
+            "Ask two questions. What could such a model compute? And what does it learn from "
+            "random weights?"
         ),
         (
-            "The variance of a sum of 128 products, then a softmax of such scores, then its "
-            "slope w (1 − w)."
+            "Take the variance of a sum of 128 products, then the softmax of such scores, then "
+            "its slope w (1 − w)."
         ),
     ),
     common_errors=(
-        "Claiming that the model without the factor cannot express the same functions.",
-        "Stopping at “the scores become large” without saying what is bad about that.",
+        "You claim that a model without the factor can't express the same functions.",
+        "You stop at “the scores become large” and don't say what's bad about that.",
     ),
 )

@@ -86,38 +86,38 @@ def _mistakes(inputs: Inputs) -> list[tuple[dict[str, Any], str]]:
     size = inputs["q"].shape[1]
     return [
         ({"scale": 1.0},
-         f"The scores are not scaled: divide q·k by the square root of head_dim = {size}."),
+         f"Your scores aren't scaled. Divide q·k by the square root of head_dim = {size}."),
         ({"scale": 1.0 / size},
-         f"The scores are divided by head_dim = {size}; it is its square root."),
+         f"You divided the scores by head_dim = {size}. Divide by its square root instead."),
         ({"scale": len(inputs["k"]) ** -0.5},
-         "The scores are scaled by the number of keys. Their spread comes from head_dim, the "
-         "number of terms in each dot product."),
+         "You scaled the scores by the number of keys. They grow with head_dim, the number of "
+         "terms in each dot product."),
         ({"scale": inputs["v"].shape[1] ** -0.5},
-         "The scale is taken from v. A score adds up head_dim products of q and k."),
-        ({"hide": "not"}, "The mask has no effect: hidden keys keep their weight."),
+         "Your scale is taken from v. A score adds up head_dim products of q and k."),
+        ({"hide": "not"}, "Your mask has no effect: hidden keys keep their weight."),
         ({"hide": "upside down"},
-         "The mask is upside down: True means that the query may attend."),
+         "Your mask is upside down. True means that the query may attend."),
         ({"hide": "after"},
-         "The weights are set to 0 after the softmax, so a row no longer sums to 1: what was "
-         "hidden has taken its share first. Hide the scores before the softmax."),
+         "You set weights to 0 after the softmax, so a row no longer sums to 1: the hidden keys "
+         "have already taken their share. Hide the scores before the softmax."),
         ({"hide": "zero"},
-         "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
-         "gives weight 0 is minus infinity."),
+         "You set hidden scores to 0, and e to the 0 is 1, so they still get weight. The score "
+         "that gives weight 0 is minus infinity."),
         ({"shift": "all"},
-         "The exponentials are taken against the largest score of all, hidden ones too. Where a "
-         "hidden score is huge, nothing is left of the others: hide before you look for it."),
+         "You subtract the largest score of all, hidden ones too. If a hidden score is huge, the "
+         "exponentials of the others vanish. Hide scores before you look for the largest."),
         ({"shift": "none"},
-         "An exponential overflows: these scores are large. Only their differences count, so a "
-         "row may be shifted first."),
+         "An exponential overflows, because these scores are large. Only their differences "
+         "count, so you can shift each row first."),
         ({"empty": "mean"},
-         "A query with nothing to attend to gets the average of all values. By the rule for empty "
-         "rows its output is zeros: it saw nothing."),
+         "A query that sees nothing gets the average of all values. By the rule for empty rows, "
+         "its output is zeros."),
         ({"empty": "nan"},
-         "A query with nothing to attend to comes out as NaN: 0 is divided by 0. By the rule for "
-         "empty rows its output is zeros."),
+         "A query that sees nothing comes out as NaN, because you divide 0 by 0. By the rule for "
+         "empty rows, its output is zeros."),
         ({"axis": 0},
-         "The softmax runs over the queries. The weights of each query sum to 1: it has to run "
-         "over the keys, the last axis."),
+         "Your softmax runs over the queries. The weights of each query sum to 1, so run it over "
+         "the keys, the last axis."),
     ]  # fmt: skip
 
 
@@ -128,19 +128,19 @@ def slips(inputs: Inputs) -> Slips:
     some = mask.any(axis=1, keepdims=True)
     return [
         *with_pairs(partial(_out, inputs), _mistakes(inputs)),
-        (np.where(mask, scores, 0) @ v, "The scores are used as weights: the softmax is missing."),
+        (np.where(mask, scores, 0) @ v, "You used the scores as weights. The softmax is missing."),
         (_out(inputs, scale=1.0) * inputs["q"].shape[1] ** -0.5,
-         "The output is scaled in place of the scores. The spread of the scores decides how sharp "
-         "the softmax is."),
+         "You scaled the output in place of the scores. Scale the scores, because their size "
+         "decides how sharp the softmax is."),
         (_out(inputs, hide="zero") * some,
-         "Hidden scores are set to 0, and e to the 0 is 1: they still take part. The score that "
-         "gives weight 0 is minus infinity."),
+         "You set hidden scores to 0, and e to the 0 is 1, so they still get weight. The score "
+         "that gives weight 0 is minus infinity."),
         (_out({**inputs, "mask": mask.any(axis=0) & np.ones_like(mask)}) * some,
-         "A key is hidden only where no query can see it. Each query has a row of the mask of its "
-         "own."),
+         "You hide a key only if no query can see it. Each query has its own row of the mask."),
         *((ma.softmax(np.where(mask, scores, scores - less)) @ v * rows,
-           "A large number is subtracted from hidden scores, and a hidden score may be larger "
-           "still. Which score gives weight 0, whatever it was before?")
+           "You subtract a large number from hidden scores, and a hidden score may be larger "
+           "still. "
+           "Which score gives weight 0, whatever it was before?")
           for less in (1e4, 1e9) for rows in (1, some)),
     ]  # fmt: skip
 
@@ -165,16 +165,16 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "Four steps: dot products, scale, softmax over the keys, weighted sum of the values. The "
-        "mask belongs before the softmax.",
-        "Scores: q @ k.T over the root of head_dim. Where the mask is False put -inf. Subtract the "
-        "largest score of each row, but 0 where that is -inf. Exponentials, divided by their sum, "
-        "but by 1 where the sum is 0. Times v.",
+        "There are four steps: dot products, scale, softmax over the keys, weighted sum of the "
+        "values. The mask belongs before the softmax.",
+        "Divide q @ k.T by the root of head_dim, and put -inf where the mask is False. Subtract "
+        "the largest score of each row, or 0 if that is -inf. Take exponentials and divide by "
+        "their sum, or by 1 if the sum is 0. Then multiply by v.",
     ),
     common_errors=(
-        "Masking after the softmax: the rows no longer sum to 1.",
-        "Not subtracting the row's maximum: large scores overflow.",
-        "A row of -inf alone: -inf minus -inf is NaN, and so is 0 / 0.",
+        "You mask after the softmax, so the rows no longer sum to 1.",
+        "You don't subtract the row's maximum, so large scores overflow.",
+        "You forget rows of nothing but -inf: -inf minus -inf is NaN, and so is 0 / 0.",
     ),
     cases=cases,
     expected=expected,

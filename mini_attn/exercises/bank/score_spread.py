@@ -1,4 +1,4 @@
-"""Pencil: how far scores spread under the wrong scale."""
+"""Pencil: the standard deviation of scores under the wrong scale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHOICES = {"heads": (6, 8, 10, 12, 14, 20, 24), "size": (64, 100, 144), "spread"
 
 
 class Numbers(NamedTuple):
-    """Heads, their numbers, and the spread of a key's entries; a query's is 1."""
+    """Heads, their dimension, and the standard deviation of a key's entries; a query's is 1."""
 
     heads: int = GPT2.n_heads
     size: int = GPT2.head_dim
@@ -29,7 +29,7 @@ class Numbers(NamedTuple):
 
     @property
     def dot(self) -> float:
-        """Spread of a product of a query and a key."""
+        """Standard deviation of a dot product."""
         return math.sqrt(self.size) * self.spread
 
     @property
@@ -40,45 +40,49 @@ class Numbers(NamedTuple):
 
 def _text(n: Numbers) -> str:
     return f"""
-With pencil and paper: a model has {n.heads} heads of {n.size}, so `d_model` is {n.width:,}. The
-entries of a query are independent with mean 0 and standard deviation 1, those of a key with mean 0
-and standard deviation {n.spread}. Somebody divides q · k by the root of `d_model`. What is the
-standard deviation of the scores? Give at least three digits.
+With pencil and paper: a model has {n.heads} heads of dimension {n.size}, so `d_model` is
+{n.width:,}. The entries of a query are independent with mean 0 and standard deviation 1, and those
+of a key with mean 0 and standard deviation {n.spread}. The code divides q · k by the root of
+`d_model`. What's the standard deviation of the scores? Give at least three digits.
 """
 
 
 def _mistakes(n: Numbers) -> dict[float, str]:
     size, spread, root = n.size, n.spread, math.sqrt(n.width)
     return {
-        n.dot: "That is the spread of q·k itself: it is still to be divided.",
+        n.dot: "That's the standard deviation of q·k itself. You still have to divide it.",
         n.dot / math.sqrt(size): (
-            f"That would be the root of head_dim below, or a sum of {n.width:,} products above. "
-            f"The sum has {size} products, and somebody divided by the root of d_model."
+            f"You divided by the root of head_dim, or summed {n.width:,} products. The sum has "
+            f"{size} products, and the code divides by the root of d_model."
         ),
         n.dot / spread / root: (
-            f"The key's entries have a spread of {spread}, not of 1: it is a factor of every "
+            f"The key's entries have standard deviation {spread}, not 1. That's a factor in every "
             "product."
         ),
         n.dot * spread / root: (
-            f"A spread of {spread} counts once. The variance is {spread**2}; that is its square."
+            f"The standard deviation of {spread} counts once. Its square, {spread**2}, is the "
+            "variance."
         ),
-        n.dot**2 / n.width: "That is the variance of the scores. Their spread is its root.",
-        n.dot / n.width: "That is divided by d_model itself; it was divided by its root.",
+        n.dot**2 / n.width: "That's the variance of the scores. Their standard deviation "
+        "is its root.",
+        n.dot / n.width: "You divided by d_model itself. The code divides by its root.",
         n.dot / math.sqrt(size * n.width): (
-            "That is divided by both roots. Somebody divided by the root of d_model alone."
+            "You divided by both roots. The code divides by the root of d_model alone."
         ),
-        n.dot / size: "That is divided by head_dim itself, without a root. Somebody divided by the "
-        "root of d_model.",
+        n.dot / size: "You divided by head_dim itself, without a root. The code divides by the "
+        "root "
+        "of d_model.",
         math.sqrt(size) * (1 + spread) / root: (
-            "The two spreads were added. In a product they multiply: "
+            "You added the two standard deviations. In a product they multiply: "
             f"1 · {spread}, not 1 + {spread}."
         ),
         math.sqrt(size * (1 + spread**2)) / root: (
-            f"The two variances were added. The {size} terms of the sum add their variances, but "
+            f"You added the variances of q and k. The variances of the {size} terms add up, but "
             f"within each term, q times k, they multiply: 1 · {spread**2}."
         ),
         size * spread / root: (
-            f"Variances add over the {size} products, so the spread grows with the root of {size}."
+            f"Variances add up over the {size} products, so the standard deviation grows with the "
+            f"root of {size}."
         ),
     }
 
@@ -90,7 +94,7 @@ def _number(n: Numbers) -> NumberQuestion:
         mistakes=foreseen(_mistakes(n)),
         tolerance=0.0051,
         otherwise=(
-            Remark("A spread is above 0.", high=0),
+            Remark("A standard deviation is above 0.", high=0),
             Remark(
                 "{value:.4g} is too {large} by a factor of {factor:.3g}. First the variance of one "
                 "product, then of the sum, then its root, then the division."
@@ -118,12 +122,12 @@ def made(**numbers: Any) -> Exercise:
         hints=(
             "Variances of independent terms add. How many terms does one dot product have?",
             f"One product has the variance 1² · {n.spread}² = {n.spread**2}. The sum of "
-            f"{n.size} has {n.size} times that. Take the root, then divide by the root of "
-            f"{n.width}.",
+            f"{n.size} products has {n.size} times that. Take the root, then divide by the root "
+            f"of {n.width}.",
         ),
         common_errors=(
-            "Adding spreads instead of variances.",
-            "Summing over d_model: a head's query has head_dim numbers.",
+            "You add standard deviations instead of variances.",
+            "You sum over d_model. A head's query has head_dim entries.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

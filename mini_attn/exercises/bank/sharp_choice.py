@@ -44,7 +44,7 @@ class Numbers(NamedTuple):
 def _text(n: Numbers) -> str:
     return f"""
 With pencil and paper: a query sees {in_words(n.others + 1)} keys. {in_words(n.others).capitalize()}
-of them have the score 0. Which score must the {n.last} have for its weight to be {n.weight:g}? Give
+of them have the score 0. What score does the {n.last} need for its weight to be {n.weight:g}? Give
 at least three digits.
 """
 
@@ -52,31 +52,31 @@ at least three digits.
 def _mistakes(n: Numbers) -> dict[float, str]:
     others, ratio, four = n.others, n.ratio, in_words(n.others)
     rest = f"{1 / n.rest:g}"
-    natural = "The softmax has the base e: take the natural logarithm."
+    natural = "The softmax uses e as its base. Take the natural logarithm."
     return {
-        math.log(ratio): f"That is right for one other key. {four.capitalize()} of them share the "
+        math.log(ratio): f"That's right for one other key. {four.capitalize()} of them share the "
         f"remaining {rest}.",
         math.log(ratio * (others + 1)): (
-            f"The others are {four}. The {n.last} key is on the other side of the equation, with "
-            "its own exponential."
+            f"There are {four} others. The {n.last} key is on the other side of the equation, "
+            "with its own exponential."
         ),
-        ratio * others: "That is the exponential of the score. The score is its logarithm.",
-        ratio: f"That is the weight {n.weight:g} over the {rest} of all the others. It is a ratio "
-        "of exponentials, not a score.",
+        ratio * others: "That's the exponential of the score. The score is its logarithm.",
+        ratio: f"You divided the weight {n.weight:g} by the {rest} of all the others. That's a "
+        "ratio of exponentials, not a score.",
         math.log10(ratio * others): natural,
         math.log2(ratio * others): natural,
         math.log(ratio / others): (
-            f"The {four} others add up: their exponentials are multiplied by {four}, not divided."
+            f"You divided by {four}. The exponentials of the {four} others add up, so multiply."
         ),
-        n.weight: "That is the weight. The softmax takes the exponential of the score first.",
+        n.weight: "That's the weight. The softmax takes the exponential of the score first.",
         math.log(n.weight * others): (
             f"The denominator has {in_words(others + 1)} terms: the {n.last} key's own exponential "
             "is one of them."
         ),
         math.log(n.weight): "A score of 0 still counts: e to the 0 is 1, so the "
         f"{four} others add {others} to the sum.",
-        math.log(others): f"That makes the {n.last} equal to the {four} others together: weight "
-        "0.5.",
+        math.log(others): f"That makes the {n.last} equal to the {four} others together, with a "
+        "weight of 0.5.",
     }
 
 
@@ -89,13 +89,13 @@ def _number(n: Numbers) -> NumberQuestion:
         leads_to=LeadsTo("weight", n.others),
         otherwise=(
             Remark(
-                f"With a score below 0 the {n.last} key gets less weight than each of the others. "
-                "It should get far more, so its score is above 0. Did a sign get lost?",
+                f"With a score below 0, the {n.last} key gets less weight than each of the others. "
+                "It should get far more, so its score is above 0. Did you lose a sign?",
                 high=below(0),
             ),
             Remark(
                 "A score of {value:.4g} gives the weight {leads_to:.3g}. Write the weight as a "
-                f"quotient of exponentials, put in {n.weight:g}, and solve for the score."
+                f"quotient of exponentials, insert {n.weight:g}, and solve for the score."
             ),
         ),
     )
@@ -107,7 +107,7 @@ def made(**numbers: Any) -> Exercise:
     return Exercise(
         id="sharp_choice",
         page="attention",
-        title="A clear favourite",
+        title="A clear favorite",
         kind="pencil",
         groups={"by hand": 2},
         minutes=6,
@@ -124,8 +124,8 @@ def made(**numbers: Any) -> Exercise:
             f"times. So e^s = {n.ratio} · {n.others}, and s is its logarithm.",
         ),
         common_errors=(
-            "Taking a score of 0 for a weight of 0.",
-            f"Forgetting that the {in_words(n.others)} others share what is left.",
+            "You take a score of 0 for a weight of 0.",
+            f"You forget that the {in_words(n.others)} others share the rest.",
         ),
         draw=partial(drawn, made, CHOICES),
     )

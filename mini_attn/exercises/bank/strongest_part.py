@@ -1,4 +1,4 @@
-"""Find the key that adds most to an output, which need not be the one with the most weight."""
+"""Find the key that adds most to an output, which isn't always the one with the most weight."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from mini_attn.exercises.spec import Cases, Exercise, Inputs, Outputs, Slips
 from mini_attn.exercises.trained import trained_heads
 
 TEXT = """
-The darkest cell of a row is not always what the output is made of. `weights`, `(q_len, kv_len)`,
-are one head's weights and `v`, `(kv_len, head_dim)`, its values; some cases are heads of the
-trained decoder. An output is a sum with one part per key. For each query return the number of the
-key whose part is the longest vector, as whole numbers `(q_len,)`. Keys that a query does not see
-have weight 0.
+The darkest cell of a row doesn't always add most to the output. `weights`, `(q_len, kv_len)`, are
+one head's weights and `v`, `(kv_len, head_dim)`, its values; some cases are heads of the trained
+decoder. An output is a sum with one part per key. For each query, return the index of the key
+whose part is the longest vector, as integers `(q_len,)`. Keys that a query can't see have weight 0.
 """
 STARTER = '''
 def strongest_part(weights, v):
@@ -67,41 +66,42 @@ def slips(inputs: Inputs) -> Slips:
     lengths, out = np.linalg.norm(v, axis=1), weights @ v
     sizes = np.abs(v)
     return [
-        (weights.argmax(axis=1), "These keys have the most weight. A part is the weight times the "
-         "value, and a large weight on a short value adds little."),
-        (np.full(len(weights), lengths.argmax()), "These are the longest values. A query takes of "
-         "each only the share that its weight says."),
-        ((weights * np.abs(v.sum(axis=1))).argmax(axis=1), "The numbers of a value were added up "
-         "before their size was taken. What is positive and what is negative cancel then."),
-        ((weights * v.sum(axis=1)).argmax(axis=1), "The numbers of a value were added up. A value "
+        (weights.argmax(axis=1), "You chose the keys with the most weight. A part is the weight "
+         "times "
+         "the value, and a large weight on a short value adds little."),
+        (np.full(len(weights), lengths.argmax()), "You chose the longest values. Multiply each by "
+         "its weight first."),
+        ((weights * np.abs(v.sum(axis=1))).argmax(axis=1), "You added up the entries of a "
+         "value before taking the size. Positive and negative entries cancel then."),
+        ((weights * v.sum(axis=1)).argmax(axis=1), "You added up the entries of a value. A value "
          "of negative numbers is as long as one of positive numbers."),
-        ((weights * v.max(axis=1)).argmax(axis=1), "The largest number of a value is not its "
-         "length: negative numbers count too, and all of them."),
-        ((weights * lengths).argmin(axis=1), "These are the smallest parts."),
-        ((out @ v.T).argmax(axis=1), "These values are most like the output. The question "
-         "is which of its parts is the longest."),
-        ((weights * sizes.sum(axis=1)).argmax(axis=1), "The sizes of a value's numbers were added "
-         "up. The length of a vector is the root of the sum of their squares."),
-        ((weights * sizes.max(axis=1)).argmax(axis=1), "Only the largest number of each value "
-         "counts here. The length of a vector takes all its numbers."),
-        ((weights * lengths**2).argmax(axis=1), "The weights were multiplied by squared lengths, "
-         "which favours long values. Take the root first: the part of a key is as long as weight "
-         "times length."),
-        ((weights * (out @ v.T)).argmax(axis=1), "These parts point furthest along the output. "
-         "The question is which part is the longest, whatever its direction."),
-        (np.linalg.norm(out[:, None] - v, axis=2).argmin(axis=1), "These values are the closest "
-         "to the output. The question is which of its parts is the longest."),
+        ((weights * v.max(axis=1)).argmax(axis=1), "You took the largest entry of a value. Its "
+         "length counts negative entries too, and all of them."),
+        ((weights * lengths).argmin(axis=1), "You chose the smallest parts."),
+        ((out @ v.T).argmax(axis=1), "You chose the values most like the output. Which of its "
+         "parts is the longest?"),
+        ((weights * sizes.sum(axis=1)).argmax(axis=1), "You added up the sizes of a value's "
+         "entries. A vector's length is the root of the sum of their squares."),
+        ((weights * sizes.max(axis=1)).argmax(axis=1), "You only count the largest entry of "
+         "each value. A vector's length takes all its entries."),
+        ((weights * lengths**2).argmax(axis=1), "You multiplied the weights by squared lengths, "
+         "which favors long values. Take the root first, because a part is as long as the weight "
+         "times the length."),
+        ((weights * (out @ v.T)).argmax(axis=1), "You chose the parts that point farthest along "
+         "the output. Choose the longest part, whatever its direction."),
+        (np.linalg.norm(out[:, None] - v, axis=2).argmin(axis=1), "You chose the values "
+         "closest to the output. Which of its parts is the longest?"),
         (np.full(len(weights), right(inputs)[-1]), "Every query gets the key of the last one. "
-         "Each has weights of its own."),
+         "Each has its own weights."),
         (np.full(len(weights), right(inputs)[0]), "Every query gets the key of the first one. "
-         "Each has weights of its own."),
-        ((weights + lengths).argmax(axis=1), "Weight and length were added. A part is the weight "
-         "times the value: its length is their product."),
-        ((weights**2 * lengths).argmax(axis=1), "The weight counts twice here. A part is the "
+         "Each has its own weights."),
+        ((weights + lengths).argmax(axis=1), "You added weight and length. A part is the weight "
+         "times the value, so its length is their product."),
+        ((weights**2 * lengths).argmax(axis=1), "Your weight counts twice. A part is the "
          "weight, once, times the value."),
-        ((weights * sizes[:, 0]).argmax(axis=1), "Only the first number of each value counts here. "
-         "The length of a vector takes all its numbers."),
-        (right(inputs) + 1, "Keys are counted from 0, not from 1."),
+        ((weights * sizes[:, 0]).argmax(axis=1), "You only count the first entry of each value. "
+         "A vector's length takes all its entries."),
+        (right(inputs) + 1, "Count keys from 0, not from 1."),
     ]  # fmt: skip
 
 
@@ -110,8 +110,9 @@ def symptom(inputs: Inputs, outputs: Outputs) -> str:
     got, wanted, count = outputs["key"], right(inputs), len(inputs["v"])
     query = int((got != wanted).argmax())
     if not 0 <= got[query] < count:
-        return f"There is no key {got[query]}: keys count from 0 to {count - 1}."
-    return f"For query {query} the part of key {wanted[query]} is longer than that of {got[query]}."
+        return f"There's no key {got[query]}. Keys count from 0 to {count - 1}."
+    return f"For query {query}, the part of key {wanted[query]} is longer than that of "
+    f"{got[query]}."
 
 
 EXERCISE = Exercise(
@@ -128,14 +129,14 @@ EXERCISE = Exercise(
     text=TEXT,
     starter=STARTER,
     hints=(
-        "The output of a query is the sum of weight times value over the keys. How long is one "
-        "term of this sum?",
+        "A query's output is the sum of weight times value over the keys. How long is one term of "
+        "that sum?",
         "Multiply each column of the weights by the length of its value, "
-        "np.linalg.norm(v, axis=1), and take the largest of each row.",
+        "np.linalg.norm(v, axis=1). Then take the largest of each row.",
     ),
     common_errors=(
-        "Taking the largest weight: a trained head may park it on a short value.",
-        "Adding up a value's numbers instead of taking its length.",
+        "You take the largest weight. A trained head may put it on a short value.",
+        "You add up a value's entries instead of taking its length.",
     ),
     cases=cases,
     expected=expected,
