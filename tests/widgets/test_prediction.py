@@ -45,10 +45,9 @@ BY_HAND = {
     "mla/crossover": 171,
     "mla/merged": 1536 * 512 / (1536 * 128 + 128 * 512),
     "rope-scaling/never-round": 64 - 46,
-    "rope-scaling/slowest-angle": 4.64,  # 256 * 0.000316228 * 57.2958
     "rope-scaling/ntk-base": 82685,
     "rope-scaling/dynamic-base": 30528,
-    "rope-scaling/neighbours": 1 / 8,
+    "rope-scaling/swing": 464,  # 150 + 3.14159 / 0.01
     "rope-scaling/yarn-scores": 1.874,
     "rope-scaling/stale": 6000,
     "attention/score": 2 * 3 // 2,

@@ -13,7 +13,7 @@ EXERCISE = Exercise(
     difficulty=3,
     stage="transfer",
     assessed=False,
-    section="Which rule when",
+    section="Which method when",
     text="""
 Three teams use the same model, trained with a context of 8,192 tokens. Team A feeds it documents of
 16,000 tokens and cannot train. Team B has long documents and a week of GPUs, and wants 65,536

@@ -118,36 +118,42 @@ def _dynamic_base() -> Question:
     )
 
 
-def _slowest_angle() -> Question:
-    size, length = 16, 256
-    speed = float(rope_frequencies(size, theta=float(THETA))[0][-1])
-    angle = round(math.degrees(length * speed), 2)
+def _swing() -> Question:
+    head_dim, plane, lowest, length = 16, 4, 150, 256
+    speed = float(rope_frequencies(head_dim, theta=float(THETA))[0][plane])
+    half = math.pi / speed
     return Question(
-        key="rope-scaling/slowest-angle",
-        text=f"A head of {size} has {size // 2} planes, and plane i rotates by {THETA:,}^(−i/"
-        f"{size // 2}) radians a word. A decoder reads {length} words. How many degrees of its "
-        "circle does the slowest plane show in these?",
-        answer=angle,
-        unit="degrees",
+        key="rope-scaling/swing",
+        text=f"Plane {plane} rotates by {speed:g} radians per word, and its part of the score is a "
+        f"cosine of the distance. At distance {lowest} it's lowest. At which distance is it "
+        "highest?",
+        answer=round(lowest + half),
+        unit="words",
         kind="formula",
-        tolerance=0.03,
-        explanation=f"{length} × {THETA:,}^(−{size // 2 - 1}/{size // 2}) = {length * speed:.4f} "
-        f"radians, and × 180/π that is {angle:.1f} of 360 degrees.",
+        tolerance=0.01,
+        explanation=f"Half a rotation later: {lowest} + π/{speed:g} = {lowest + half:.0f}. "
+        f"Training only showed distances below {length}, so nothing kept the plane from lifting "
+        "keys out there.",
         mistakes=(
-            Mistake(length * speed, "Those are radians. A radian is 180/π degrees."),
             Mistake(
-                math.degrees(length / THETA),
-                f"The planes are numbered 0 to {size // 2 - 1}: the slowest has the power "
-                f"−{size // 2 - 1}/{size // 2}.",
+                2 * lowest,
+                f"At {2 * lowest} it's back to where it was at distance 0. It rises further.",
             ),
-            Mistake(math.degrees(speed), f"That is one word. The decoder reads {length}."),
-            Mistake(360, "The fast planes come round. This one is far slower."),
             Mistake(
-                360 * length * speed,
-                "A plane's angle is in radians, and a full rotation has 2π of them.",
+                round(lowest + 2 * half), "A full rotation later, it's lowest again. Take half."
             ),
+            Mistake(
+                round(lowest + half / 2),
+                "A quarter of a rotation later, the cosine is 0. It's still rising.",
+            ),
+            Mistake(round(half), f"That's half a rotation from distance 0. Count from {lowest}."),
+            Mistake(
+                round(2 * half),
+                f"That's the wavelength, 2π/{speed:g}. Where in the wave is distance {lowest}?",
+            ),
+            Mistake(length, "That's the training context. The plane doesn't know where it ends."),
         ),
     )
 
 
-ALL = (_never_round(), _ntk_base(), _dynamic_base(), _slowest_angle())
+ALL = (_never_round(), _ntk_base(), _dynamic_base(), _swing())

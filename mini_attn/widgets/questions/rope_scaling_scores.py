@@ -1,46 +1,14 @@
-"""The predictions of the chapter on longer contexts that ask for angles, scores and caches."""
+"""The predictions of the chapter on longer contexts that ask for scores and caches."""
 
 from __future__ import annotations
 
-import math
-
-from mini_attn.config import PositionInterpolation, YaRN
+from mini_attn.config import YaRN
 from mini_attn.numpy.positions.rope import rope_frequencies
 from mini_attn.widgets.questions.question import Mistake, Question
 
 __all__ = ["ALL"]
 
 SIZE, TRAINED = 128, 4096
-
-
-def _neighbours() -> Question:
-    factor = 8
-    angle = float(rope_frequencies(SIZE, scaling=PositionInterpolation(float(factor)))[0][0])
-    return Question(
-        key="rope-scaling/neighbours",
-        text="The fastest plane rotates by 1 radian from a token to the next. Under position "
-        f"interpolation by {factor}, by how many radians?",
-        answer=angle,
-        unit="radians",
-        kind="quotient",
-        tolerance=0.005,
-        explanation=f"Every position is divided by {factor}, so neighbours are 1/{factor} apart: "
-        f"{angle} radians.",
-        mistakes=(
-            Mistake(
-                1,
-                "That would be so if the fastest plane were left alone, as NTK-aware scaling does. "
-                "Interpolation slows every plane.",
-            ),
-            Mistake(factor, "That is faster. Interpolation slows the planes down."),
-            Mistake(
-                math.tau / factor,
-                "That is an eighth of a full rotation. The plane rotated by 1 radian, not by 2π.",
-            ),
-            Mistake(360 / math.tau / factor, "Those are degrees. The question asks for radians."),
-            Mistake(1 / factor**2, "The position is divided by the factor once."),
-        ),
-    )
 
 
 def _yarn_scores() -> Question:
@@ -113,4 +81,4 @@ def _stale() -> Question:
     )
 
 
-ALL = (_neighbours(), _yarn_scores(), _stale())
+ALL = (_yarn_scores(), _stale())
